@@ -1,0 +1,1 @@
+"""Measures whether video world models remember what the camera looked away from."""

@@ -1,0 +1,1 @@
+"""The web app for people's verdicts."""

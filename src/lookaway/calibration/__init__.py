@@ -1,0 +1,1 @@
+"""How each metric answers to each fault."""

@@ -1,0 +1,95 @@
+"""What is asked of a model, what it answered, and a folder of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from lookaway.core.errors import Unmeasurable
+from lookaway.core.lock import Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The thing whose memory is tested."""
+
+    name: str | None = None
+    attributes: tuple[str, ...] = ()
+    box: tuple[float, float, float, float] | None = None
+    """Centre x, centre y, width, height in the first frame, as fractions of its size where all are at most 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What is asked: prompt segments, camera action, target, first frame."""
+
+    id: str
+    subset: str
+    scene: str
+    """Cases of one scene are not independent; intervals resample scenes."""
+    prompt: tuple[str, ...] = ()
+    action: str | None = None
+    target: Target | None = None
+    first_frame: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rollout:
+    """What one model answered to one case with one seed."""
+
+    case: Case
+    model: str
+    video: Path
+    seed: str = "0"
+    artifacts: Mapping[str, Path] = field(default_factory=dict)
+    """Files of other tools that lie beside the video, by what they are: `poses`, `depth`, `masks`."""
+    phases: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """First frame and one past the last frame of each named phase, where known."""
+    problem: Unmeasurable | None = None
+    """Set by the suite's reader when the record itself rules out any measurement."""
+
+    @property
+    def id(self) -> str:
+        """One text for one rollout of a run."""
+        return f"{self.model}/{self.case.id}/{self.seed}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A record of the dataset that could not become a rollout."""
+
+    where: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dataset:
+    """A folder as its suite reads it."""
+
+    suite: str
+    root: Path
+    rollouts: tuple[Rollout, ...]
+    identity: Mapping[str, Json] = field(default_factory=dict)
+    """What the dataset says of itself: id, version."""
+    settings: Mapping[str, Json] = field(default_factory=dict)
+    """What the dataset says that moves numbers, such as the convention of its poses."""
+    problems: tuple[Problem, ...] = ()
+
+    def select(self, keep: Callable[[Rollout], bool], limit: int | None = None) -> Dataset:
+        """The same dataset with fewer rollouts; `limit` keeps the first cases of each model and subset."""
+        kept = [rollout for rollout in self.rollouts if keep(rollout)]
+        if limit is not None:
+            kept = _first_of_each_group(kept, limit)
+        return replace(self, rollouts=tuple(kept))
+
+
+def _first_of_each_group(rollouts: list[Rollout], limit: int) -> list[Rollout]:
+    seen: dict[tuple[str, str], set[str]] = {}
+    kept = []
+    for rollout in rollouts:
+        cases = seen.setdefault((rollout.model, rollout.case.subset), set())
+        if rollout.case.id in cases or len(cases) < limit:
+            cases.add(rollout.case.id)
+            kept.append(rollout)
+    return kept

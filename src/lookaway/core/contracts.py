@@ -1,0 +1,201 @@
+"""The seams of the house. A plugin is any object that fits one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from lookaway.core.cases import Dataset, Rollout
+from lookaway.core.features import Feature, Features
+from lookaway.core.frames import Frame, FrameRequest, Timeline
+from lookaway.core.outcomes import Abstention, Outcome
+from lookaway.core.tables import Group, Table
+
+Item = TypeVar("Item", contravariant=True)
+Result = TypeVar("Result", covariant=True)
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Watch(Protocol):
+    """One extractor watching one rollout: it asks for frames, sees them in order, and says what it perceived."""
+
+    @property
+    def request(self) -> FrameRequest | None:
+        """The frames it wants; `None` when it reads files only."""
+        ...
+
+    def see(self, frame: Frame) -> None:
+        """Take one of the requested frames. Called in order of frames, each once."""
+        ...
+
+    def perceive(self) -> Feature:
+        """What was perceived, after the last frame; or an `Unmeasurable`."""
+        ...
+
+
+class Perceiver(Protocol):
+    """A loaded extractor, kept by a worker for all its rollouts."""
+
+    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> Watch:
+        """Start watching a rollout, given the features that the recipe needs; or an `Unmeasurable`."""
+        ...
+
+
+class Extractor(Protocol):
+    """A recipe for a feature: a frozen dataclass whose fields are all that can change the feature."""
+
+    @property
+    def name(self) -> str:
+        """The name it is registered under."""
+        ...
+
+    @property
+    def version(self) -> int:
+        """Raised whenever the same fields would give other numbers."""
+        ...
+
+    @property
+    def software(self) -> tuple[str, ...]:
+        """Distributions whose version can change the feature; they go into the lock."""
+        ...
+
+    @property
+    def seconds_per_frame(self) -> float:
+        """Rough cost on one core at 480p, for plans made before anything was measured."""
+        ...
+
+    @property
+    def needs(self) -> Mapping[str, Extractor]:
+        """Recipes of the features that this one is made from."""
+        ...
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Why this rollout cannot have the feature, as far as can be told without opening a video."""
+        ...
+
+    def load(self) -> Perceiver:
+        """The heavy part, once per worker."""
+        ...
+
+
+class Metric(Protocol):
+    """Arithmetic from features to an outcome: a frozen dataclass, no files, no networks, no clock."""
+
+    @property
+    def name(self) -> str:
+        """The name it is registered under."""
+        ...
+
+    @property
+    def version(self) -> int:
+        """Raised whenever the same fields would give other numbers."""
+        ...
+
+    @property
+    def unit(self) -> str:
+        """Unit of the value."""
+        ...
+
+    @property
+    def raw_unit(self) -> str | None:
+        """Unit of the raw value, if there is one."""
+        ...
+
+    @property
+    def range(self) -> tuple[float | None, float | None]:
+        """Least and greatest possible value."""
+        ...
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Direction."""
+        ...
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Features without which it abstains."""
+        ...
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        """Features that it takes into account where they are available."""
+        ...
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Why this rollout cannot be measured, as far as its case tells."""
+        ...
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundMetric:
+    """A suite's public name for a metric with the suite's constants, recipes and subsets."""
+
+    name: str
+    metric: Metric
+    recipes: Mapping[str, Extractor] = field(default_factory=dict)
+    """The recipe of every feature that the metric needs or uses."""
+    subsets: tuple[str, ...] | None = None
+    """Subsets of the dataset that it is asked of; `None` is all."""
+
+    def applies_to(self, rollout: Rollout) -> bool:
+        """Whether the protocol asks for this metric on this rollout."""
+        return self.subsets is None or rollout.case.subset in self.subsets
+
+
+class Suite(Protocol):
+    """A benchmark's protocol: its files, its metrics with its constants, its table."""
+
+    @property
+    def name(self) -> str:
+        """The name it is registered under."""
+        ...
+
+    @property
+    def version(self) -> int:
+        """Raised whenever the same files would give other cases, rollouts or tables."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """One line for lists."""
+        ...
+
+    def recognises(self, root: Path) -> bool:
+        """Whether the folder looks like this suite's, judged by a glance."""
+        ...
+
+    def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
+        """All cases and rollouts under a root."""
+        ...
+
+    def metrics(self, settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
+        """The protocol, under the settings of a dataset."""
+        ...
+
+    def table(self, groups: Sequence[Group]) -> Table:
+        """The suite's aggregation."""
+        ...
+
+
+class Executor(Protocol):
+    """Runs work over items; `make_worker` is called once per worker, to load its networks."""
+
+    def map(self, make_worker: Callable[[], Callable[[T], R]], items: Iterable[T]) -> Iterator[R]:
+        """Results in any order, as they are finished."""
+        ...
+
+
+class Judge(Protocol):
+    """A vision-language model that answers typed questions."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Model id, prompt hashes and sampling settings: part of the lock."""
+        ...

@@ -1,0 +1,89 @@
+"""Every error of the package.
+
+LookawayError
+├── UserError                a message for the user and exit code 2, never a traceback
+│   ├── DatasetError         the files do not have the shape that the suite expects
+│   ├── UnknownName          nothing of that name is installed
+│   ├── NameClash            two packages offer one name
+│   ├── RunError             the run folder cannot be used
+│   └── MissingExtra         an optional dependency is not installed
+└── Unmeasurable             this rollout cannot be measured; becomes an abstention with its typed reason
+    ├── VideoError           the video cannot be read
+    ├── ArtifactError        a file beside the video (poses, depth) cannot be read
+    └── UnsafePath           a path of the dataset leaves its root
+
+Anything else that is raised is a bug of ours and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from lookaway.core.reasons import Reason
+
+
+class LookawayError(Exception):
+    """Root of all errors that this package raises on purpose."""
+
+
+class UserError(LookawayError):
+    """Something the user can put right; the message says what was found, expected, and what to do."""
+
+
+class DatasetError(UserError):
+    """The files do not have the shape that the suite expects."""
+
+
+class UnknownName(UserError):
+    """Nothing of that name is installed."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        known = sorted(known)
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(known) or 'none'}."
+        super().__init__(f"No {kind} is named {name!r}. {hint}")
+
+
+class NameClash(UserError):
+    """Two packages offer one name; silently choosing one would change numbers by install order."""
+
+    def __init__(self, kind: str, name: str, offers: Iterable[str]) -> None:
+        super().__init__(
+            f"The {kind} name {name!r} is offered more than once: {'; '.join(sorted(offers))}. "
+            "Uninstall one of the packages, or rename one entry point."
+        )
+
+
+class RunError(UserError):
+    """The run folder cannot be used."""
+
+
+class MissingExtra(UserError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional dependency. Install it with: pip install 'lookaway[{extra}]'")
+
+
+class Unmeasurable(LookawayError):
+    """This rollout cannot be measured, and why."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.reason, str(self))
+
+
+class VideoError(Unmeasurable):
+    """The video cannot be read."""
+
+
+class ArtifactError(Unmeasurable):
+    """A file beside the video (poses, depth) cannot be read."""
+
+
+class UnsafePath(Unmeasurable):
+    """A path of the dataset leaves its root."""

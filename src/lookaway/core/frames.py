@@ -1,0 +1,44 @@
+"""Frames, when they are shown, and which of them somebody asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lookaway.core.features import Floats, Pixels
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One decoded frame: RGB, rows first, upright."""
+
+    index: int
+    time_seconds: float
+    pixels: Pixels
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """When each frame of a video is shown, and its upright size; known without decoding a frame."""
+
+    times_seconds: Floats
+    width: int
+    height: int
+
+    @property
+    def frame_count(self) -> int:
+        """Number of frames in the file, counted, not taken from its header."""
+        return len(self.times_seconds)
+
+    @property
+    def fps(self) -> float | None:
+        """Mean frame rate; unknown for a single frame."""
+        span = float(self.times_seconds[-1] - self.times_seconds[0])
+        return (self.frame_count - 1) / span if span > 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRequest:
+    """Which frames, and how tall; width follows the aspect ratio, `None` keeps the native size."""
+
+    indices: frozenset[int]
+    height: int | None = None

@@ -1,0 +1,102 @@
+"""The lock: everything that can move a number, as canonical JSON with a SHA-256."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, TypeAlias
+
+Json: TypeAlias = Any
+"""None, bool, int, float, str, and lists and string-keyed mappings of these."""
+
+
+def describe(value: object) -> Json:
+    """A frozen dataclass and all its fields as JSON, so that no constant can stay out of the lock.
+
+    >>> @dataclass(frozen=True)
+    ... class Sharpness:
+    ...     window_pixels: int = 7
+    >>> describe(Sharpness())
+    {'kind': 'Sharpness', 'window_pixels': 7}
+    """
+    if value is None or isinstance(value, bool | int | str) and not isinstance(value, Enum):
+        return value
+    if isinstance(value, Enum):
+        return describe(value.value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise TypeError(f"A lock holds finite numbers only, found {value!r}.")
+        return value
+    if isinstance(value, tuple | list):
+        return [describe(entry) for entry in value]
+    if isinstance(value, Mapping):
+        return {_text_key(key): describe(entry) for key, entry in value.items()}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _describe_dataclass(value)
+    raise TypeError(
+        f"{type(value).__name__} cannot be locked: use frozen dataclasses of numbers, text, tuples and mappings."
+    )
+
+
+def _text_key(key: object) -> str:
+    if not isinstance(key, str):
+        raise TypeError(f"The keys of a lock are text, found {key!r}.")
+    return key
+
+
+def _describe_dataclass(value: Any) -> dict[str, Json]:
+    described: dict[str, Json] = {"kind": getattr(value, "name", type(value).__name__)}
+    if (version := getattr(value, "version", None)) is not None:
+        described["version"] = version
+    for entry in dataclasses.fields(value):
+        described[entry.name] = describe(getattr(value, entry.name))
+    return described
+
+
+def canonical_json(value: Json) -> str:
+    """JSON with one spelling for one value: sorted keys, no spaces, no NaN.
+
+    >>> canonical_json({"b": 1.0, "a": [True, None]})
+    '{"a":[true,null],"b":1.0}'
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def digest(value: Json) -> str:
+    """SHA-256 of the canonical JSON, as hexadecimal text."""
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """Everything that can move the numbers of one run.
+
+    >>> Lock({"tau": 10}).sha256 == Lock({"tau": 10}).sha256
+    True
+    >>> list(Lock({"metric": {"tau": 10}}).differences(Lock({"metric": {"tau": 12}})))
+    [('metric.tau', 10, 12)]
+    """
+
+    entries: Mapping[str, Json]
+
+    @property
+    def sha256(self) -> str:
+        """The identity of the lock."""
+        return digest(self.entries)
+
+    def differences(self, other: Lock) -> Iterator[tuple[str, Json, Json]]:
+        """Dotted path, our value and the other's value wherever the two locks differ."""
+        yield from _differences("", self.entries, other.entries)
+
+
+def _differences(path: str, ours: Json, theirs: Json) -> Iterator[tuple[str, Json, Json]]:
+    if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
+        for key in sorted({*ours, *theirs}):
+            yield from _differences(f"{path}.{key}" if path else key, ours.get(key), theirs.get(key))
+    elif ours != theirs:
+        yield path, ours, theirs

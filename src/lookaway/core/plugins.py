@@ -1,0 +1,40 @@
+"""Finds suites, metrics, extractors, judges and executors by name, ours and other packages' alike."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Literal, TypeAlias
+
+from lookaway.core.errors import NameClash, UnknownName
+
+Kind: TypeAlias = Literal["suites", "metrics", "extractors", "judges", "executors"]
+
+
+def names(kind: Kind) -> list[str]:
+    """Names of everything of this kind that is installed, without importing any of it."""
+    return sorted(_offers(kind))
+
+
+def load(kind: Kind, name: str) -> Any:
+    """Import the one plugin of this name."""
+    offers = _offers(kind)
+    if name not in offers:
+        raise UnknownName(kind.removesuffix("s"), name, offers)
+    targets = {entry.value: entry for entry in offers[name]}
+    if len(targets) > 1:
+        raise NameClash(kind.removesuffix("s"), name, (_origin(entry) for entry in offers[name]))
+    return next(iter(targets.values())).load()
+
+
+@cache  # reading the metadata of every installed package takes tens of milliseconds
+def _offers(kind: Kind) -> dict[str, list[EntryPoint]]:
+    offers: dict[str, list[EntryPoint]] = {}
+    for entry in entry_points(group=f"lookaway.{kind}"):
+        offers.setdefault(entry.name, []).append(entry)
+    return offers
+
+
+def _origin(entry: EntryPoint) -> str:
+    package = entry.dist.name if entry.dist else "unknown package"
+    return f"{package} ({entry.value})"

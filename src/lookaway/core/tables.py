@@ -1,0 +1,65 @@
+"""From outcomes to estimates: what a table is made of, before anything is rounded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lookaway.core.features import Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A mean, its 95 % interval, and what it rests on."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    scored: int
+    scenes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """All outcomes of one model, metric and subset: columns, not objects, for there may be millions."""
+
+    model: str
+    metric: str
+    subset: str
+    values: Floats
+    scenes: tuple[str, ...]
+    """Scene of each value."""
+    raw_values: Floats
+    """Native values, of those outcomes that have one."""
+    asked: int
+    failures: int
+    reasons: Mapping[str, int]
+    """How many abstained, by typed reason."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One number of a table with its support; `estimate` is None where nothing could be scored."""
+
+    model: str
+    metric: str
+    subset: str
+    estimate: Estimate | None
+    raw_mean: float | None
+    asked: int
+    failures: int
+    reasons: Mapping[str, int]
+
+    @property
+    def scored(self) -> int:
+        """How many of the asked rollouts have a score."""
+        return self.estimate.scored if self.estimate else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Estimates of one run."""
+
+    suite: str
+    cells: tuple[Cell, ...]
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,88 @@
+"""A camera's path: where it was and how it saw, at some frames of a video."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lookaway.core.features import Feature, Floats, Indices
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trajectory:
+    """Camera poses in OpenCV axes: x right, y down, z forward.
+
+    Pixel coordinates count from the corner of the image: the centre of the first pixel is (0.5, 0.5).
+    """
+
+    camera_to_world: Floats
+    """[N, 4, 4]"""
+    intrinsics: Floats
+    """[N, 3, 3], for an image of `width` by `height`."""
+    frame_indices: Indices
+    """[N] increasing: which frame of the video each pose belongs to."""
+    median_depth: Floats
+    """[N]: scale of the scene, since monocular translations have none of their own."""
+    width: int
+    height: int
+    frame_count: int
+    """Frames of the whole video, posed or not."""
+
+    NEGLIGIBLE_BASELINE = 1e-3
+    """Translations below this part of the median depth move no pixel that a matcher could see move."""
+
+    @property
+    def rotations(self) -> Floats:
+        """[N, 3, 3] camera to world."""
+        return self.camera_to_world[:, :3, :3]
+
+    @property
+    def centres(self) -> Floats:
+        """[N, 3] in world units."""
+        return self.camera_to_world[:, :3, 3]
+
+    @property
+    def relative_centres(self) -> Floats:
+        """[N, 3] divided by the path's extent; all zero where the camera only turns."""
+        offsets = self.centres - self.centres[0]
+        extent = float(np.linalg.norm(offsets, axis=1).max())
+        if extent <= self.NEGLIGIBLE_BASELINE * float(np.median(self.median_depth)):
+            return np.zeros_like(offsets)
+        return offsets / extent
+
+    def intrinsics_for(self, width: float, height: float) -> Floats:
+        """[N, 3, 3] for the same view at another image size."""
+        scale = np.array([width / self.width, height / self.height, 1.0])
+        return self.intrinsics * scale[None, :, None]
+
+    def to_feature(self) -> Feature:
+        """As named arrays."""
+        arrays = {
+            "camera_to_world": self.camera_to_world,
+            "intrinsics": self.intrinsics,
+            "frame_indices": self.frame_indices,
+            "median_depth": self.median_depth,
+            "size": np.array([self.width, self.height, self.frame_count]),
+        }
+        return Feature(arrays)
+
+    @classmethod
+    def from_feature(cls, feature: Feature) -> Trajectory:
+        """Back from named arrays."""
+        width, height, frame_count = (int(n) for n in feature["size"])
+        return cls(
+            camera_to_world=feature["camera_to_world"],
+            intrinsics=feature["intrinsics"],
+            frame_indices=feature["frame_indices"],
+            median_depth=feature["median_depth"],
+            width=width,
+            height=height,
+            frame_count=frame_count,
+        )
+
+
+def angles_degrees(rotations: Floats, others: Floats) -> Floats:
+    """Angle between rotations, broadcasting over leading axes."""
+    trace = np.einsum("...ij,...ij->...", rotations, others)
+    return np.degrees(np.arccos(np.clip((trace - 1) / 2, -1, 1)))

@@ -1,0 +1,1 @@
+"""Running models, and the record of what was delivered to them."""

@@ -1,0 +1,1 @@
+"""Files: video, poses, arrays, JSON. The only room that decodes video."""

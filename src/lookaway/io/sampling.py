@@ -1,0 +1,114 @@
+"""Which frames of a video to look at: samplers are small frozen values, so they hash and go into the lock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from lookaway.core import Reason, Rollout, Timeline, Unmeasurable
+
+
+class Sampler(Protocol):
+    """Chooses frames of a rollout's video."""
+
+    def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
+        """Increasing frame indices, none twice."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class UniformFrames:
+    """A number of frames spread evenly from the first to the last; all frames where there are fewer."""
+
+    count: int
+
+    def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
+        """Increasing frame indices, none twice."""
+        return spread(0, timeline.frame_count, self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class EveryFrame:
+    """Every `step`-th frame from the first on."""
+
+    step: int = 1
+
+    def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
+        """Increasing frame indices, none twice."""
+        return tuple(range(0, timeline.frame_count, self.step))
+
+
+@dataclass(frozen=True, slots=True)
+class AtFps:
+    """The frame on screen at each tick of a clock, whatever the video's own rate is."""
+
+    fps: float
+
+    def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
+        """Increasing frame indices, none twice."""
+        times = timeline.times_seconds
+        # Half a microsecond forgives time stamps that were rounded to the container's clock.
+        ticks = np.arange(0, times[-1] + 1e-6, 1 / self.fps)
+        shown = np.searchsorted(times, ticks + 5e-7, side="right") - 1
+        return tuple(int(index) for index in np.unique(shown))
+
+
+@dataclass(frozen=True, slots=True)
+class BySegment:
+    """A number of frames from each prompt segment; segments share the video in equal parts."""
+
+    count: int
+
+    def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
+        """Increasing frame indices, none twice."""
+        bounds = segment_bounds(timeline.frame_count, max(1, len(rollout.case.prompt)))
+        return tuple(index for start, stop in bounds for index in spread(start, stop, self.count))
+
+
+@dataclass(frozen=True, slots=True)
+class ByPhase:
+    """A number of frames from each named phase of the rollout."""
+
+    count: int
+    phases: tuple[str, ...]
+
+    def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
+        """Increasing frame indices, none twice."""
+        missing = [phase for phase in self.phases if phase not in rollout.phases]
+        if missing:
+            known = ", ".join(rollout.phases) or "none"
+            raise Unmeasurable(
+                Reason.MISSING_INPUT, f"phases {', '.join(missing)} are not marked; the rollout marks: {known}."
+            )
+        chosen: set[int] = set()
+        for phase in self.phases:
+            start, stop = rollout.phases[phase]
+            chosen.update(spread(max(0, start), min(stop, timeline.frame_count), self.count))
+        return tuple(sorted(chosen))
+
+
+def spread(start: int, stop: int, count: int) -> tuple[int, ...]:
+    """At most `count` indices spread evenly over [start, stop), ends included.
+
+    >>> spread(0, 11, 3)
+    (0, 5, 10)
+    >>> spread(0, 2, 3)
+    (0, 1)
+    """
+    if stop <= start or count < 1:
+        return ()
+    if count >= stop - start:
+        return tuple(range(start, stop))
+    return tuple(int(index) for index in np.rint(np.linspace(start, stop - 1, count)))
+
+
+def segment_bounds(frame_count: int, segments: int) -> list[tuple[int, int]]:
+    """First frame and one past the last frame of each of equally long segments.
+
+    >>> segment_bounds(10, 3)
+    [(0, 3), (3, 7), (7, 10)]
+    """
+    edges = [round(frame_count * edge / segments) for edge in range(segments + 1)]
+    return list(zip(edges[:-1], edges[1:], strict=True))

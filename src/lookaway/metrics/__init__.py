@@ -1,0 +1,1 @@
+"""Measurements: pure arithmetic from features to outcomes."""

@@ -1,0 +1,1 @@
+"""Frames in, features out: one file per extractor."""

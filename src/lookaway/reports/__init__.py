@@ -1,0 +1,1 @@
+"""Tables, pages and exports. The only room that rounds."""

@@ -1,0 +1,1 @@
+"""From values to estimates: pure arithmetic."""

@@ -1,0 +1,1 @@
+"""Features and outcomes on disk, keyed by content."""

@@ -1,0 +1,1 @@
+"""The simulated world: known truth, injected memory faults."""
