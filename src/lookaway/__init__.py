@@ -1,1 +1,34 @@
-"""Measures whether video world models remember what the camera looked away from."""
+"""Measures whether video world models remember what the camera looked away from.
+
+    import lookaway
+
+    dataset = lookaway.read("data/MBench-A")
+    run = lookaway.evaluate(dataset, "runs/first")
+    print(run.table())
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lookaway.engine.evaluate import evaluate
+    from lookaway.engine.reading import read
+    from lookaway.engine.run import Run
+
+__all__ = ["Run", "evaluate", "read"]
+
+_HOMES = {"Run": "lookaway.engine.run", "evaluate": "lookaway.engine.evaluate", "read": "lookaway.engine.reading"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import the engine when it is first asked for, so that `import lookaway` costs nothing."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'lookaway' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

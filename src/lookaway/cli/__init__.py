@@ -1,1 +1,5 @@
-"""The command line: one file per command."""
+"""The command line: one file per command. What a command does, a library call does too."""
+
+from lookaway.cli.main import main
+
+__all__ = ["main"]

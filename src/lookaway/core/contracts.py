@@ -68,6 +68,11 @@ class Extractor(Protocol):
         ...
 
     @property
+    def bytes_per_frame(self) -> float:
+        """Rough size of what is kept, per frame asked for, for plans."""
+        ...
+
+    @property
     def needs(self) -> Mapping[str, Extractor]:
         """Recipes of the features that this one is made from."""
         ...

@@ -24,7 +24,7 @@ def describe(value: object) -> Json:
     >>> describe(Sharpness())
     {'kind': 'Sharpness', 'window_pixels': 7}
     """
-    if value is None or isinstance(value, bool | int | str) and not isinstance(value, Enum):
+    if value is None or (isinstance(value, bool | int | str) and not isinstance(value, Enum)):
         return value
     if isinstance(value, Enum):
         return describe(value.value)

@@ -33,8 +33,7 @@ class Score:
         for number in (self.value, self.raw):
             if number is not None and not math.isfinite(number):
                 raise ValueError(
-                    f"A score must be a finite number, found {number!r}. "
-                    "Return an Abstention with its reason instead."
+                    f"A score must be a finite number, found {number!r}. Return an Abstention with its reason instead."
                 )
 
 
@@ -53,6 +52,8 @@ class Failure:
 
     error: str
     message: str
+    trace: str = field(default="", compare=False)
+    """Where it crashed, for the people who mend it; kept with the run's events, not in its rows."""
 
 
 Outcome: TypeAlias = Score | Abstention | Failure

@@ -49,12 +49,12 @@ class Trajectory:
         extent = float(np.linalg.norm(offsets, axis=1).max())
         if extent <= self.NEGLIGIBLE_BASELINE * float(np.median(self.median_depth)):
             return np.zeros_like(offsets)
-        return offsets / extent
+        return np.asarray(offsets / extent)
 
     def intrinsics_for(self, width: float, height: float) -> Floats:
         """[N, 3, 3] for the same view at another image size."""
         scale = np.array([width / self.width, height / self.height, 1.0])
-        return self.intrinsics * scale[None, :, None]
+        return np.asarray(self.intrinsics * scale[None, :, None])
 
     def to_feature(self) -> Feature:
         """As named arrays."""
@@ -85,4 +85,4 @@ class Trajectory:
 def angles_degrees(rotations: Floats, others: Floats) -> Floats:
     """Angle between rotations, broadcasting over leading axes."""
     trace = np.einsum("...ij,...ij->...", rotations, others)
-    return np.degrees(np.arccos(np.clip((trace - 1) / 2, -1, 1)))
+    return np.asarray(np.degrees(np.arccos(np.clip((trace - 1) / 2, -1, 1))))

@@ -87,7 +87,9 @@ def _frame_indices(archive: ArrayArchive, count: int, frame_count: int) -> Indic
         return np.rint(np.linspace(0, frame_count - 1, count)).astype(np.int64)
     given: NDArray[Any] = archive.read("frame_indices")
     if given.shape != (count,) or given.dtype.kind not in "iu":
-        raise archive.error(f"frame_indices has the shape {given.shape} of {given.dtype}, expected [{count}] of integers.")
+        raise archive.error(
+            f"frame_indices has the shape {given.shape} of {given.dtype}, expected [{count}] of integers."
+        )
     indices = given.astype(np.int64)
     if indices[0] < 0 or indices[-1] >= frame_count or (np.diff(indices) <= 0).any():
         raise archive.error(f"frame_indices must increase within 0 to {frame_count - 1}.")

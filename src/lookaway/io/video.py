@@ -226,7 +226,9 @@ class Video:
             head = file.read(12)
         if head[4:8] == b"ftyp":
             return self._error(Reason.TRUNCATED, "an MP4 whose index (the moov box) is missing; it was cut off.")
-        return self._error(Reason.NOT_A_VIDEO, f"not a video of a known container ({getattr(error, 'strerror', error)}).")
+        return self._error(
+            Reason.NOT_A_VIDEO, f"not a video of a known container ({getattr(error, 'strerror', error)})."
+        )
 
     def _error(self, reason: Reason, message: str) -> VideoError:
         return VideoError(reason, f"{self._path.name}: {message}")

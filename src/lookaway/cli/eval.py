@@ -1,0 +1,50 @@
+"""`lookaway eval`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lookaway.cli.options import dataset_options, json_option
+
+EXIT_WITH_FAILURES = 3
+
+
+@click.command("eval")
+@dataset_options
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), required=True, help="Run folder to write or go on with."
+)
+@click.option("--executor", default="inline", show_default=True, help="What runs the work.")
+@click.option("--features", type=click.Path(path_type=Path), help="Folder of features to share between runs.")
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("--no-progress", is_flag=True, help="No progress bar; the table is still printed.")
+@json_option
+def eval_command(
+    output: Path, executor: str, features: Path | None, quiet: bool, no_progress: bool, as_json: bool, **options: Any
+) -> int:
+    """Measure every rollout of DATASET and print the table.
+
+    A run that was cut off goes on with the same command: what is finished is not measured again.
+    """
+    from lookaway.engine.evaluate import evaluate
+    from lookaway.reports.progress import progress_bar
+    from lookaway.reports.table import print_table
+
+    metrics = options.pop("metrics")
+    with progress_bar(enabled=not (quiet or no_progress or as_json)) as on_progress:
+        run = evaluate(
+            options.pop("dataset"),
+            output,
+            metrics=metrics,
+            executor=executor,
+            features=features,
+            on_progress=on_progress,
+            **options,
+        )
+    table = run.table()
+    if not quiet:
+        print_table(run, table, as_json=as_json)
+    return EXIT_WITH_FAILURES if any(cell.failures for cell in table.cells) else 0

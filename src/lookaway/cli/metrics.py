@@ -1,0 +1,48 @@
+"""`lookaway metrics`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from lookaway.cli.options import json_option
+
+
+@click.command("metrics")
+@click.option("--suite", help="Only the metrics of this suite.")
+@json_option
+def metrics_command(suite: str | None, as_json: bool) -> None:
+    """List the metrics of the installed suites, and installed metrics that no suite names."""
+    from lookaway.core import BoundMetric, plugins
+    from lookaway.engine.reading import load_suite
+    from lookaway.reports.text import print_rows
+
+    rows: list[dict[str, Any]] = []
+
+    def add(source: str, bound: BoundMetric) -> None:
+        metric = bound.metric
+        rows.append(
+            {
+                "suite": source,
+                "metric": bound.name,
+                "measures": metric.name,
+                "version": metric.version,
+                "unit": metric.unit,
+                "raw unit": metric.raw_unit or "",
+                "better": "higher" if metric.higher_is_better else "lower",
+                "needs": ", ".join(metric.needs),
+                "subsets": ", ".join(bound.subsets or ()) or "all",
+            }
+        )
+
+    bound_names = set()
+    for name in [suite] if suite else plugins.names("suites"):
+        for bound in load_suite(name).metrics({}):
+            bound_names.add(bound.metric.name)
+            add(name, bound)
+    if suite is None:
+        for name in plugins.names("metrics"):
+            if name not in bound_names:
+                add("", BoundMetric(name=name, metric=plugins.load("metrics", name)()))
+    print_rows(rows, as_json=as_json)

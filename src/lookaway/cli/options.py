@@ -1,0 +1,62 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from lookaway.core import BoundMetric, Dataset
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class CommaList(click.ParamType[tuple[str, ...]]):
+    """Names separated by commas."""
+
+    name = "a,b,c"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """Split, and drop what is empty."""
+        return value if isinstance(value, tuple) else tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+def dataset_options(command: Command) -> Command:
+    """DATASET and everything that chooses a part of it."""
+    decorators = [
+        click.argument("dataset", type=click.Path(path_type=Path)),
+        click.option("--suite", help="Suite to read it with; by default the one that recognises the folder."),
+        click.option("--metrics", type=CommaList(), help="Metrics to run; by default the suite's protocol."),
+        click.option("--models", type=CommaList(), default=(), help="Only these models."),
+        click.option("--subsets", type=CommaList(), default=(), help="Only these subsets."),
+        click.option("--limit", type=click.IntRange(min=1), help="Only the first N cases of each model and subset."),
+        click.option("--pattern", help="Meaning of the paths in a folder, such as '{model}/{case}/{seed}.mp4'."),
+        click.option(
+            "--extrinsics-convention",
+            type=click.Choice(["world_to_camera", "camera_to_world"]),
+            help="What supplied pose matrices turn into what; by default as the dataset says, else world_to_camera.",
+        ),
+        click.option("--allow-outside", is_flag=True, help="Allow files that lie outside the dataset's folder."),
+    ]
+    for decorate in reversed(decorators):
+        command = decorate(command)
+    return command
+
+
+def json_option(command: Command) -> Command:
+    """Machine-readable output."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")(command)
+
+
+def read_dataset(options: dict[str, Any]) -> tuple[Dataset, tuple[BoundMetric, ...]]:
+    """The dataset and the metrics that the options name; takes them out of `options`."""
+    from lookaway.engine.binding import bind_metrics
+    from lookaway.engine.reading import read
+
+    root, metrics = options.pop("dataset"), options.pop("metrics")
+    names = ("suite", "models", "subsets", "limit", "pattern", "extrinsics_convention", "allow_outside")
+    dataset = read(root, **{name: options.pop(name) for name in names})
+    return dataset, bind_metrics(dataset, metrics)

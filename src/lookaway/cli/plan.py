@@ -1,0 +1,34 @@
+"""`lookaway plan`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lookaway.cli.options import dataset_options, json_option, read_dataset
+
+
+@click.command("plan")
+@dataset_options
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Run folder; what it holds already is not planned."
+)
+@json_option
+def plan_command(output: Path | None, as_json: bool, **options: Any) -> None:
+    """Say what `eval` would run on DATASET, how long it takes and how much disk it needs."""
+    from lookaway.engine.costs import estimate_cost
+    from lookaway.engine.coverage import coverage
+    from lookaway.engine.plan import make_plan
+    from lookaway.engine.worker import RolloutWorker
+    from lookaway.reports.plan import print_plan
+    from lookaway.store.feature_store import FeatureStore
+    from lookaway.store.run_folder import RunFolder
+
+    dataset, metrics = read_dataset(options)
+    plan = make_plan(dataset, metrics)
+    folder = RunFolder(output or Path())
+    work = plan.work(folder) if output else plan.work(RunFolder(Path("/nonexistent")))
+    rehearsing = RolloutWorker(folder, FeatureStore(folder.features, most_bytes=-1), {b.name: b for b in metrics})
+    print_plan(plan, coverage(dataset, metrics), estimate_cost(work, rehearsing), as_json=as_json)

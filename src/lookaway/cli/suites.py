@@ -1,0 +1,23 @@
+"""`lookaway suites`."""
+
+from __future__ import annotations
+
+import click
+
+from lookaway.cli.options import json_option
+
+
+@click.command("suites")
+@json_option
+def suites_command(as_json: bool) -> None:
+    """List the installed suites."""
+    from lookaway.core import plugins
+    from lookaway.engine.reading import load_suite
+    from lookaway.reports.text import print_rows
+
+    suites = [load_suite(name) for name in plugins.names("suites")]
+    rows = [
+        {"suite": suite.name, "version": suite.version, "metrics": len(suite.metrics({})), "title": suite.title}
+        for suite in suites
+    ]
+    print_rows(rows, as_json=as_json)

@@ -1,0 +1,30 @@
+"""`lookaway validate`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from lookaway.cli.options import dataset_options, json_option, read_dataset
+
+EXIT_INVALID = 2
+
+
+@click.command("validate")
+@dataset_options
+@click.option("--open-videos", is_flag=True, help="Also open every video; slower, finds damaged files.")
+@json_option
+def validate_command(open_videos: bool, as_json: bool, **options: Any) -> int:
+    """Check DATASET strictly: which metrics can run on how many rollouts, and why not on the others.
+
+    Exits with 2 where anything is amiss.
+    """
+    from lookaway.engine.coverage import coverage
+    from lookaway.reports.coverage import print_coverage
+
+    dataset, metrics = read_dataset(options)
+    covered = coverage(dataset, metrics, open_videos=open_videos)
+    print_coverage(dataset, covered, as_json=as_json)
+    is_complete = all(cell.runnable == cell.asked for cell in covered) and not dataset.problems
+    return 0 if is_complete else EXIT_INVALID

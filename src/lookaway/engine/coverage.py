@@ -1,0 +1,74 @@
+"""Which metrics can run on which rollouts, and why not on the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lookaway.core import Abstention, BoundMetric, Dataset, Reason, Rollout, VideoError
+from lookaway.engine.worker import decline
+from lookaway.io.video import probe
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """One metric on one subset: how many rollouts it can run on, of how many it is asked of."""
+
+    metric: str
+    subset: str
+    runnable: int
+    asked: int
+    reasons: Mapping[str, int]
+    example: str | None
+    """The first reason in full, with the rollout it belongs to."""
+
+
+def coverage(dataset: Dataset, metrics: Sequence[BoundMetric], *, open_videos: bool = False) -> list[Coverage]:
+    """The coverage matrix, metric by subset; `open_videos` also looks into every file."""
+    videos = {rollout.id: _video_problem(rollout, open_videos) for rollout in dataset.rollouts}
+    by_subset: dict[str, list[Rollout]] = {}
+    for rollout in dataset.rollouts:
+        by_subset.setdefault(rollout.case.subset, []).append(rollout)
+    return [
+        _cover(bound, subset, rollouts, videos)
+        for bound in metrics
+        for subset, rollouts in sorted(by_subset.items())
+        if bound.subsets is None or subset in bound.subsets
+    ]
+
+
+def _cover(
+    bound: BoundMetric, subset: str, rollouts: Sequence[Rollout], videos: Mapping[str, Abstention | None]
+) -> Coverage:
+    reasons: Counter[str] = Counter()
+    example = None
+    for rollout in rollouts:
+        problem = videos[rollout.id] or decline(bound, rollout)
+        if problem is not None:
+            reasons[problem.reason.value] += 1
+            example = example or f"{rollout.id}: {problem.message}"
+    return Coverage(
+        metric=bound.name,
+        subset=subset,
+        runnable=len(rollouts) - reasons.total(),
+        asked=len(rollouts),
+        reasons=dict(reasons.most_common()),
+        example=example,
+    )
+
+
+def _video_problem(rollout: Rollout, open_videos: bool) -> Abstention | None:
+    if rollout.problem is not None:
+        return Abstention(rollout.problem.reason, str(rollout.problem))
+    if open_videos:
+        try:
+            probe(rollout.video)
+        except VideoError as error:
+            return Abstention(error.reason, str(error))
+        return None
+    try:
+        size = rollout.video.stat().st_size
+    except OSError:
+        return Abstention(Reason.MISSING_VIDEO, f"{rollout.video.name}: there is no such file.")
+    return None if size else Abstention(Reason.EMPTY_FILE, f"{rollout.video.name}: the file is empty.")

@@ -1,0 +1,89 @@
+"""Plan, run, resume."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from lookaway.core import BoundMetric, Dataset, Executor, Json, plugins
+from lookaway.engine.binding import bind_metrics
+from lookaway.engine.locking import metric_key
+from lookaway.engine.plan import Plan, make_plan
+from lookaway.engine.reading import read
+from lookaway.engine.run import Run
+from lookaway.engine.worker import Report, RolloutWorker
+from lookaway.store.feature_store import FeatureStore
+from lookaway.store.run_folder import COMPACT_AFTER_PARTS, RunFolder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a run is."""
+
+    done: int
+    total: int
+    failures: int
+    last: Report | None
+
+
+def evaluate(
+    source: Dataset | Path | str,
+    output: Path | str,
+    *,
+    metrics: Sequence[str] | None = None,
+    executor: str = "inline",
+    features: Path | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    **reading: Any,
+) -> Run:
+    """Measure every rollout of a dataset, or what a run that was cut off still lacks.
+
+    `metrics` names a part of the suite's protocol, or any installed metric. `features` is a folder of features to
+    share between runs; otherwise they are kept with the run. Other options go to `read`.
+    """
+    dataset = source if isinstance(source, Dataset) else read(source, **reading)
+    plan = make_plan(dataset, bind_metrics(dataset, metrics))
+    chosen: Executor = plugins.load("executors", executor)()
+    folder = RunFolder(Path(output))
+    folder.begin(plan.lock, plan.rollouts, _about(plan))
+    work = plan.work(folder)
+    make = partial(make_worker, folder, features or folder.features, plan.metrics)
+    failures = 0
+    notify = on_progress or (lambda progress: None)
+    notify(Progress(done=0, total=len(work), failures=0, last=None))
+    for done, report in enumerate(chosen.map(make, work), start=1):
+        failures += report.failures
+        if done % COMPACT_AFTER_PARTS == 0:
+            _compact(folder)
+        notify(Progress(done=done, total=len(work), failures=failures, last=report))
+    _compact(folder)
+    return Run(folder.path)
+
+
+def make_worker(folder: RunFolder, features: Path, metrics: Sequence[BoundMetric]) -> RolloutWorker:
+    """A worker of a run."""
+    return RolloutWorker(folder, FeatureStore(features), {bound.name: bound for bound in metrics})
+
+
+def _compact(folder: RunFolder) -> None:
+    small = [part for part in folder.parts() if not part.name.startswith("compact-")]
+    folder.compact(small)
+
+
+def _about(plan: Plan) -> Json:
+    return {
+        "lookaway": version("lookaway"),
+        "suite": plan.dataset.suite,
+        "dataset": str(plan.dataset.root),
+        "lock_sha256": plan.lock.sha256,
+        "rollouts": len(plan.rollouts),
+        "metrics": [
+            {"name": bound.name, "lock": metric_key(bound), "subsets": bound.subsets and list(bound.subsets)}
+            for bound in plan.metrics
+        ],
+        "problems": [{"where": problem.where, "message": problem.message} for problem in plan.dataset.problems],
+    }

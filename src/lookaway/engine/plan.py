@@ -1,0 +1,55 @@
+"""What a run will do, before it does it: every rollout with the metrics that it still lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lookaway.core import BoundMetric, Dataset, Lock, Rollout, UserError
+from lookaway.engine.locking import content_key, metric_key, run_lock
+from lookaway.engine.worker import Work
+from lookaway.store.outcome_reader import AskedMetric, OutcomeReader
+from lookaway.store.run_folder import RunFolder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The rollouts of a run with the hash of their content, its metrics, and the lock."""
+
+    dataset: Dataset
+    metrics: tuple[BoundMetric, ...]
+    rollouts: tuple[tuple[Rollout, str], ...]
+    lock: Lock
+
+    @property
+    def asked(self) -> list[AskedMetric]:
+        """The metrics as the store knows them."""
+        return [AskedMetric(name=bound.name, lock=metric_key(bound), subsets=bound.subsets) for bound in self.metrics]
+
+    def work(self, folder: RunFolder) -> list[Work]:
+        """What is left to do, given what the folder already holds."""
+        finished = OutcomeReader(folder, self.asked).finished() if folder.rollouts_file.is_file() else set()
+        work = []
+        for rollout, content in self.rollouts:
+            lacking = tuple(
+                bound.name
+                for bound in self.metrics
+                if bound.applies_to(rollout) and (rollout.id, bound.name) not in finished
+            )
+            if lacking:
+                work.append(Work(rollout=rollout, content=content, metrics=lacking))
+        return work
+
+
+def make_plan(dataset: Dataset, metrics: Sequence[BoundMetric]) -> Plan:
+    """Plan a run; hashes the content of every rollout."""
+    if not dataset.rollouts:
+        raise UserError(f"{dataset.root}: nothing to measure, no rollout fits what was asked for.")
+    if not metrics:
+        raise UserError("Nothing to measure: no metric was chosen.")
+    return Plan(
+        dataset=dataset,
+        metrics=tuple(metrics),
+        rollouts=tuple((rollout, content_key(rollout)) for rollout in dataset.rollouts),
+        lock=run_lock(dataset, metrics),
+    )

@@ -1,0 +1,59 @@
+"""Reads a folder with the suite it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from lookaway.core import Dataset, DatasetError, Rollout, Suite, UnknownName, plugins
+
+FALLBACK_SUITE = "folder"
+
+
+def load_suite(name: str) -> Suite:
+    """The suite of this name."""
+    suite: Suite = plugins.load("suites", name)()
+    return suite
+
+
+def read(
+    root: Path | str,
+    *,
+    suite: str | None = None,
+    models: Collection[str] = (),
+    subsets: Collection[str] = (),
+    limit: int | None = None,
+    **options: Any,
+) -> Dataset:
+    """All cases and rollouts under a root, or those of some models and subsets.
+
+    Without a name, the suite is the one that recognises the folder. `limit` keeps the first cases of each model and
+    subset. Other options go to the suite: `pattern`, `extrinsics_convention`, `allow_outside`.
+    """
+    root = Path(root)
+    if not root.is_dir():
+        raise DatasetError(f"{root}: there is no such folder.")
+    dataset = load_suite(suite or _recognised(root)).read(root, options)
+    _check_known("model", models, (rollout.model for rollout in dataset.rollouts))
+    _check_known("subset", subsets, (rollout.case.subset for rollout in dataset.rollouts))
+
+    def is_wanted(rollout: Rollout) -> bool:
+        return (not models or rollout.model in models) and (not subsets or rollout.case.subset in subsets)
+
+    return dataset.select(is_wanted, limit)
+
+
+def _recognised(root: Path) -> str:
+    found = [name for name in plugins.names("suites") if load_suite(name).recognises(root)]
+    if len(found) > 1:
+        raise DatasetError(f"{root}: looks like {' and '.join(found)}. Say which with --suite.")
+    return found[0] if found else FALLBACK_SUITE
+
+
+def _check_known(kind: str, wanted: Collection[str], known: Any) -> None:
+    if wanted:
+        names = set(known)
+        for name in wanted:
+            if name not in names:
+                raise UnknownName(kind, name, names)

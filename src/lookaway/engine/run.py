@@ -1,0 +1,57 @@
+"""A run that is on disk: its lock, its outcomes, its table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lookaway.core import Json, Lock, Table
+from lookaway.engine.reading import load_suite
+from lookaway.store.outcome_reader import AskedMetric, OutcomeReader
+from lookaway.store.run_folder import RunFolder
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run folder, finished or not."""
+
+    path: Path
+
+    @property
+    def lock(self) -> Lock:
+        """Everything that can move its numbers."""
+        return self._folder.lock()
+
+    @property
+    def about(self) -> Json:
+        """What was asked."""
+        return self._folder.about()
+
+    @property
+    def metrics(self) -> list[AskedMetric]:
+        """The metrics of the run, in the order of the protocol."""
+        return [
+            AskedMetric(name=entry["name"], lock=entry["lock"], subsets=entry["subsets"] and tuple(entry["subsets"]))
+            for entry in self.about["metrics"]
+        ]
+
+    def table(self) -> Table:
+        """The suite's estimates with interval, n of N, and why the rest is missing."""
+        return load_suite(self.about["suite"]).table(self._reader().groups())
+
+    def items(self) -> Iterator[Mapping[str, Any]]:
+        """Every outcome, one row per rollout and metric."""
+        return self._reader().items()
+
+    def units(self, metric: str) -> Iterator[Mapping[str, Any]]:
+        """Every unit of one metric: its frame pairs, tracks, segments or phases."""
+        return self._reader().units(metric)
+
+    @property
+    def _folder(self) -> RunFolder:
+        return RunFolder(self.path)
+
+    def _reader(self) -> OutcomeReader:
+        return OutcomeReader(self._folder, self.metrics)

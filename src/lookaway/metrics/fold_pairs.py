@@ -1,0 +1,65 @@
+"""Pairs of frames on the way out and on the way back of a camera that returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from lookaway.core import Floats, Indices, Pairs, Reason, Rollout, Trajectory, Unmeasurable, angles_degrees
+from lookaway.metrics.symmetric_pairs import symmetric_pairs
+
+
+@dataclass(frozen=True, slots=True)
+class FoldPairs:
+    """Each frame before the turnaround with the frame after it whose camera is nearest.
+
+    The turnaround is the frame whose camera is farthest from the first: translation divided by the path's extent, plus
+    rotation in degrees divided by `degrees_per_extent`. Where there is no clear turnaround, or no poses at all, frames
+    are paired symmetrically about the middle of the clip, and the pairs say so.
+    """
+
+    most: Annotated[int, "pairs kept, those farthest apart in time"] = 20
+    degrees_per_extent: Annotated[float, "rotation that counts as much as the path's whole extent"] = 180.0
+    fewest_posed_frames: Annotated[int, "fewer posed frames than this show no turnaround"] = 8
+    margin: Annotated[float, "a turnaround within this part of either end is none"] = 0.1
+    min_span_frames: Annotated[int, "closer frames are neighbours, not a return"] = 2
+
+    def select(self, rollout: Rollout, frame_count: int, trajectory: Trajectory | None) -> Pairs:
+        """Pairs of frames, or an `Unmeasurable` where there are none."""
+        if trajectory is None:
+            return Pairs(self._symmetric(np.arange(frame_count)), "symmetric: no poses")
+        turnaround = self._turnaround(trajectory)
+        if turnaround is None:
+            return Pairs(self._symmetric(trajectory.frame_indices), "symmetric: no clear turnaround")
+        return Pairs(self._fold(trajectory, turnaround), "fold")
+
+    def _symmetric(self, frames: Indices) -> Indices:
+        return symmetric_pairs(frames, most=self.most, min_span_frames=self.min_span_frames)
+
+    def _turnaround(self, trajectory: Trajectory) -> int | None:
+        count = len(trajectory.frame_indices)
+        if count < self.fewest_posed_frames:
+            return None
+        farthest = int(np.argmax(self._distances(trajectory, np.array([0]))[0]))
+        is_clear = self.margin * count <= farthest < (1 - self.margin) * count
+        return farthest if is_clear else None
+
+    def _fold(self, trajectory: Trajectory, turnaround: int) -> Indices:
+        nearest = np.argmin(self._distances(trajectory, np.arange(turnaround))[:, turnaround + 1 :], axis=1)
+        frames = trajectory.frame_indices
+        pairs = np.stack([frames[:turnaround], frames[turnaround + 1 + nearest]], axis=1)
+        spans = pairs[:, 1] - pairs[:, 0]
+        widest = np.argsort(-spans, kind="stable")[: self.most]
+        kept = pairs[widest[spans[widest] >= self.min_span_frames]]
+        if len(kept) == 0:
+            raise Unmeasurable(Reason.TOO_SHORT, "the camera returns within neighbouring frames only.")
+        return np.asarray(kept)
+
+    def _distances(self, trajectory: Trajectory, rows: Indices) -> Floats:
+        """[rows, N] distance between cameras."""
+        centres, rotations = trajectory.relative_centres, trajectory.rotations
+        steps = np.linalg.norm(centres[rows, None] - centres[None], axis=-1)
+        turns = angles_degrees(rotations[rows, None], rotations[None])
+        return np.asarray(steps + turns / self.degrees_per_extent)

@@ -1,0 +1,61 @@
+"""Runs a two-view error over all matched pairs of a rollout and maps it to a score."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from lookaway.core import Abstention, Feature, Floats, Outcome, Reason, Score, Trajectory, Unit
+from lookaway.metrics.two_views import TwoViews, transfer_distances
+
+Distances = Callable[[TwoViews, Floats, Floats], Floats]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchErrors:
+    """Mean error in pixels over the matches of each pair; exp(-error / scale) averaged over pairs."""
+
+    distances: Distances
+    scale_pixels: float
+    fewest_matches: int
+    negligible_baseline: float
+
+    def measure(self, poses: Feature, matches: Feature) -> Outcome:
+        """One unit per frame pair; abstains where no pair has enough matches."""
+        trajectory = Trajectory.from_feature(poses)
+        units = tuple(self._units(trajectory, matches))
+        scores = [unit.outcome for unit in units if isinstance(unit.outcome, Score)]
+        if not scores:
+            return Abstention(
+                Reason.TOO_FEW_MATCHES, f"none of {len(units)} frame pairs has {self.fewest_matches} matches.", units
+            )
+        return Score(
+            value=math.fsum(score.value for score in scores) / len(scores),
+            raw=math.fsum(score.raw or 0.0 for score in scores) / len(scores),
+            units=units,
+            detail={"pairs": matches.detail.get("rule"), "pairs_scored": len(scores), "pairs_asked": len(units)},
+        )
+
+    def _units(self, trajectory: Trajectory, matches: Feature) -> Iterator[Unit]:
+        width, height = (float(extent) for extent in matches["size"])
+        posed = {int(frame): position for position, frame in enumerate(trajectory.frame_indices)}
+        bounds = matches["offsets"]
+        for number, (first, second) in enumerate(matches["pairs"].tolist()):
+            span = slice(int(bounds[number]), int(bounds[number + 1]))
+            points_1, points_2 = matches["points_1"][span], matches["points_2"][span]
+            views = TwoViews.of(trajectory, posed[first], posed[second], (width, height), self.negligible_baseline)
+            yield Unit(f"f{first}_f{second}", self._pair(views, points_1, points_2))
+
+    def _pair(self, views: TwoViews, points_1: Floats, points_2: Floats) -> Score | Abstention:
+        if len(points_1) < self.fewest_matches:
+            return Abstention(
+                Reason.TOO_FEW_MATCHES, f"{len(points_1)} matches, at least {self.fewest_matches} needed."
+            )
+        # Where the camera only turned, epipolar lines and depths are undefined, but where each point must be is known.
+        distances = transfer_distances if views.is_pure_rotation else self.distances
+        error = float(np.mean(distances(views, points_1, points_2)))
+        model = "homography" if views.is_pure_rotation else "epipolar"
+        return Score(math.exp(-error / self.scale_pixels), raw=error, detail={"matches": len(points_1), "model": model})

@@ -1,0 +1,65 @@
+"""Whether brightness and colour are the same when the camera comes back."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from lookaway.core import Abstention, Features, Floats, Outcome, PairSelector, Rollout, Score, Trajectory, Unit
+from lookaway.metrics.fold_pairs import FoldPairs
+
+
+@dataclass(frozen=True, slots=True)
+class RenderingLighting:
+    """Change of mean lightness and mean colour between the way out and the way back, mapped by exp(-D / tau).
+
+    Around each frame of a pair lies a segment of `segment_frames` frames. A is the time mean of the frames' mean L* in
+    CIELAB, c the time mean of their mean (a*, b*). D is the mean over pairs of
+    `lightness_weight` |A_i - A_j| + (1 - `lightness_weight`) ||c_i - c_j||. The value is exp(-D / `tau`); the raw
+    value is D.
+
+    Pairs come from the camera's path where poses are supplied and lie symmetrically about the middle of the clip where
+    not; `detail.pairs` says which.
+
+    Abstains: `too_short` where no two frames are far enough apart; a reason of the video where it cannot be read.
+    """
+
+    name: ClassVar[str] = "rendering_lighting"
+    version: ClassVar[int] = 1
+    unit: ClassVar[str] = "score"
+    raw_unit: ClassVar[str | None] = "CIELAB distance"
+    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+    higher_is_better: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("lab_means",)
+    uses: ClassVar[tuple[str, ...]] = ("poses",)
+
+    pairs: Annotated[PairSelector, "which frames are compared"] = FoldPairs()
+    lightness_weight: Annotated[float, "weight of lightness against colour"] = 0.5
+    tau: Annotated[float, "CIELAB distance at which the score is 1/e"] = 10.0
+    segment_frames: Annotated[int, "frames around each frame of a pair that are averaged"] = 8
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Nothing beyond its features is needed."""
+        return None
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        lab = features["lab_means"]["lab"]
+        trajectory = Trajectory.from_feature(features["poses"]) if "poses" in features else None
+        pairs = self.pairs.select(rollout, len(lab), trajectory)
+        units = tuple(self._unit(lab, first, second) for first, second in pairs.frames.tolist())
+        distance = math.fsum(unit.outcome.raw or 0.0 for unit in units if isinstance(unit.outcome, Score)) / len(units)
+        return Score(math.exp(-distance / self.tau), raw=distance, units=units, detail={"pairs": pairs.rule})
+
+    def _unit(self, lab: Floats, first: int, second: int) -> Unit:
+        change = np.abs(self._segment_mean(lab, first) - self._segment_mean(lab, second))
+        colour = math.hypot(change[1], change[2])
+        distance = self.lightness_weight * float(change[0]) + (1 - self.lightness_weight) * colour
+        return Unit(f"f{first}_f{second}", Score(math.exp(-distance / self.tau), raw=distance))
+
+    def _segment_mean(self, lab: Floats, centre: int) -> Floats:
+        start = min(max(0, centre - self.segment_frames // 2), max(0, len(lab) - self.segment_frames))
+        return np.asarray(lab[start : start + self.segment_frames].mean(axis=0, dtype=np.float64))

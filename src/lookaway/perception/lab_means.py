@@ -1,0 +1,58 @@
+"""Mean lightness and colour of each frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from lookaway.core import Abstention, Extractor, Feature, Features, Frame, FrameRequest, Rollout, Timeline
+from lookaway.perception.opencv import load_opencv
+
+
+@dataclass(frozen=True, slots=True)
+class LabMeans:
+    """Spatial means of L* (0 to 100), a* and b* of every frame."""
+
+    name: ClassVar[str] = "lab_means"
+    version: ClassVar[int] = 1
+    software: ClassVar[tuple[str, ...]] = ("opencv-python-headless",)
+    seconds_per_frame: ClassVar[float] = 0.003
+    bytes_per_frame: ClassVar[float] = 24.0
+    needs: ClassVar[Mapping[str, Extractor]] = {}
+
+    height: Annotated[int, "frame height at which means are taken"] = 240
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Any video will do."""
+        return None
+
+    def load(self) -> _LabPerceiver:
+        """Import OpenCV."""
+        return _LabPerceiver(self, load_opencv())
+
+
+@dataclass(frozen=True, slots=True)
+class _LabPerceiver:
+    recipe: LabMeans
+    cv2: ModuleType
+
+    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _LabWatch:
+        return _LabWatch(self.cv2, FrameRequest(frozenset(range(timeline.frame_count)), self.recipe.height))
+
+
+@dataclass(frozen=True, slots=True)
+class _LabWatch:
+    cv2: ModuleType
+    request: FrameRequest
+    means: list[tuple[float, ...]] = field(default_factory=list)
+
+    def see(self, frame: Frame) -> None:
+        lab = self.cv2.cvtColor(frame.pixels.astype(np.float32) / 255, self.cv2.COLOR_RGB2LAB)
+        self.means.append(self.cv2.mean(lab)[:3])
+
+    def perceive(self) -> Feature:
+        return Feature({"lab": np.array(self.means, np.float64)})

@@ -1,0 +1,133 @@
+"""Points that two frames of a pair have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from lookaway.core import (
+    Abstention,
+    Extractor,
+    Feature,
+    Features,
+    Floats,
+    Frame,
+    FrameRequest,
+    Pairs,
+    PairSelector,
+    Rollout,
+    Timeline,
+    Trajectory,
+)
+from lookaway.perception.opencv import load_opencv
+
+
+@dataclass(frozen=True, slots=True)
+class SiftMatches:
+    """SIFT points of the frames of each pair, matched mutually with a ratio test; no model is fitted to them.
+
+    A robust fit would throw away just those matches that show wrong geometry, so there is none. Points are in pixels
+    of the matching size, counted from the corner of the image.
+    """
+
+    name: ClassVar[str] = "sift_matches"
+    version: ClassVar[int] = 1
+    software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
+    seconds_per_frame: ClassVar[float] = 0.1
+    bytes_per_frame: ClassVar[float] = 4000.0
+
+    poses: Annotated[Extractor, "where the camera was, to choose pairs by"]
+    pairs: Annotated[PairSelector, "which frames are matched"]
+    height: Annotated[int, "frame height at which points are matched and errors counted in pixels"] = 480
+    keypoints: Annotated[int, "strongest points kept in a frame"] = 2048
+    ratio: Annotated[float, "a match must be nearer than this part of the second nearest, seen from both frames"] = 0.8
+
+    @property
+    def needs(self) -> Mapping[str, Extractor]:
+        """Poses, to choose pairs by."""
+        return {"poses": self.poses}
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Any video will do, once it has poses."""
+        return None
+
+    def load(self) -> _SiftPerceiver:
+        """Import OpenCV and set up its detector."""
+        cv2 = load_opencv()
+        return _SiftPerceiver(self, cv2, cv2.SIFT_create(nfeatures=self.keypoints))
+
+
+@dataclass(frozen=True, slots=True)
+class _SiftPerceiver:
+    recipe: SiftMatches
+    cv2: ModuleType
+    detector: object
+
+    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _SiftWatch:
+        trajectory = Trajectory.from_feature(features["poses"])
+        pairs = self.recipe.pairs.select(rollout, timeline.frame_count, trajectory)
+        frames = frozenset(int(frame) for frame in pairs.frames.ravel())
+        width = round(timeline.width * self.recipe.height / timeline.height)
+        return _SiftWatch(self, pairs, FrameRequest(frames, self.recipe.height), (width, self.recipe.height))
+
+
+@dataclass(frozen=True, slots=True)
+class _SiftWatch:
+    perceiver: _SiftPerceiver
+    pairs: Pairs
+    request: FrameRequest
+    size: tuple[int, int]
+    seen: dict[int, tuple[Floats, Floats]] = field(default_factory=dict)
+
+    def see(self, frame: Frame) -> None:
+        cv2, most = self.perceiver.cv2, self.perceiver.recipe.keypoints
+        grey = cv2.cvtColor(frame.pixels, cv2.COLOR_RGB2GRAY)
+        keypoints, descriptors = self.perceiver.detector.detectAndCompute(grey, None)  # type: ignore[attr-defined]
+        if descriptors is None:
+            self.seen[frame.index] = np.zeros((0, 2), np.float32), np.zeros((0, 128), np.float32)
+            return
+        strongest = np.argsort([-point.response for point in keypoints], kind="stable")[:most]
+        # OpenCV counts from the centre of the first pixel.
+        points = np.array([keypoints[index].pt for index in strongest], np.float32) + 0.5
+        self.seen[frame.index] = points, descriptors[strongest]
+
+    def perceive(self) -> Feature:
+        firsts, seconds, offsets = [], [], [0]
+        for first, second in self.pairs.frames.tolist():
+            (points_1, descriptors_1), (points_2, descriptors_2) = self.seen[first], self.seen[second]
+            rows, columns = mutual_matches(descriptors_1, descriptors_2, self.perceiver.recipe.ratio)
+            firsts.append(points_1[rows])
+            seconds.append(points_2[columns])
+            offsets.append(offsets[-1] + len(rows))
+        arrays = {
+            "pairs": self.pairs.frames,
+            "points_1": np.concatenate(firsts),
+            "points_2": np.concatenate(seconds),
+            "offsets": np.array(offsets),
+            "size": np.array(self.size),
+        }
+        return Feature(arrays, {"rule": self.pairs.rule})
+
+
+def mutual_matches(first: Floats, second: Floats, ratio: float) -> tuple[Floats, Floats]:
+    """Rows of either set of descriptors that are each other's nearest, clearly so seen from both sides."""
+    if len(first) < 2 or len(second) < 2:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    squares_1, squares_2 = np.einsum("ij,ij->i", first, first), np.einsum("ij,ij->i", second, second)
+    distances = np.maximum(squares_1[:, None] + squares_2[None] - 2 * first @ second.T, 0)
+    rows = np.arange(len(first))
+    columns = distances.argmin(axis=1)
+    is_mutual = distances.argmin(axis=0)[columns] == rows
+    is_clear = _is_clear(distances, ratio)[rows] & _is_clear(distances.T, ratio)[columns]
+    kept = is_mutual & is_clear
+    return rows[kept], columns[kept]
+
+
+def _is_clear(distances: Floats, ratio: float) -> Floats:
+    """Whether the nearest of each row is nearer than a part of the second nearest; distances are squared."""
+    nearest = np.partition(distances, 1, axis=1)[:, :2]
+    return np.asarray(nearest[:, 0] < ratio**2 * nearest[:, 1])

@@ -1,0 +1,49 @@
+"""The coverage matrix on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from lookaway.core import Dataset
+from lookaway.engine.coverage import Coverage
+from lookaway.reports.numbers import counts
+from lookaway.reports.text import console, print_json, print_rows
+
+MOST_PROBLEMS = 20
+
+
+def print_coverage(dataset: Dataset, covered: Sequence[Coverage], *, as_json: bool) -> None:
+    """Metric by subset: runnable n of N and why not; then the records that could not be read."""
+    if as_json:
+        print_json(
+            {
+                "suite": dataset.suite,
+                "rollouts": len(dataset.rollouts),
+                "coverage": [{**asdict(cell), "reasons": dict(cell.reasons)} for cell in covered],
+                "problems": [asdict(problem) for problem in dataset.problems],
+            }
+        )
+        return
+    models = {rollout.model for rollout in dataset.rollouts}
+    lines = [f"suite {dataset.suite}: {len(dataset.rollouts)} rollouts of {len(models)} models"]
+    for line in lines:
+        console().print(line, highlight=False, markup=False)
+    print_rows(
+        [
+            {
+                "metric": cell.metric,
+                "subset": cell.subset,
+                "runnable": f"{cell.runnable} of {cell.asked}",
+                "why not": counts(cell.reasons),
+                "first": cell.example or "",
+            }
+            for cell in covered
+        ],
+        as_json=False,
+        right=("runnable",),
+    )
+    for problem in dataset.problems[:MOST_PROBLEMS]:
+        console().print(f"problem: {problem.where}: {problem.message}", highlight=False, markup=False)
+    if (more := len(dataset.problems) - MOST_PROBLEMS) > 0:
+        console().print(f"problem: and {more} more; --json lists all", highlight=False, markup=False)

@@ -1,0 +1,37 @@
+"""A plan on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from lookaway.engine.costs import Cost
+from lookaway.engine.coverage import Coverage
+from lookaway.engine.plan import Plan
+from lookaway.reports.coverage import print_coverage
+from lookaway.reports.numbers import duration, size
+from lookaway.reports.text import console, print_json
+
+
+def print_plan(plan: Plan, covered: Sequence[Coverage], cost: Cost, *, as_json: bool) -> None:
+    """What will run, how long, how much disk."""
+    if as_json:
+        print_json(
+            {
+                "suite": plan.dataset.suite,
+                "lock_sha256": plan.lock.sha256,
+                "cost": {**asdict(cost), "seconds": cost.seconds},
+                "coverage": [{**asdict(cell), "reasons": dict(cell.reasons)} for cell in covered],
+            }
+        )
+        return
+    print_coverage(plan.dataset, covered, as_json=False)
+    lines = [
+        f"to measure: {cost.measurements} measurements on {cost.rollouts} rollouts",
+        f"time on one core: about {duration(cost.seconds)}"
+        f" (decoding {duration(cost.decode_seconds)}, features {duration(cost.feature_seconds)})",
+        f"disk: about {size(cost.disk_bytes)}",
+        f"estimated from {cost.looked_at} rollouts; no judge calls",
+    ]
+    for line in lines:
+        console().print(line, highlight=False, markup=False)

@@ -1,0 +1,52 @@
+"""The table of a run on the terminal."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from lookaway.core import Cell, Table
+from lookaway.engine.run import Run
+from lookaway.reports.numbers import counts, fixed, interval
+from lookaway.reports.text import console, print_json, print_rows
+
+
+def print_table(run: Run, table: Table, *, as_json: bool) -> None:
+    """Every cell with its interval, n of N, and why the rest is missing."""
+    if as_json:
+        print_json(table_json(run, table))
+        return
+    print_rows([_row(cell) for cell in table.cells], as_json=False, right=("score", "raw", "scored"))
+    lines = [f"note: {note}" for note in table.notes]
+    problems = run.about["problems"]
+    if problems:
+        lines.append(
+            f"warning: {len(problems)} records of the dataset could not be read; `lookaway validate` lists them"
+        )
+    lines.append(f"lock {run.about['lock_sha256'][:16]}  suite {table.suite}  95 % intervals clustered by scene")
+    for line in lines:
+        console().print(line, markup=False, highlight=False)
+
+
+def table_json(run: Run, table: Table) -> dict[str, Any]:
+    """The table unrounded, for programs."""
+    return {
+        "suite": table.suite,
+        "lock_sha256": run.about["lock_sha256"],
+        "cells": [{**asdict(cell), "reasons": dict(cell.reasons)} for cell in table.cells],
+        "notes": list(table.notes),
+        "problems": run.about["problems"],
+    }
+
+
+def _row(cell: Cell) -> dict[str, str]:
+    return {
+        "model": cell.model,
+        "metric": cell.metric,
+        "subset": cell.subset,
+        "score": fixed(cell.estimate.mean if cell.estimate else None),
+        "95 %": interval(cell),
+        "raw": fixed(cell.raw_mean),
+        "scored": f"{cell.scored} of {cell.asked}",
+        "not scored": counts(cell.reasons, cell.failures),
+    }

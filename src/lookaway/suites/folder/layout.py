@@ -1,0 +1,180 @@
+"""Finds rollouts in a folder: by `manifest.jsonl`, by `manifest.csv`, or by a pattern of paths."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from lookaway.core import Case, DatasetError, Problem, Rollout, Unmeasurable, UserError
+from lookaway.io.files import parse_json
+from lookaway.io.paths import inside
+
+VIDEO_SUFFIXES: Final = frozenset({".mp4", ".mov", ".mkv", ".webm", ".avi", ".m4v", ".gif"})
+PATTERN_FIELDS: Final = ("model", "case", "seed", "subset", "scene")
+PATTERNS_BY_DEPTH: Final = {1: "{case}", 2: "{model}/{case}", 3: "{model}/{case}/{seed}"}
+POSES_SUFFIX: Final = ".poses.npz"
+
+
+class ManifestLine(BaseModel):
+    """One rollout of a manifest."""
+
+    model_config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
+
+    video: str = Field(min_length=1)
+    case: str | None = None
+    model: str = "model"
+    seed: str = "0"
+    subset: str = "all"
+    scene: str | None = None
+    prompt: str | list[str] = []
+    action: str | None = None
+    poses: str | None = None
+    phases: dict[str, tuple[int, int]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class FolderReader:
+    """Reads one folder; what cannot become a rollout is listed, not skipped in silence."""
+
+    root: Path
+    pattern: str | None = None
+    allow_outside: bool = False
+    problems: list[Problem] = field(default_factory=list)
+
+    def rollouts(self) -> tuple[Rollout, ...]:
+        """All rollouts, each id once."""
+        found: dict[str, Rollout] = {}
+        for where, line in self._lines():
+            rollout = self._rollout(line)
+            if rollout.id in found:
+                message = f"{rollout.id} stands here a second time; left out"
+                self.problems.append(Problem(where=where, message=message))
+                continue
+            found[rollout.id] = rollout
+        return tuple(found.values())
+
+    def _lines(self) -> Iterator[tuple[str, ManifestLine]]:
+        if self.pattern is None:
+            for name, parse in (("manifest.jsonl", _json_lines), ("manifest.csv", _csv_lines)):
+                if (self.root / name).is_file():
+                    for number, record in parse(self.root / name):
+                        yield from self._checked(f"{name}:{number}", record)
+                    return
+        yield from self._matching(_video_paths(self.root))
+
+    def _checked(self, where: str, record: Any) -> Iterator[tuple[str, ManifestLine]]:
+        if isinstance(record, DatasetError):
+            self.problems.append(Problem(where=where, message=str(record).removeprefix(f"{where}: ")))
+            return
+        try:
+            yield where, ManifestLine.model_validate(record)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(str(step) for step in first["loc"]) or "the record"
+            message = f"{place}: {first['msg']}, found {first['input']!r:.80}"
+            self.problems.append(Problem(where=where, message=message))
+
+    def _matching(self, paths: list[str]) -> Iterator[tuple[str, ManifestLine]]:
+        if not paths:
+            raise DatasetError(
+                f"{self.root}: no videos found; expected a manifest.jsonl, a manifest.csv, "
+                f"or files ending in {', '.join(sorted(VIDEO_SUFFIXES))}."
+            )
+        regex = _compile(self.pattern or self._guess(paths))
+        for path in paths:
+            match = regex.fullmatch(path)
+            if match is None:
+                self.problems.append(Problem(where=path, message="does not fit the pattern; left out"))
+                continue
+            values = {name: value for name, value in match.groupdict().items() if value is not None}
+            yield path, ManifestLine.model_validate({**values, "video": path})
+
+    def _guess(self, paths: list[str]) -> str:
+        depths = {path.count("/") + 1 for path in paths}
+        if len(depths) == 1 and (depth := depths.pop()) in PATTERNS_BY_DEPTH:
+            return PATTERNS_BY_DEPTH[depth] + ".{suffix}"
+        raise DatasetError(
+            f"{self.root}: videos lie at several depths or more than three folders deep. "
+            "Say what the folders mean, for example --pattern '{model}/{subset}/{case}/{seed}.mp4'."
+        )
+
+    def _rollout(self, line: ManifestLine) -> Rollout:
+        case_id = line.case or line.video.rsplit(".", 1)[0]
+        case = Case(
+            id=case_id,
+            subset=line.subset,
+            scene=line.scene or case_id,
+            prompt=(line.prompt,) if isinstance(line.prompt, str) else tuple(line.prompt),
+            action=line.action,
+        )
+        try:
+            video = inside(self.root, line.video, allow_outside=self.allow_outside)
+            artifacts = self._artifacts(video, line.poses)
+            problem = None
+        except Unmeasurable as error:
+            video, artifacts, problem = self.root / "refused", {}, error
+        return Rollout(
+            case=case,
+            model=line.model,
+            seed=line.seed,
+            video=video,
+            artifacts=artifacts,
+            phases=line.phases,
+            problem=problem,
+        )
+
+    def _artifacts(self, video: Path, poses: str | None) -> dict[str, Path]:
+        if poses is not None:
+            return {"poses": inside(self.root, poses, allow_outside=self.allow_outside)}
+        beside = video.with_name(video.stem + POSES_SUFFIX)
+        return {"poses": beside} if beside.is_file() else {}
+
+
+def _video_paths(root: Path) -> list[str]:
+    """Relative paths of all videos, sorted, so that runs agree."""
+    found = []
+    for folder, _, files in os.walk(root):
+        relative = os.path.relpath(folder, root).replace(os.sep, "/")
+        for name in files:
+            if os.path.splitext(name)[1].lower() in VIDEO_SUFFIXES:
+                found.append(name if relative == "." else f"{relative}/{name}")
+    return sorted(found)
+
+
+def _compile(pattern: str) -> re.Pattern[str]:
+    expression = ""
+    for literal, name in re.findall(r"([^{]*)(?:\{(\w+)\})?", pattern):
+        expression += re.escape(literal)
+        if name and name not in (*PATTERN_FIELDS, "suffix"):
+            raise UserError(f"The pattern {pattern!r} names {{{name}}}; known: {', '.join(PATTERN_FIELDS)}.")
+        if name:
+            expression += rf"(?P<{name}>[^/]+)" if name != "suffix" else r"\w+"
+    try:
+        return re.compile(expression)
+    except re.error as error:
+        raise UserError(f"The pattern {pattern!r} cannot be used: {error}.") from error
+
+
+def _json_lines(path: Path) -> Iterator[tuple[int, Any]]:
+    for number, text in enumerate(path.read_bytes().splitlines(), start=1):
+        if text.strip():
+            try:
+                yield number, parse_json(text, f"{path.name}:{number}")
+            except DatasetError as error:
+                yield number, error
+
+
+def _csv_lines(path: Path) -> Iterator[tuple[int, Any]]:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            for number, record in enumerate(csv.DictReader(file), start=2):
+                yield number, {name: value for name, value in record.items() if value not in ("", None)}
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DatasetError(f"{path}: cannot be read as CSV: {error}.") from error

@@ -1,0 +1,63 @@
+"""The suite for people who just have a folder of videos."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from lookaway.core import BoundMetric, Dataset, DatasetError, Extractor, Group, Table
+from lookaway.metrics.camera_interaction import CameraInteraction
+from lookaway.metrics.fold_pairs import FoldPairs
+from lookaway.metrics.rendering_lighting import RenderingLighting
+from lookaway.metrics.spatial_epipolar import SpatialEpipolar
+from lookaway.metrics.spatial_reprojection import SpatialReprojection
+from lookaway.perception.lab_means import LabMeans
+from lookaway.perception.sift_matches import SiftMatches
+from lookaway.perception.supplied_poses import SuppliedPoses
+from lookaway.statistics.cells import mean_cells
+from lookaway.suites.folder.layout import FolderReader
+
+
+class Folder:
+    """Any videos, with as much as is known about them."""
+
+    name: ClassVar[str] = "folder"
+    version: ClassVar[int] = 1
+    title: ClassVar[str] = "A folder of videos: a manifest or a pattern of paths"
+
+    def recognises(self, root: Path) -> bool:
+        """Whether there is a manifest; a folder of bare videos is read where nothing else fits."""
+        return (root / "manifest.jsonl").is_file() or (root / "manifest.csv").is_file()
+
+    def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
+        """All rollouts of the manifest, or all videos that fit the pattern."""
+        if not root.is_dir():
+            raise DatasetError(f"{root}: there is no such folder.")
+        reader = FolderReader(root, options.get("pattern"), allow_outside=bool(options.get("allow_outside")))
+        rollouts = reader.rollouts()
+        convention = options.get("extrinsics_convention")
+        return Dataset(
+            suite=self.name,
+            root=root,
+            rollouts=rollouts,
+            settings={"extrinsics_convention": convention} if convention else {},
+            problems=tuple(reader.problems),
+        )
+
+    def metrics(self, settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
+        """Every metric that needs no network, for a camera that leaves and comes back."""
+        poses = SuppliedPoses(convention=settings.get("extrinsics_convention", "world_to_camera"))
+        spatial: dict[str, Extractor] = {"poses": poses, "matches": SiftMatches(poses=poses, pairs=FoldPairs())}
+        return (
+            BoundMetric(
+                name="rendering_lighting", metric=RenderingLighting(), recipes={"lab_means": LabMeans(), "poses": poses}
+            ),
+            BoundMetric(name="spatial_epipolar", metric=SpatialEpipolar(), recipes=spatial),
+            BoundMetric(name="spatial_reprojection", metric=SpatialReprojection(), recipes=spatial),
+            BoundMetric(name="camera_interaction", metric=CameraInteraction(), recipes={"poses": poses}),
+        )
+
+    def table(self, groups: Sequence[Group]) -> Table:
+        """Means over rollouts with scene-clustered intervals."""
+        return Table(suite=self.name, cells=mean_cells(groups))

@@ -1,0 +1,238 @@
+"""The files of an MBench dataset: `dataset.yaml`, `samples/`, `models/*/samples.jsonl`."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+from pydantic import ValidationError
+
+from lookaway.core import Case, Dataset, DatasetError, Problem, Rollout, Target, Unmeasurable
+from lookaway.io.files import parse_json, read_json
+from lookaway.io.paths import inside
+from lookaway.suites.mbench.records import DatasetCard, SampleCard, SampleLine, first_error
+
+SUBSETS: Final = ("environment", "human", "object", "causal")
+POSE_ARTIFACT: Final = "da3"
+
+
+def read_card(root: Path) -> DatasetCard:
+    """`dataset.yaml`, checked."""
+    path = root / "dataset.yaml"
+    if not path.is_file():
+        raise DatasetError(f"{root}: there is no dataset.yaml; an MBench dataset has one at its root.")
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError, OSError, RecursionError) as error:
+        raise DatasetError(f"{path}: not readable as YAML: {error}") from error
+    if not isinstance(content, dict):
+        raise DatasetError(f"{path}: expected keys such as dataset_id, found {type(content).__name__}.")
+    try:
+        return DatasetCard.model_validate(content)
+    except ValidationError as error:
+        raise DatasetError(f"{path}: {first_error(error)}.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutReader:
+    """Reads one dataset; what cannot become a rollout is listed, not skipped in silence."""
+
+    root: Path
+    card: DatasetCard
+    allow_outside: bool = False
+    problems: list[Problem] = field(default_factory=list)
+    missing_fields: Counter[tuple[str, str]] = field(default_factory=Counter)
+    cards: dict[tuple[str, str], SampleCard] = field(default_factory=dict)
+
+    def read(self, suite: str) -> Dataset:
+        """All rollouts of all models."""
+        models = self.root / "models"
+        folders = sorted(folder for folder in models.iterdir() if folder.is_dir()) if models.is_dir() else []
+        if not folders:
+            raise DatasetError(f"{self.root}: no models found; expected folders like models/<model>/samples.jsonl.")
+        rollouts = tuple(rollout for folder in folders for rollout in self._model(folder))
+        for (subset, name), count in sorted(self.missing_fields.items()):
+            total = sum(rollout.case.subset == subset for rollout in rollouts)
+            message = f"{name} is missing in {count} of {total} records"
+            self.problems.append(Problem(where=f"subset {subset}", message=message))
+        version = None if self.card.version is None else str(self.card.version)
+        convention = self.card.extrinsics_convention
+        return Dataset(
+            suite=suite,
+            root=self.root,
+            rollouts=rollouts,
+            identity={"dataset_id": self.card.dataset_id, "name": self.card.dataset_name, "version": version},
+            settings={} if convention is None else {"extrinsics_convention": convention},
+            problems=tuple(self.problems),
+        )
+
+    def _model(self, folder: Path) -> Iterator[Rollout]:
+        path = folder / "samples.jsonl"
+        if not path.is_file():
+            self._problem(folder, "there is no samples.jsonl")
+            return
+        seen: set[tuple[str, str]] = set()
+        for number, text in enumerate(path.read_bytes().splitlines(), start=1):
+            if not text.strip():
+                continue
+            where = f"{path.relative_to(self.root)}:{number}"
+            line = self._line(text, where, folder.name)
+            if line is None:
+                continue
+            rollout = self._rollout(line, folder, where)
+            if (rollout.case.id, rollout.seed) in seen:
+                self._problem(where, f"{rollout.case.id} with seed {rollout.seed} stands here a second time; left out")
+                continue
+            seen.add((rollout.case.id, rollout.seed))
+            yield rollout
+
+    def _line(self, text: bytes, where: str, model: str) -> SampleLine | None:
+        try:
+            line = SampleLine.model_validate(parse_json(text, where))
+        except DatasetError as error:
+            self.problems.append(Problem(where=where, message=str(error).removeprefix(f"{where}: ")))
+            return None
+        except ValidationError as error:
+            self._problem(where, first_error(error))
+            return None
+        contradiction = self._contradiction(line, model)
+        if contradiction:
+            self._problem(where, contradiction)
+            return None
+        return line
+
+    def _contradiction(self, line: SampleLine, model: str) -> str | None:
+        item_id = f"{line.subset}:{line.sample_id}:{line.condition_id}"
+        subsets = [*SUBSETS, *(name for name in self.card.subsets if name not in SUBSETS)]
+        expected = (
+            ("item_id", line.item_id, item_id),
+            ("model_id", line.model_id, model),
+            ("dataset_id", line.dataset_id, self.card.dataset_id),
+        )
+        for name, found, wanted in expected:
+            if found is not None and found != wanted:
+                return f"{name} is {found!r}, expected {wanted!r}"
+        if line.subset not in subsets:
+            close = difflib.get_close_matches(line.subset, subsets, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(subsets)}"
+            return f"there is no subset {line.subset!r}; {hint}"
+        return None
+
+    def _rollout(self, line: SampleLine, folder: Path, where: str) -> Rollout:
+        card = self._sample_card(line)
+        metadata = {**card.metadata, **line.metadata}
+        annotations = {**card.annotations, **line.annotations}
+        case = Case(
+            id=f"{line.subset}:{line.sample_id}:{line.condition_id}",
+            subset=line.subset,
+            scene=f"{line.subset}:{line.sample_id}",
+            prompt=_prompt(metadata),
+            action=_action(annotations, line.condition_id, self.card.dataset_id),
+            target=_target(metadata),
+        )
+        self._check_required(case, metadata, annotations)
+        generated = next((v for v in line.media.videos if v.role == "generated"), line.media.videos[0])
+        try:
+            video = self._file(folder, generated.path)
+            artifacts = {
+                "poses" if name == POSE_ARTIFACT else name: self._file(folder, artifact.path)
+                for name, artifact in line.artifacts.items()
+            }
+            problem = None
+        except Unmeasurable as error:
+            video, artifacts, problem = self.root / "refused", {}, error
+        return Rollout(
+            case=case,
+            model=folder.name,
+            seed=str(metadata.get("seed", "0")),
+            video=video,
+            artifacts=artifacts,
+            problem=problem,
+        )
+
+    def _file(self, folder: Path, named: str) -> Path:
+        """Paths start from the model's folder; some datasets count from the root instead."""
+        path = inside(self.root, named, base=folder, allow_outside=self.allow_outside)
+        if not path.exists():
+            from_root = inside(self.root, named, allow_outside=self.allow_outside)
+            if from_root.exists():
+                return from_root
+        return path
+
+    def _sample_card(self, line: SampleLine) -> SampleCard:
+        key = (line.subset, line.sample_id)
+        if key not in self.cards:
+            self.cards[key] = self._read_sample_card(*key)
+        return self.cards[key]
+
+    def _read_sample_card(self, subset: str, sample_id: str) -> SampleCard:
+        path = self.root / "samples" / subset / sample_id / "sample.json"
+        if not path.exists():
+            return SampleCard()
+        try:
+            inside(self.root, str(path))
+            return SampleCard.model_validate(read_json(path))
+        except ValidationError as error:
+            self._problem(path.relative_to(self.root), first_error(error))
+        except (DatasetError, Unmeasurable) as error:
+            self._problem(path.relative_to(self.root), str(error).removeprefix(f"{path}: "))
+        return SampleCard()
+
+    def _check_required(self, case: Case, metadata: dict[str, Any], annotations: dict[str, Any]) -> None:
+        is_text = self.card.dataset_id == "mbencht"
+        if case.subset == "object":
+            name = "object_card" if is_text else "object_anchor"
+            if case.target is None or (case.target.box is None and not is_text):
+                self.missing_fields["object", f"metadata.{name}"] += 1
+        elif case.subset == "causal" and is_text and len(case.prompt) < 2:
+            self.missing_fields["causal", "metadata.caption_segments"] += 1
+        elif case.subset == "causal" and not is_text and not ("action" in annotations or case.prompt):
+            self.missing_fields["causal", "annotations.action or metadata.caption"] += 1
+
+    def _problem(self, where: object, message: str) -> None:
+        place = where.relative_to(self.root) if isinstance(where, Path) and where.is_absolute() else where
+        self.problems.append(Problem(where=str(place), message=message))
+
+
+def _prompt(metadata: dict[str, Any]) -> tuple[str, ...]:
+    segments = metadata.get("caption_segments")
+    if isinstance(segments, list) and segments and all(isinstance(segment, str) for segment in segments):
+        return tuple(segments)
+    caption = metadata.get("caption")
+    return (caption,) if isinstance(caption, str) else ()
+
+
+def _action(annotations: dict[str, Any], condition_id: str, dataset_id: str) -> str | None:
+    action = annotations.get("action")
+    if isinstance(action, str):
+        return action
+    if dataset_id == "mbencht":
+        return None
+    return re.sub(r"_\d+s$", "", condition_id)
+
+
+def _target(metadata: dict[str, Any]) -> Target | None:
+    anchor, card = metadata.get("object_anchor"), metadata.get("object_card")
+    box = _box(anchor)
+    if isinstance(card, dict) and isinstance(card.get("name"), str):
+        attributes = card.get("core_attributes") or card.get("attributes") or []
+        texts = tuple(text for text in attributes if isinstance(text, str)) if isinstance(attributes, list) else ()
+        return Target(name=card["name"], attributes=texts, box=box)
+    return Target(box=box) if box else None
+
+
+def _box(anchor: object) -> tuple[float, float, float, float] | None:
+    if isinstance(anchor, dict):
+        anchor = [anchor.get(name) for name in ("cx", "cy", "w", "h")]
+    if not isinstance(anchor, list) or len(anchor) != 4:
+        return None
+    if any(isinstance(number, bool) or not isinstance(number, int | float) for number in anchor):
+        return None
+    x, y, width, height = (float(number) for number in anchor)
+    return (x, y, width, height) if width > 0 and height > 0 else None

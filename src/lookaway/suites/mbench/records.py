@@ -1,0 +1,80 @@
+"""The records of an MBench dataset as they stand in its files."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+
+def _plain_name(name: str) -> str:
+    if name in {"", ".", ".."} or any(character in name for character in "/\\\0"):
+        raise ValueError("a name may not be empty, '.', '..' or hold a slash")
+    return name
+
+
+Name = Annotated[str, AfterValidator(_plain_name)]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+
+class VideoEntry(_Record):
+    """One video of a line."""
+
+    path: str
+    role: str = "generated"
+
+
+class Media(_Record):
+    """The videos of a line."""
+
+    videos: list[VideoEntry] = Field(min_length=1)
+
+
+class Artifact(_Record):
+    """A file of another tool."""
+
+    path: str
+
+
+class SampleLine(_Record):
+    """One line of `samples.jsonl`: what one model generated for one sample under one condition."""
+
+    subset: Name
+    sample_id: Name
+    condition_id: Name
+    media: Media
+    item_id: str | None = None
+    dataset_id: str | None = None
+    model_id: str | None = None
+    artifacts: dict[str, Artifact] = {}
+    annotations: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
+
+
+class SampleCard(_Record):
+    """`sample.json`: what is known of a sample, whichever model answers to it."""
+
+    annotations: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
+
+
+class DatasetCard(_Record):
+    """`dataset.yaml`."""
+
+    dataset_id: Literal["mbencha", "mbencht"]
+    dataset_name: str | None = None
+    version: str | int | float | None = None
+    path_mode: str | None = None
+    subsets: dict[str, Any] = {}
+    extrinsics_convention: Literal["world_to_camera", "camera_to_world"] | None = None
+
+
+def first_error(error: ValidationError) -> str:
+    """What is wrong, where, and what was found, in one line."""
+    problem = error.errors()[0]
+    place = ".".join(str(step) for step in problem["loc"]) or "the record"
+    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    return f"{place}: {problem['msg']}, found {problem['input']!r:.80}{more}"

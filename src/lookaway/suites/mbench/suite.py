@@ -1,0 +1,76 @@
+"""MBench as two suites: one per setting, since their scores never share a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from lookaway.core import BoundMetric, Dataset, DatasetError, Group, Table
+from lookaway.statistics.cells import mean_cells
+from lookaway.suites.mbench.layout import LayoutReader, read_card
+from lookaway.suites.mbench.protocol import action_protocol, text_protocol
+
+
+class _MBench:
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+    title: ClassVar[str]
+    dataset_id: ClassVar[str]
+
+    def recognises(self, root: Path) -> bool:
+        """Whether its dataset.yaml names this setting."""
+        try:
+            return read_card(root).dataset_id == self.dataset_id
+        except DatasetError:
+            return False
+
+    def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
+        """All cases and rollouts of all models."""
+        card = read_card(root)
+        if card.dataset_id != self.dataset_id:
+            raise DatasetError(
+                f"{root}: dataset.yaml says {card.dataset_id!r}, but {self.name} reads {self.dataset_id!r}."
+            )
+        reader = LayoutReader(root, card, allow_outside=bool(options.get("allow_outside")))
+        dataset = reader.read(self.name)
+        if convention := options.get("extrinsics_convention"):
+            return replace(dataset, settings={**dataset.settings, "extrinsics_convention": convention})
+        return dataset
+
+
+class MBenchA(_MBench):
+    """Action-conditioned: the camera is told to leave and come back."""
+
+    name = "mbench-a"
+    title = "MBench-A: camera actions, one caption"
+    dataset_id = "mbencha"
+
+    def metrics(self, settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
+        """The protocol of setting A."""
+        return action_protocol(settings)
+
+    def table(self, groups: Sequence[Group]) -> Table:
+        """Means over rollouts with scene-clustered intervals; setting A has no trigger gate."""
+        return Table(suite=self.name, cells=mean_cells(groups))
+
+
+class MBenchT(_MBench):
+    """Text-conditioned: five caption segments tell what leaves and what comes back."""
+
+    name = "mbench-t"
+    title = "MBench-T: five caption segments"
+    dataset_id = "mbencht"
+
+    def metrics(self, settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
+        """The protocol of setting T."""
+        return text_protocol(settings)
+
+    def table(self, groups: Sequence[Group]) -> Table:
+        """Means over rollouts with scene-clustered intervals."""
+        note = (
+            "Raw consistency: no judge decided which rollouts met the memory challenge, "
+            "so that a still video can score high."
+        )
+        return Table(suite=self.name, cells=mean_cells(groups), notes=(note,))
