@@ -14,14 +14,9 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class CommaList(click.ParamType[tuple[str, ...]]):
-    """Names separated by commas."""
-
-    name = "a,b,c"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        """Split, and drop what is empty."""
-        return value if isinstance(value, tuple) else tuple(part.strip() for part in value.split(",") if part.strip())
+def split_names(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    """Names separated by commas; `None` where the option was not given."""
+    return None if value is None else tuple(part.strip() for part in value.split(",") if part.strip())
 
 
 def dataset_options(command: Command) -> Command:
@@ -29,9 +24,11 @@ def dataset_options(command: Command) -> Command:
     decorators = [
         click.argument("dataset", type=click.Path(path_type=Path)),
         click.option("--suite", help="Suite to read it with; by default the one that recognises the folder."),
-        click.option("--metrics", type=CommaList(), help="Metrics to run; by default the suite's protocol."),
-        click.option("--models", type=CommaList(), default=(), help="Only these models."),
-        click.option("--subsets", type=CommaList(), default=(), help="Only these subsets."),
+        click.option(
+            "--metrics", callback=split_names, metavar="A,B", help="Metrics to run; by default the suite's protocol."
+        ),
+        click.option("--models", callback=split_names, default="", metavar="A,B", help="Only these models."),
+        click.option("--subsets", callback=split_names, default="", metavar="A,B", help="Only these subsets."),
         click.option("--limit", type=click.IntRange(min=1), help="Only the first N cases of each model and subset."),
         click.option("--pattern", help="Meaning of the paths in a folder, such as '{model}/{case}/{seed}.mp4'."),
         click.option(

@@ -20,9 +20,7 @@ def print_table(run: Run, table: Table, *, as_json: bool) -> None:
     lines = [f"note: {note}" for note in table.notes]
     problems = run.about["problems"]
     if problems:
-        lines.append(
-            f"warning: {len(problems)} records of the dataset could not be read; `lookaway validate` lists them"
-        )
+        lines.append(f"warning: the dataset has {len(problems)} problems; `lookaway validate` lists them")
     lines.append(f"lock {run.about['lock_sha256'][:16]}  suite {table.suite}  95 % intervals clustered by scene")
     for line in lines:
         console().print(line, markup=False, highlight=False)
