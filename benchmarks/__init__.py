@@ -1,0 +1,1 @@
+"""Benchmarks: each prints a ratio measured in one run."""

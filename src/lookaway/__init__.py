@@ -1,10 +1,10 @@
 """Measures whether video world models remember what the camera looked away from.
 
-    import lookaway
+import lookaway
 
-    dataset = lookaway.read("data/MBench-A")
-    run = lookaway.evaluate(dataset, "runs/first")
-    print(run.table())
+dataset = lookaway.read("data/MBench-A")
+run = lookaway.evaluate(dataset, "runs/first")
+print(run.table())
 """
 
 from __future__ import annotations

@@ -27,9 +27,14 @@ class MBenchWriter:
         condition: str = "left_then_right_10s",
         model: str = "truth",
         metadata: dict[str, Any] | None = None,
-        poses: bool = True,
+        annotations: dict[str, Any] | None = None,
+        video: str | None = None,
+        poses: bool | str = True,
     ) -> Path:
-        """Announce a rollout; returns the folder under which its video and poses belong."""
+        """Announce a rollout; returns the folder under which its video and poses belong.
+
+        `video` and `poses` name files elsewhere, as they shall stand in the line.
+        """
         place = f"{subset}/{sample}/{condition}"
         line: dict[str, Any] = {
             "item_id": f"{subset}:{sample}:{condition}",
@@ -38,18 +43,28 @@ class MBenchWriter:
             "sample_id": sample,
             "condition_id": condition,
             "model_id": model,
-            "media": {"videos": [{"path": f"outputs/{place}/video.mp4", "role": "generated"}]},
+            "media": {"videos": [{"path": video or f"outputs/{place}/video.mp4", "role": "generated"}]},
         }
         if poses:
-            line["artifacts"] = {"da3": {"path": f"artifacts/{place}/da3/results.npz"}}
+            named = poses if isinstance(poses, str) else f"artifacts/{place}/da3/results.npz"
+            line["artifacts"] = {"da3": {"path": named}}
         if metadata is not None:
             line["metadata"] = metadata
+        if annotations is not None:
+            line["annotations"] = annotations
         self.lines.setdefault(model, []).append(line)
         folder = self.root / "models" / model
         (folder / f"outputs/{place}").mkdir(parents=True, exist_ok=True)
         if poses:
             (folder / f"artifacts/{place}/da3").mkdir(parents=True, exist_ok=True)
         return folder
+
+    def sample(self, content: Any, *, subset: str = "environment", sample: str = "room") -> Path:
+        """Write `sample.json`."""
+        path = self.root / "samples" / subset / sample / "sample.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return path
 
     def video(self, **names: str) -> Path:
         """Where the video of a rollout lies."""

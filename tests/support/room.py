@@ -11,11 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from lookaway.core import Indices, Trajectory
+
 Floats = NDArray[np.floating]
 Picture = NDArray[np.uint8]
 
 HALF_EXTENT = np.array([3.0, 2.0, 4.0])
 TEXTURE_PIXELS = 768
+NEAR_METRES = 0.5
+"""No wall is seen from nearer than this by a camera that stays about the middle."""
+# Textures span the longest wall, so that no two walls share a scale or an edge.
+TEXELS_PER_METRE = (TEXTURE_PIXELS - 8) / (2 * HALF_EXTENT.max())
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,7 @@ class Room:
         return np.array([[focal, 0, self.width / 2], [0, focal, self.height / 2], [0, 0, 1]])
 
     @cached_property
-    def _atlas(self) -> Picture:
+    def _textures(self) -> list[Picture]:
         rng = np.random.default_rng(self.seed)
         faces = []
         for _ in range(6):
@@ -43,37 +49,69 @@ class Room:
                 noise = rng.uniform(-1, 1, (cells, cells, 3)).astype(np.float32)
                 face += cv2.resize(noise, (TEXTURE_PIXELS, TEXTURE_PIXELS), interpolation=cv2.INTER_CUBIC)
             faces.append(np.clip(128 + 70 * face, 0, 255).astype(np.uint8))
-        return np.concatenate(faces)
+        return faces
 
-    @cached_property
-    def _rays(self) -> Floats:
-        x, y = np.meshgrid(np.arange(self.width) + 0.5, np.arange(self.height) + 0.5)
-        pixels = np.stack([x, y, np.ones_like(x)])
-        return np.einsum("ij,jhw->ihw", np.linalg.inv(self.intrinsics), pixels).astype(np.float32)
+    def render(self, camera_to_world: Floats) -> Picture:
+        """What the camera sees: each wall is a plane, so that a homography draws it."""
+        picture = np.zeros((self.height, self.width, 3), np.uint8)
+        for face in range(6):
+            self._draw_wall(picture, face, camera_to_world[:3, :3], camera_to_world[:3, 3])
+        return picture
 
-    def render(self, camera_to_world: Floats) -> tuple[Picture, Floats]:
-        """The picture and the depth along the camera's z."""
-        origin, half = camera_to_world[:3, 3].astype(np.float32), HALF_EXTENT.astype(np.float32)
-        rays = np.tensordot(camera_to_world[:3, :3].astype(np.float32), self._rays, axes=1)
-        rays[np.abs(rays) < 1e-9] = 1e-9
-        inverse = 1 / rays
-        steps = half[:, None, None] * np.abs(inverse) - origin[:, None, None] * inverse
-        depth = steps.min(axis=0)
-        hit_x, hit_y, hit_z = (origin[axis] + depth * rays[axis] for axis in range(3))
-        on_x, on_y = depth == steps[0], depth == steps[1]
-        face = np.where(on_x, rays[0] > 0, np.where(on_y, 2 + (rays[1] > 0), 4 + (rays[2] > 0))).astype(np.float32)
-        across, along = np.where(on_x, hit_y, hit_x), np.where(on_x | on_y, hit_z, hit_y)
-        # Textures span the longest wall, so that no two walls share a scale or an edge.
-        reach = np.float32(HALF_EXTENT.max())
-        scale = np.float32((TEXTURE_PIXELS - 8) / (2 * reach))
-        u = (across + reach) * scale + 4
-        v = (along + reach) * scale + 4 + face * TEXTURE_PIXELS
-        return cv2.remap(self._atlas, u, v, cv2.INTER_LINEAR), depth
+    def _draw_wall(self, picture: Picture, face: int, rotation: Floats, centre: Floats) -> None:
+        normal, side = face // 2, 1 if face % 2 else -1
+        across, along = ((1, 2), (0, 2), (0, 1))[normal]
+        corners = np.zeros((4, 3))
+        corners[:, normal] = side * HALF_EXTENT[normal]
+        corners[:, across] = HALF_EXTENT[across] * np.array([-1, 1, 1, -1])
+        corners[:, along] = HALF_EXTENT[along] * np.array([-1, -1, 1, 1])
+        outline = _in_front((corners - centre) @ rotation)
+        if len(outline) < 3:
+            return
+        outline = outline @ self.intrinsics.T
+        outline = outline[:, :2] / outline[:, 2:] - 0.5
+        left, top = np.maximum(np.floor(outline.min(axis=0)).astype(int), 0)
+        right, bottom = np.minimum(np.ceil(outline.max(axis=0)).astype(int) + 1, (self.width, self.height))
+        if left >= right or top >= bottom:
+            return
+        to_corner = np.array([[1, 0, left + 0.5], [0, 1, top + 0.5], [0, 0, 1]])
+        rays = rotation @ np.linalg.inv(self.intrinsics) @ to_corner
+        distance = side * HALF_EXTENT[normal] - centre[normal]
+        reach = HALF_EXTENT.max()
+        texels = [
+            TEXELS_PER_METRE * (rays[axis] * distance + (centre[axis] + reach) * rays[normal]) + 4 * rays[normal]
+            for axis in (across, along)
+        ]
+        wall = cv2.warpPerspective(
+            self._textures[face],
+            np.stack([*texels, rays[normal]]),
+            (int(right - left), int(bottom - top)),
+            flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP,
+            borderMode=cv2.BORDER_REPLICATE,
+        )
+        mask = np.zeros(wall.shape[:2], np.uint8)
+        cv2.fillConvexPoly(mask, np.rint((outline - (left, top)) * 256).astype(np.int32), 255, cv2.LINE_8, 8)
+        cv2.copyTo(wall, mask, picture[top:bottom, left:right])
 
     def frames(self, path: Floats) -> Iterator[Picture]:
-        """Pictures along a path of camera-to-world matrices."""
+        """Pictures along a path of camera-to-world matrices; a view that comes back is drawn once."""
+        drawn: dict[bytes, Picture] = {}
         for pose in path:
-            yield self.render(pose)[0]
+            key = (pose.round(9) + 0.0).tobytes()
+            if key not in drawn:
+                drawn[key] = self.render(pose)
+            yield drawn[key]
+
+
+def _in_front(corners: Floats) -> Floats:
+    """The part of a polygon in camera coordinates that lies in front of the camera."""
+    kept = []
+    for start, end in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+        if start[2] > NEAR_METRES:
+            kept.append(start)
+        if (start[2] > NEAR_METRES) != (end[2] > NEAR_METRES):
+            kept.append(start + (NEAR_METRES - start[2]) / (end[2] - start[2]) * (end - start))
+    return np.array(kept)
 
 
 def pose(*, yaw_degrees: float = 0.0, centre: tuple[float, float, float] = (0, 0, 0)) -> Floats:
@@ -93,11 +131,33 @@ def there_and_back(
     """
     progress = 1 - np.abs(np.linspace(-1, 1, frames))
     aside = np.where(np.arange(frames) < frames // 2, 0.0, return_offset_metres)
+    steps = list(zip(progress, aside, strict=True))
     match action:
         case "left_then_right":
-            return np.stack([pose(yaw_degrees=-degrees * p, centre=(a, 0, 0)) for p, a in zip(progress, aside)])
+            return np.stack([pose(yaw_degrees=-degrees * p, centre=(a, 0, 0)) for p, a in steps])
         case "right_then_left":
-            return np.stack([pose(yaw_degrees=degrees * p, centre=(a, 0, 0)) for p, a in zip(progress, aside)])
+            return np.stack([pose(yaw_degrees=degrees * p, centre=(a, 0, 0)) for p, a in steps])
         case "forward_then_backward":
-            return np.stack([pose(centre=(a, 0, metres * p)) for p, a in zip(progress, aside)])
+            return np.stack([pose(centre=(a, 0, metres * p)) for p, a in steps])
     raise ValueError(action)
+
+
+def trajectory(
+    path: Floats,
+    *,
+    frame_indices: Indices | None = None,
+    frame_count: int | None = None,
+    median_depth: float = 3.0,
+) -> Trajectory:
+    """A path as a supplier of poses would give it, for pictures of the default size."""
+    indices = np.arange(len(path)) if frame_indices is None else frame_indices
+    room = Room(seed=0)
+    return Trajectory(
+        camera_to_world=np.asarray(path),
+        intrinsics=np.tile(room.intrinsics, (len(path), 1, 1)),
+        frame_indices=indices,
+        median_depth=np.full(len(path), median_depth),
+        width=room.width,
+        height=room.height,
+        frame_count=int(indices[-1]) + 1 if frame_count is None else frame_count,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import NoReturn
@@ -17,7 +18,7 @@ from lookaway.cli.show import show_command
 from lookaway.cli.suites import suites_command
 from lookaway.cli.validate import validate_command
 
-EXIT_BUG, EXIT_USER_ERROR, EXIT_WITH_FAILURES, EXIT_INTERRUPTED = 1, 2, 3, 130
+EXIT_USER_ERROR, EXIT_INTERRUPTED = 2, 130
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -43,23 +44,36 @@ for command in (
 
 
 def main(run: Callable[..., object] = lookaway) -> NoReturn:
-    """Run the command line; errors of the user are one message, bugs keep their traceback."""
-    from lookaway.core.errors import UserError
-
+    """Run the command line; errors of the user are one line, bugs keep their traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a letter is no reason to show nothing.
+        if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
+            reconfigure(errors="backslashreplace")
     try:
-        code = run(standalone_mode=False)
-    except click.exceptions.Exit as leaving:
-        sys.exit(leaving.exit_code)
+        code = run(prog_name="lookaway", standalone_mode=False)
+        sys.stdout.flush()
     except click.ClickException as error:
         error.show()
         sys.exit(EXIT_USER_ERROR)
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted. What is finished is kept; the same command goes on from there.", err=True)
         sys.exit(EXIT_INTERRUPTED)
-    except UserError as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(EXIT_USER_ERROR)
     except BrokenPipeError:
-        sys.stderr.close()
+        # The reader has gone, as in `lookaway show RUN | head`; there is nobody left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except Exception as error:
+        # Imported only here, so that `lookaway --help` does not wait for NumPy.
+        from lookaway.core.errors import UserError
+
+        if not isinstance(error, UserError):
+            raise
+        click.echo(f"error: {_one_line(str(error))}", err=True)
+        sys.exit(EXIT_USER_ERROR)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _one_line(message: str) -> str:
+    from lookaway.reports.text import visible
+
+    return visible(" ".join(message.split()))

@@ -21,14 +21,11 @@ def plan_command(output: Path | None, as_json: bool, **options: Any) -> None:
     from lookaway.engine.costs import estimate_cost
     from lookaway.engine.coverage import coverage
     from lookaway.engine.plan import make_plan
-    from lookaway.engine.worker import RolloutWorker
     from lookaway.reports.plan import print_plan
-    from lookaway.store.feature_store import FeatureStore
     from lookaway.store.run_folder import RunFolder
 
     dataset, metrics = read_dataset(options)
     plan = make_plan(dataset, metrics)
-    folder = RunFolder(output or Path())
-    work = plan.work(folder) if output else plan.work(RunFolder(Path("/nonexistent")))
-    rehearsing = RolloutWorker(folder, FeatureStore(folder.features, most_bytes=-1), {b.name: b for b in metrics})
-    print_plan(plan, coverage(dataset, metrics), estimate_cost(work, rehearsing), as_json=as_json)
+    folder = RunFolder(output) if output else None
+    cost = estimate_cost(plan.work(folder), metrics, folder.features if folder else None)
+    print_plan(plan, coverage(dataset, metrics), cost, as_json=as_json)

@@ -13,8 +13,6 @@ from lookaway.core.frames import Frame, FrameRequest, Timeline
 from lookaway.core.outcomes import Abstention, Outcome
 from lookaway.core.tables import Group, Table
 
-Item = TypeVar("Item", contravariant=True)
-Result = TypeVar("Result", covariant=True)
 T = TypeVar("T")
 R = TypeVar("R")
 

@@ -23,8 +23,18 @@ from collections.abc import Iterable
 from lookaway.core.reasons import Reason
 
 
+def _restored(kind: type[LookawayError], args: tuple[object, ...], state: dict[str, object]) -> LookawayError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
+
+
 class LookawayError(Exception):
     """Root of all errors that this package raises on purpose."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # The default calls __init__ with the finished message, which most of our errors do not take.
+        return _restored, (type(self), self.args, self.__dict__)
 
 
 class UserError(LookawayError):
@@ -72,9 +82,6 @@ class Unmeasurable(LookawayError):
     def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)
         self.reason = reason
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.reason, str(self))
 
 
 class VideoError(Unmeasurable):

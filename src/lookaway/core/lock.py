@@ -97,6 +97,10 @@ class Lock:
 def _differences(path: str, ours: Json, theirs: Json) -> Iterator[tuple[str, Json, Json]]:
     if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
         for key in sorted({*ours, *theirs}):
-            yield from _differences(f"{path}.{key}" if path else key, ours.get(key), theirs.get(key))
-    elif ours != theirs:
+            place = f"{path}.{key}" if path else key
+            if key in ours and key in theirs:
+                yield from _differences(place, ours[key], theirs[key])
+            else:
+                yield place, ours.get(key), theirs.get(key)
+    elif canonical_json(ours) != canonical_json(theirs):  # 1 and 1.0 are equal, but not to a hash
         yield path, ours, theirs

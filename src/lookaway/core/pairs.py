@@ -21,6 +21,11 @@ class Pairs:
 class PairSelector(Protocol):
     """Chooses which frames to compare. A frozen dataclass: its constants are part of the lock."""
 
+    @property
+    def version(self) -> int:
+        """Raised whenever the same fields would give other pairs."""
+        ...
+
     def select(self, rollout: Rollout, frame_count: int, trajectory: Trajectory | None) -> Pairs:
         """Pairs of frames, or an `Unmeasurable` where there are none."""
         ...

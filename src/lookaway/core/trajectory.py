@@ -29,9 +29,6 @@ class Trajectory:
     frame_count: int
     """Frames of the whole video, posed or not."""
 
-    NEGLIGIBLE_BASELINE = 1e-3
-    """Translations below this part of the median depth move no pixel that a matcher could see move."""
-
     @property
     def rotations(self) -> Floats:
         """[N, 3, 3] camera to world."""
@@ -42,12 +39,15 @@ class Trajectory:
         """[N, 3] in world units."""
         return self.camera_to_world[:, :3, 3]
 
-    @property
-    def relative_centres(self) -> Floats:
-        """[N, 3] divided by the path's extent; all zero where the camera only turns."""
+    def relative_centres(self, negligible_extent: float) -> Floats:
+        """[N, 3] from the first centre, divided by the path's extent; all zero where the camera only turns.
+
+        The extent is the largest distance from the first centre. A camera whose path is shorter than
+        `negligible_extent`, as a part of the median depth, only turns.
+        """
         offsets = self.centres - self.centres[0]
         extent = float(np.linalg.norm(offsets, axis=1).max())
-        if extent <= self.NEGLIGIBLE_BASELINE * float(np.median(self.median_depth)):
+        if extent <= negligible_extent * float(np.median(self.median_depth)):
             return np.zeros_like(offsets)
         return np.asarray(offsets / extent)
 
@@ -83,6 +83,9 @@ class Trajectory:
 
 
 def angles_degrees(rotations: Floats, others: Floats) -> Floats:
-    """Angle between rotations, broadcasting over leading axes."""
-    trace = np.einsum("...ij,...ij->...", rotations, others)
-    return np.asarray(np.degrees(np.arccos(np.clip((trace - 1) / 2, -1, 1))))
+    """Angle between rotations, broadcasting over leading axes.
+
+    From the chord, not the trace: the trace of single-precision matrices cannot tell angles below 0.03 degrees apart.
+    """
+    chord = np.linalg.norm(rotations - others, axis=(-2, -1)) / np.sqrt(8)
+    return np.asarray(np.degrees(2 * np.arcsin(np.clip(chord, 0, 1))))

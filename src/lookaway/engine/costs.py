@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from lookaway.core import Unmeasurable
-from lookaway.engine.worker import Perceiving, RolloutWorker, Work
+from lookaway.core import BoundMetric, Unmeasurable
+from lookaway.engine.perceiving import Extractors, Perceiving
+from lookaway.engine.worker import Work
+from lookaway.store.feature_store import FeatureStore
 
 DECODED_FRAMES_PER_SECOND = 200
 """At 480p on one core, with conversion to RGB."""
@@ -34,10 +37,16 @@ class Cost:
         return self.decode_seconds + self.feature_seconds
 
 
-def estimate_cost(work: Sequence[Work], worker: RolloutWorker) -> Cost:
-    """Open a few rollouts, ask the extractors which frames they would want, and scale up."""
+def estimate_cost(work: Sequence[Work], metrics: Iterable[BoundMetric], features: Path | None = None) -> Cost:
+    """Open a few rollouts, ask the extractors which frames they would want, and scale up; nothing is written.
+
+    `features` is the folder of features that need not be perceived again.
+    """
+    # A store that keeps nothing: what is perceived for an estimate must leave no trace.
+    extractors = Extractors(FeatureStore(features, most_bytes=-1) if features else None)
+    bounds = {bound.name: bound for bound in metrics}
     measurements = sum(len(entry.metrics) for entry in work)
-    looked = [_look(entry, worker) for entry in work[:: max(1, len(work) // LOOKED_AT)][:LOOKED_AT]]
+    looked = [_look(entry, bounds, extractors) for entry in work[:: max(1, len(work) // LOOKED_AT)][:LOOKED_AT]]
     readable = [look for look in looked if look is not None]
     scale = len(work) / len(looked) if looked else 0.0
     return Cost(
@@ -50,12 +59,11 @@ def estimate_cost(work: Sequence[Work], worker: RolloutWorker) -> Cost:
     )
 
 
-def _look(work: Work, worker: RolloutWorker) -> tuple[int, float, float] | None:
+def _look(work: Work, bounds: Mapping[str, BoundMetric], extractors: Extractors) -> tuple[int, float, float] | None:
     """Frames decoded, seconds and bytes of features of one rollout."""
-    recipes = [recipe for name in work.metrics for recipe in worker.metrics[name].recipes.values()]
-    perceiving = Perceiving(worker, work, recipes)
+    recipes = [recipe for name in work.metrics for recipe in bounds[name].recipes.values()]
     try:
-        requests = perceiving.rehearse()
+        requests = Perceiving(extractors, work.rollout, work.content, recipes).rehearse()
     except Unmeasurable:
         return None
     frames = max((max(request.indices, default=-1) + 1 for request in requests.values()), default=0)

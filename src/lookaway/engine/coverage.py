@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lookaway.core import Abstention, BoundMetric, Dataset, Reason, Rollout, VideoError
-from lookaway.engine.worker import decline
+from lookaway.core import Abstention, BoundMetric, Dataset, Rollout, VideoError
+from lookaway.engine.worker import why_declined, why_unwatchable
 from lookaway.io.video import probe
 
 
@@ -44,7 +44,7 @@ def _cover(
     reasons: Counter[str] = Counter()
     example = None
     for rollout in rollouts:
-        problem = videos[rollout.id] or decline(bound, rollout)
+        problem = videos[rollout.id] or why_declined(bound, rollout)
         if problem is not None:
             reasons[problem.reason.value] += 1
             example = example or f"{rollout.id}: {problem.message}"
@@ -59,16 +59,10 @@ def _cover(
 
 
 def _video_problem(rollout: Rollout, open_videos: bool) -> Abstention | None:
-    if rollout.problem is not None:
-        return Abstention(rollout.problem.reason, str(rollout.problem))
-    if open_videos:
+    problem = why_unwatchable(rollout)
+    if problem is None and open_videos:
         try:
             probe(rollout.video)
         except VideoError as error:
             return Abstention(error.reason, str(error))
-        return None
-    try:
-        size = rollout.video.stat().st_size
-    except OSError:
-        return Abstention(Reason.MISSING_VIDEO, f"{rollout.video.name}: there is no such file.")
-    return None if size else Abstention(Reason.EMPTY_FILE, f"{rollout.video.name}: the file is empty.")
+    return problem

@@ -58,20 +58,15 @@ def evaluate(
     for done, report in enumerate(chosen.map(make, work), start=1):
         failures += report.failures
         if done % COMPACT_AFTER_PARTS == 0:
-            _compact(folder)
+            folder.compact()
         notify(Progress(done=done, total=len(work), failures=failures, last=report))
-    _compact(folder)
+    folder.compact()
     return Run(folder.path)
 
 
 def make_worker(folder: RunFolder, features: Path, metrics: Sequence[BoundMetric]) -> RolloutWorker:
     """A worker of a run."""
     return RolloutWorker(folder, FeatureStore(features), {bound.name: bound for bound in metrics})
-
-
-def _compact(folder: RunFolder) -> None:
-    small = [part for part in folder.parts() if not part.name.startswith("compact-")]
-    folder.compact(small)
 
 
 def _about(plan: Plan) -> Json:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lookaway.core import BoundMetric, Dataset, Lock, Rollout, UserError
+from lookaway.core import BoundMetric, Dataset, DatasetError, Lock, Rollout, UserError
 from lookaway.engine.locking import content_key, metric_key, run_lock
 from lookaway.engine.worker import Work
 from lookaway.store.outcome_reader import AskedMetric, OutcomeReader
-from lookaway.store.run_folder import RunFolder
+from lookaway.store.run_folder import RunFolder, rollout_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,9 +27,11 @@ class Plan:
         """The metrics as the store knows them."""
         return [AskedMetric(name=bound.name, lock=metric_key(bound), subsets=bound.subsets) for bound in self.metrics]
 
-    def work(self, folder: RunFolder) -> list[Work]:
-        """What is left to do, given what the folder already holds."""
-        finished = OutcomeReader(folder, self.asked).finished() if folder.rollouts_file.is_file() else set()
+    def work(self, folder: RunFolder | None = None) -> list[Work]:
+        """What is left to do, given what the folder already holds; everything, where there is none yet."""
+        finished: set[tuple[str, str]] = set()
+        if folder is not None and folder.parts():
+            finished = OutcomeReader(folder, self.asked, rollout_rows(self.rollouts)).finished()
         work = []
         for rollout, content in self.rollouts:
             lacking = tuple(
@@ -47,6 +50,11 @@ def make_plan(dataset: Dataset, metrics: Sequence[BoundMetric]) -> Plan:
         raise UserError(f"{dataset.root}: nothing to measure, no rollout fits what was asked for.")
     if not metrics:
         raise UserError("Nothing to measure: no metric was chosen.")
+    most_common, count = Counter(rollout.id for rollout in dataset.rollouts).most_common(1)[0]
+    if count > 1:
+        raise DatasetError(
+            f"{dataset.root}: {count} rollouts are called {most_common!r}; every rollout needs its own id."
+        )
     return Plan(
         dataset=dataset,
         metrics=tuple(metrics),

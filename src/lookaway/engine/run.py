@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lookaway.core import Json, Lock, Table
+from lookaway.core import Lock, RunError, Table
 from lookaway.engine.reading import load_suite
 from lookaway.store.outcome_reader import AskedMetric, OutcomeReader
 from lookaway.store.run_folder import RunFolder
@@ -25,17 +25,22 @@ class Run:
         return self._folder.lock()
 
     @property
-    def about(self) -> Json:
+    def about(self) -> dict[str, Any]:
         """What was asked."""
         return self._folder.about()
 
     @property
     def metrics(self) -> list[AskedMetric]:
         """The metrics of the run, in the order of the protocol."""
-        return [
-            AskedMetric(name=entry["name"], lock=entry["lock"], subsets=entry["subsets"] and tuple(entry["subsets"]))
-            for entry in self.about["metrics"]
-        ]
+        try:
+            return [
+                AskedMetric(
+                    name=entry["name"], lock=entry["lock"], subsets=entry["subsets"] and tuple(entry["subsets"])
+                )
+                for entry in self.about["metrics"]
+            ]
+        except (KeyError, TypeError) as error:
+            raise RunError(f"{self.path / 'run.json'}: its metrics cannot be read ({error!r}).") from error
 
     def table(self) -> Table:
         """The suite's estimates with interval, n of N, and why the rest is missing."""

@@ -13,15 +13,21 @@ def inside(root: Path, path: str, *, base: Path | None = None, allow_outside: bo
 
     Links are followed before the question is asked. `base` is the folder that relative paths start from.
     """
-    if "\0" in path:
-        raise UnsafePath(Reason.UNSAFE_PATH, f"the path {path!r} holds a NUL character.")
+    if not path:
+        raise UnsafePath(Reason.UNSAFE_PATH, "the path is empty.")
     named = os.path.join(base or root, path)
+    try:
+        os.lstat(named)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        pass  # the reader of the file will say so
+    except (OSError, ValueError) as error:  # too long, a ring of links, NUL, half a surrogate pair
+        raise UnsafePath(Reason.UNSAFE_PATH, f"the path {path[:80]!r} cannot be a path ({error}).") from error
     if allow_outside:
         return Path(os.path.normpath(named))
-    real_root, real = os.path.realpath(root), os.path.realpath(named)
-    if real != real_root and not real.startswith(real_root + os.sep):
+    real = Path(os.path.realpath(named))
+    if not real.is_relative_to(os.path.realpath(root)):
         raise UnsafePath(
             Reason.UNSAFE_PATH,
             f"the path {path!r} leads out of the dataset. Move the file into it, or allow it with --allow-outside.",
         )
-    return Path(real)
+    return real

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 
 from lookaway.core import Reason, Rollout, Timeline, Unmeasurable
+
+CLOCK_ERROR_SECONDS = 0.51e-3
+"""Containers with a clock of milliseconds stamp frames up to half of one late or early."""
 
 
 class Sampler(Protocol):
@@ -24,6 +29,9 @@ class UniformFrames:
 
     count: int
 
+    def __post_init__(self) -> None:
+        _check_positive(count=self.count)
+
     def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
         """Increasing frame indices, none twice."""
         return spread(0, timeline.frame_count, self.count)
@@ -34,6 +42,9 @@ class EveryFrame:
     """Every `step`-th frame from the first on."""
 
     step: int = 1
+
+    def __post_init__(self) -> None:
+        _check_positive(step=self.step)
 
     def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
         """Increasing frame indices, none twice."""
@@ -46,13 +57,15 @@ class AtFps:
 
     fps: float
 
+    def __post_init__(self) -> None:
+        _check_positive(fps=self.fps)
+
     def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
         """Increasing frame indices, none twice."""
-        times = timeline.times_seconds
-        # Half a microsecond forgives time stamps that were rounded to the container's clock.
-        ticks = np.arange(0, times[-1] + 1e-6, 1 / self.fps)
-        shown = np.searchsorted(times, ticks + 5e-7, side="right") - 1
-        return tuple(int(index) for index in np.unique(shown))
+        first_tick = np.ceil((timeline.times_seconds - CLOCK_ERROR_SECONDS) * self.fps)
+        last = np.floor((timeline.times_seconds[-1] + CLOCK_ERROR_SECONDS) * self.fps) + 1
+        # A frame is on screen from its first tick up to, not including, the first tick of the next frame.
+        return tuple(np.flatnonzero(first_tick < np.append(first_tick[1:], last)).tolist())
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +73,9 @@ class BySegment:
     """A number of frames from each prompt segment; segments share the video in equal parts."""
 
     count: int
+
+    def __post_init__(self) -> None:
+        _check_positive(count=self.count)
 
     def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
         """Increasing frame indices, none twice."""
@@ -74,6 +90,9 @@ class ByPhase:
     count: int
     phases: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        _check_positive(count=self.count)
+
     def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
         """Increasing frame indices, none twice."""
         missing = [phase for phase in self.phases if phase not in rollout.phases]
@@ -85,7 +104,13 @@ class ByPhase:
         chosen: set[int] = set()
         for phase in self.phases:
             start, stop = rollout.phases[phase]
-            chosen.update(spread(max(0, start), min(stop, timeline.frame_count), self.count))
+            frames = spread(max(0, start), min(stop, timeline.frame_count), self.count)
+            if not frames:
+                raise Unmeasurable(
+                    Reason.TOO_SHORT,
+                    f"phase {phase!r} spans the frames {start} to {stop}, the video has {timeline.frame_count}.",
+                )
+            chosen.update(frames)
         return tuple(sorted(chosen))
 
 
@@ -111,4 +136,10 @@ def segment_bounds(frame_count: int, segments: int) -> list[tuple[int, int]]:
     [(0, 3), (3, 7), (7, 10)]
     """
     edges = [round(frame_count * edge / segments) for edge in range(segments + 1)]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(pairwise(edges))
+
+
+def _check_positive(**values: float) -> None:
+    for name, value in values.items():
+        if not 0 < value < math.inf:
+            raise ValueError(f"the {name} of a sampler is positive and finite, found {value}.")

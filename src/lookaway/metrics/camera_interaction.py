@@ -35,6 +35,9 @@ class CameraInteraction:
     uses: ClassVar[tuple[str, ...]] = ()
 
     negligible_turn_degrees: Annotated[float, "a clip that turns less than this does not turn"] = 0.1
+    negligible_extent: Annotated[float, "a path shorter than this part of the median depth is a turn on the spot"] = (
+        1e-3
+    )
     still: Annotated[float, "a step below this part of the clip's extent is no motion"] = 1e-6
     fewest_steps: Annotated[int, "fewer scored steps than this say nothing"] = 4
 
@@ -77,7 +80,7 @@ class CameraInteraction:
 
     def _motions(self, trajectory: Trajectory) -> Floats:
         """[N-1, 6] steps in the camera's own axes, translation and rotation each in units of their extent."""
-        rotations, centres = trajectory.rotations, trajectory.relative_centres
+        rotations, centres = trajectory.rotations, trajectory.relative_centres(self.negligible_extent)
         inverse = rotations[:-1].transpose(0, 2, 1)
         moves = np.einsum("nij,nj->ni", inverse, np.diff(centres, axis=0))
         turns = _axis_angles(inverse @ rotations[1:])

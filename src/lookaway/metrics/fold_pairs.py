@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -20,11 +20,16 @@ class FoldPairs:
     are paired symmetrically about the middle of the clip, and the pairs say so.
     """
 
+    version: ClassVar[int] = 1
+
     most: Annotated[int, "pairs kept, those farthest apart in time"] = 20
     degrees_per_extent: Annotated[float, "rotation that counts as much as the path's whole extent"] = 180.0
     fewest_posed_frames: Annotated[int, "fewer posed frames than this show no turnaround"] = 8
     margin: Annotated[float, "a turnaround within this part of either end is none"] = 0.1
     min_span_frames: Annotated[int, "closer frames are neighbours, not a return"] = 2
+    negligible_extent: Annotated[float, "a path shorter than this part of the median depth is a turn on the spot"] = (
+        1e-3
+    )
 
     def select(self, rollout: Rollout, frame_count: int, trajectory: Trajectory | None) -> Pairs:
         """Pairs of frames, or an `Unmeasurable` where there are none."""
@@ -43,7 +48,8 @@ class FoldPairs:
         if count < self.fewest_posed_frames:
             return None
         farthest = int(np.argmax(self._distances(trajectory, np.array([0]))[0]))
-        is_clear = self.margin * count <= farthest < (1 - self.margin) * count
+        last = count - 1
+        is_clear = min(farthest, last - farthest) >= max(1, self.margin * last)
         return farthest if is_clear else None
 
     def _fold(self, trajectory: Trajectory, turnaround: int) -> Indices:
@@ -59,7 +65,7 @@ class FoldPairs:
 
     def _distances(self, trajectory: Trajectory, rows: Indices) -> Floats:
         """[rows, N] distance between cameras."""
-        centres, rotations = trajectory.relative_centres, trajectory.rotations
+        centres, rotations = trajectory.relative_centres(self.negligible_extent), trajectory.rotations
         steps = np.linalg.norm(centres[rows, None] - centres[None], axis=-1)
         turns = angles_degrees(rotations[rows, None], rotations[None])
         return np.asarray(steps + turns / self.degrees_per_extent)

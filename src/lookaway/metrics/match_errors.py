@@ -18,6 +18,8 @@ Distances = Callable[[TwoViews, Floats, Floats], Floats]
 class MatchErrors:
     """Mean error in pixels over the matches of each pair; exp(-error / scale) averaged over pairs."""
 
+    model: str
+    """What the units call the error of a pair that has a baseline."""
     distances: Distances
     scale_pixels: float
     fewest_matches: int
@@ -57,5 +59,5 @@ class MatchErrors:
         # Where the camera only turned, epipolar lines and depths are undefined, but where each point must be is known.
         distances = transfer_distances if views.is_pure_rotation else self.distances
         error = float(np.mean(distances(views, points_1, points_2)))
-        model = "homography" if views.is_pure_rotation else "epipolar"
+        model = "homography" if views.is_pure_rotation else self.model
         return Score(math.exp(-error / self.scale_pixels), raw=error, detail={"matches": len(points_1), "model": model})

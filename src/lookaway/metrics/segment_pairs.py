@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -21,11 +21,16 @@ class SegmentPairs:
     the middle of the clip, and the pairs say so.
     """
 
+    version: ClassVar[int] = 1
+
     most: Annotated[int, "pairs kept"] = 5
     edge_segments: Annotated[int, "segments at either end that pairs are taken from"] = 2
     distance_scale: Annotated[float, "camera distance, in extents of the path, that divides a pair's rank by e"] = 0.1
     angle_scale_degrees: Annotated[float, "camera angle that divides a pair's rank by e"] = 10.0
     min_span_frames: Annotated[int, "closer frames are neighbours, not a return"] = 2
+    negligible_extent: Annotated[float, "a path shorter than this part of the median depth is a turn on the spot"] = (
+        1e-3
+    )
 
     def select(self, rollout: Rollout, frame_count: int, trajectory: Trajectory | None) -> Pairs:
         """Pairs of frames, or an `Unmeasurable` where there are none."""
@@ -49,7 +54,7 @@ class SegmentPairs:
         early, late = np.flatnonzero(frames < early_stop), np.flatnonzero(frames >= late_start)
         if not (early.size and late.size):
             raise Unmeasurable(Reason.TOO_SHORT, "the first or the last prompt segments hold no posed frame.")
-        centres, rotations = trajectory.relative_centres, trajectory.rotations
+        centres, rotations = trajectory.relative_centres(self.negligible_extent), trajectory.rotations
         distances = np.linalg.norm(centres[early, None] - centres[None, late], axis=-1)
         angles = angles_degrees(rotations[early, None], rotations[None, late])
         closeness = -distances / self.distance_scale - angles / self.angle_scale_degrees

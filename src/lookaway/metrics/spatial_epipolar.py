@@ -49,6 +49,7 @@ class SpatialEpipolar:
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
         errors = MatchErrors(
+            model="epipolar",
             distances=epipolar_distances,
             scale_pixels=self.scale_pixels,
             fewest_matches=self.fewest_matches,

@@ -47,6 +47,7 @@ class SpatialReprojection:
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
         errors = MatchErrors(
+            model="triangulation",
             distances=reprojection_distances,
             scale_pixels=self.scale_pixels,
             fewest_matches=self.fewest_matches,

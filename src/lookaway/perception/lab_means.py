@@ -12,6 +12,10 @@ import numpy as np
 from lookaway.core import Abstention, Extractor, Feature, Features, Frame, FrameRequest, Rollout, Timeline
 from lookaway.perception.opencv import load_opencv
 
+_SRGB = np.arange(256) / 255
+LINEAR = np.where(_SRGB <= 0.04045, _SRGB / 12.92, ((_SRGB + 0.055) / 1.055) ** 2.4).astype(np.float32)
+"""Light of each of the 256 values of an sRGB channel."""
+
 
 @dataclass(frozen=True, slots=True)
 class LabMeans:
@@ -51,7 +55,8 @@ class _LabWatch:
     means: list[tuple[float, ...]] = field(default_factory=list)
 
     def see(self, frame: Frame) -> None:
-        lab = self.cv2.cvtColor(frame.pixels.astype(np.float32) / 255, self.cv2.COLOR_RGB2LAB)
+        # OpenCV's way from sRGB straight to CIELAB interpolates a coarse table and is off by up to 0.4.
+        lab = self.cv2.cvtColor(self.cv2.LUT(frame.pixels, LINEAR), self.cv2.COLOR_LRGB2LAB)
         self.means.append(self.cv2.mean(lab)[:3])
 
     def perceive(self) -> Feature:

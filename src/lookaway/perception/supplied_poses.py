@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, get_args
 
-from lookaway.core import Abstention, Extractor, Feature, Features, Frame, FrameRequest, Reason, Rollout, Timeline
+from lookaway.core import (
+    Abstention,
+    Extractor,
+    Feature,
+    Features,
+    Frame,
+    FrameRequest,
+    Reason,
+    Rollout,
+    Timeline,
+    UnknownName,
+)
 from lookaway.io.poses import Convention, read_da3_poses
 
 
@@ -23,6 +34,10 @@ class SuppliedPoses:
     needs: ClassVar[Mapping[str, Extractor]] = {}
 
     convention: Annotated[Convention, "what the stored matrices turn into what"] = "world_to_camera"
+
+    def __post_init__(self) -> None:
+        if self.convention not in get_args(Convention):
+            raise UnknownName("extrinsics convention", self.convention, get_args(Convention))
 
     def declines(self, rollout: Rollout) -> Abstention | None:
         """Whether the artifact is there."""

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from lookaway.core import Dataset
 from lookaway.engine.coverage import Coverage
 from lookaway.reports.numbers import counts
-from lookaway.reports.text import console, print_json, print_rows
+from lookaway.reports.text import print_json, print_lines, print_rows
 
 MOST_PROBLEMS = 20
 
@@ -26,9 +26,7 @@ def print_coverage(dataset: Dataset, covered: Sequence[Coverage], *, as_json: bo
         )
         return
     models = {rollout.model for rollout in dataset.rollouts}
-    lines = [f"suite {dataset.suite}: {len(dataset.rollouts)} rollouts of {len(models)} models"]
-    for line in lines:
-        console().print(line, highlight=False, markup=False)
+    print_lines([f"suite {dataset.suite}: {len(dataset.rollouts)} rollouts of {len(models)} models"])
     print_rows(
         [
             {
@@ -43,7 +41,6 @@ def print_coverage(dataset: Dataset, covered: Sequence[Coverage], *, as_json: bo
         as_json=False,
         right=("runnable",),
     )
-    for problem in dataset.problems[:MOST_PROBLEMS]:
-        console().print(f"problem: {problem.where}: {problem.message}", highlight=False, markup=False)
+    print_lines(f"problem: {problem.where}: {problem.message}" for problem in dataset.problems[:MOST_PROBLEMS])
     if (more := len(dataset.problems) - MOST_PROBLEMS) > 0:
-        console().print(f"problem: and {more} more; --json lists all", highlight=False, markup=False)
+        print_lines([f"problem: and {more} more; --json lists all"])

@@ -10,7 +10,7 @@ from lookaway.engine.coverage import Coverage
 from lookaway.engine.plan import Plan
 from lookaway.reports.coverage import print_coverage
 from lookaway.reports.numbers import duration, size
-from lookaway.reports.text import console, print_json
+from lookaway.reports.text import print_json, print_lines
 
 
 def print_plan(plan: Plan, covered: Sequence[Coverage], cost: Cost, *, as_json: bool) -> None:
@@ -26,12 +26,12 @@ def print_plan(plan: Plan, covered: Sequence[Coverage], cost: Cost, *, as_json: 
         )
         return
     print_coverage(plan.dataset, covered, as_json=False)
-    lines = [
-        f"to measure: {cost.measurements} measurements on {cost.rollouts} rollouts",
-        f"time on one core: about {duration(cost.seconds)}"
-        f" (decoding {duration(cost.decode_seconds)}, features {duration(cost.feature_seconds)})",
-        f"disk: about {size(cost.disk_bytes)}",
-        f"estimated from {cost.looked_at} rollouts; no judge calls",
-    ]
-    for line in lines:
-        console().print(line, highlight=False, markup=False)
+    print_lines(
+        [
+            f"to measure: {cost.measurements} measurements on {cost.rollouts} rollouts",
+            f"time on one core: about {duration(cost.seconds)}"
+            f" (decoding {duration(cost.decode_seconds)}, features {duration(cost.feature_seconds)})",
+            f"disk: about {size(cost.disk_bytes)}",
+            f"estimated from {cost.looked_at} rollouts; no judge calls",
+        ]
+    )

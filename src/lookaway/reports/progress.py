@@ -14,7 +14,8 @@ from lookaway.engine.evaluate import Progress
 
 @contextmanager
 def progress_bar(*, enabled: bool) -> Iterator[Callable[[Progress], None]]:
-    """A function to call with every step; on standard error, so that tables can be piped."""
+    """A function to call with every step; on standard error, so that tables can be piped, and only for people."""
+    console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -23,7 +24,7 @@ def progress_bar(*, enabled: bool) -> Iterator[Callable[[Progress], None]]:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Bar(*columns, console=Console(stderr=True), disable=not enabled, transient=True) as bar:
+    with Bar(*columns, console=console, disable=not (enabled and console.is_terminal), transient=True) as bar:
         task = bar.add_task("measuring", total=None)
 
         def show(progress: Progress) -> None:

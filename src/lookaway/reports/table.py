@@ -8,7 +8,7 @@ from typing import Any
 from lookaway.core import Cell, Table
 from lookaway.engine.run import Run
 from lookaway.reports.numbers import counts, fixed, interval
-from lookaway.reports.text import console, print_json, print_rows
+from lookaway.reports.text import print_json, print_lines, print_rows
 
 
 def print_table(run: Run, table: Table, *, as_json: bool) -> None:
@@ -22,8 +22,7 @@ def print_table(run: Run, table: Table, *, as_json: bool) -> None:
     if problems:
         lines.append(f"warning: the dataset has {len(problems)} problems; `lookaway validate` lists them")
     lines.append(f"lock {run.about['lock_sha256'][:16]}  suite {table.suite}  95 % intervals clustered by scene")
-    for line in lines:
-        console().print(line, markup=False, highlight=False)
+    print_lines(lines)
 
 
 def table_json(run: Run, table: Table) -> dict[str, Any]:

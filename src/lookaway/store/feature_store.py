@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lookaway.core import Feature, canonical_json
+from lookaway.core import Feature, RunError, canonical_json
 from lookaway.io.files import write_whole
 
-DETAIL = "__detail__"
+ARRAY, FACTS = "array.", "facts"
+"""Arrays are kept under their name with a prefix, so that no name clashes with ours or with NumPy's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,28 +25,32 @@ class FeatureStore:
     most_bytes: int = 4 * 1024 * 1024
 
     def get(self, content: str, recipe: str) -> Feature | None:
-        """A kept feature."""
+        """A kept feature, whole and undamaged; `None` where there is none."""
         path = self._path(content, recipe)
         if not path.is_file():
             return None
         try:
-            with np.load(path, allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files if name != DETAIL}
-                detail = json.loads(archive[DETAIL].tobytes())
-        except (ValueError, OSError, KeyError, zipfile.BadZipFile, EOFError):
-            return None  # a damaged disk costs one extraction, not the run
-        return Feature(arrays, detail)
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+                facts = json.loads(archive[FACTS].tobytes())
+                return Feature({name: archive[ARRAY + name] for name in facts["arrays"]}, facts["detail"])
+        except Exception:  # noqa: BLE001 - damage can raise anything, and costs one extraction, not the run
+            return None
 
     def put(self, content: str, recipe: str, feature: Feature) -> None:
         """Keep a feature if it is small enough."""
         if feature.nbytes > self.most_bytes:
             return
-        detail = np.frombuffer(canonical_json(dict(feature.detail)).encode(), np.uint8)
+        facts = canonical_json({"arrays": list(feature.arrays), "detail": dict(feature.detail)})
+        arrays: dict[str, NDArray[Any]] = {ARRAY + name: array for name, array in feature.arrays.items()}
 
         def save(file: BinaryIO) -> None:
-            np.savez(file, allow_pickle=False, **{**feature.arrays, DETAIL: detail})
+            np.savez(file, allow_pickle=False, **{FACTS: np.frombuffer(facts.encode(), np.uint8), **arrays})
 
-        write_whole(self._path(content, recipe), save)
+        path = self._path(content, recipe)
+        try:
+            write_whole(path, save)
+        except OSError as error:
+            raise RunError(f"{path.parent}: features cannot be kept here: {error}.") from error
 
     def _path(self, content: str, recipe: str) -> Path:
         return self.root / recipe[:32] / content[:2] / f"{content}.npz"

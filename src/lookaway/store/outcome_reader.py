@@ -2,17 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import duckdb
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from lookaway.core import Group
+from lookaway.core import Group, Reason, RunError
+from lookaway.store.outcome_rows import SCHEMA
 from lookaway.store.run_folder import RunFolder
 
 MEMORY_LIMIT = "1GB"
+TRIES = 5
+"""How often files may vanish while they are read, because a running `eval` just put them into one."""
+T = TypeVar("T")
+
+ITEMS = """
+    CREATE OR REPLACE TABLE items AS
+    SELECT r.* EXCLUDE (unit), a.model, a.case, a.subset, a.scene, a.seed, a.position
+    FROM all_rows r JOIN asked a USING (rollout, content, metric, lock) WHERE r.unit IS NULL
+    QUALIFY row_number() OVER (
+        PARTITION BY rollout, metric
+        ORDER BY CASE status WHEN 'score' THEN 0 WHEN 'abstention' THEN 1 ELSE 2 END, filename DESC
+    ) = 1
+"""
+"""A crash may leave one key in two files; a score is worth more than what an earlier try could not measure."""
+
+GROUPS = """
+    WITH measured AS (
+        SELECT model, metric, subset,
+            list(value ORDER BY rollout) FILTER (status = 'score') AS values,
+            list(scene ORDER BY rollout) FILTER (status = 'score') AS scenes,
+            list(raw ORDER BY rollout) FILTER (status = 'score' AND raw IS NOT NULL) AS raws,
+            count(*) FILTER (status = 'failure') AS failures,
+            count(*) AS measured
+        FROM items GROUP BY model, metric, subset
+    ), asked_counts AS (
+        SELECT model, metric, subset, any_value(position) AS position, count(*) AS asked
+        FROM asked GROUP BY model, metric, subset
+    )
+    SELECT model, metric, subset, values, scenes, raws, coalesce(failures, 0), coalesce(measured, 0), asked
+    FROM asked_counts LEFT JOIN measured USING (model, metric, subset) ORDER BY model, position, subset
+"""
+
+UNITS = """
+    SELECT u.rollout, u.unit, u.status, u.reason, u.value, u.raw, u.message, u.detail, i.model, i.case, i.seed
+    FROM all_rows u JOIN items i USING (rollout, content, metric, lock, filename)
+    WHERE u.unit IS NOT NULL AND u.metric = ? ORDER BY u.rollout, u.unit
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,13 +67,19 @@ class AskedMetric:
 
 
 class OutcomeReader:
-    """A view of one run's rows. Use one per question; it sees the files that exist when it is made."""
+    """A view of one run's rows, as they are when it is made."""
 
-    def __init__(self, folder: RunFolder, metrics: Sequence[AskedMetric]) -> None:
-        self._database = duckdb.connect(config={"memory_limit": MEMORY_LIMIT})
-        self._database.execute("SET preserve_insertion_order = false")
+    def __init__(self, folder: RunFolder, metrics: Sequence[AskedMetric], rollouts: pa.Table | None = None) -> None:
+        """`rollouts` are what the run is about to ask; by default what it asked when it was last begun."""
+        self._folder = folder
+        self._parts: list[Path] | None = None
+        spill = str(Path(tempfile.gettempdir()) / "lookaway-duckdb")
+        self._database = duckdb.connect(config={"memory_limit": MEMORY_LIMIT, "temp_directory": spill})
         run = self._database.execute
-        run("CREATE TABLE rollouts AS SELECT * FROM read_parquet(?)", [str(folder.rollouts_file)])
+        run("SET preserve_insertion_order = false")
+        self._database.register("given", _read_rollouts(folder) if rollouts is None else rollouts)
+        run("CREATE TABLE rollouts AS SELECT * FROM given")
+        self._database.unregister("given")
         run("CREATE TABLE metrics (metric TEXT, lock TEXT, position INTEGER)")
         run("CREATE TABLE asked_subsets (metric TEXT, subset TEXT)")
         subsets = [row[0] for row in run("SELECT DISTINCT subset FROM rollouts").fetchall()]
@@ -40,23 +88,7 @@ class OutcomeReader:
             for subset in subsets if metric.subsets is None else metric.subsets:
                 run("INSERT INTO asked_subsets VALUES (?, ?)", [metric.name, subset])
         run("CREATE VIEW asked AS SELECT * FROM rollouts JOIN asked_subsets USING (subset) JOIN metrics USING (metric)")
-        parts = [str(part) for part in folder.parts()]
-        if parts:
-            self._database.read_parquet(parts, filename=True, union_by_name=False).create_view("all_rows")
-        else:
-            run(
-                "CREATE VIEW all_rows AS SELECT ''::TEXT AS rollout, '' AS content, '' AS metric, '' AS lock, "
-                "NULL::TEXT AS unit, '' AS status, NULL::TEXT AS reason, NULL::DOUBLE AS value, NULL::DOUBLE AS raw, "
-                "NULL::TEXT AS message, NULL::TEXT AS detail, '' AS filename WHERE false"
-            )
-        # A crash may leave one key in two files; a score is worth more than what an earlier try could not measure.
-        run(
-            "CREATE TABLE items AS "
-            "SELECT r.* EXCLUDE (unit), a.model, a.case, a.subset, a.scene, a.seed, a.position "
-            "FROM all_rows r JOIN asked a USING (rollout, content, metric, lock) WHERE r.unit IS NULL "
-            "QUALIFY row_number() OVER (PARTITION BY rollout, metric ORDER BY "
-            "CASE status WHEN 'score' THEN 0 WHEN 'abstention' THEN 1 ELSE 2 END, filename DESC) = 1"
-        )
+        self._steadily(lambda: None)
 
     def finished(self) -> set[tuple[str, str]]:
         """Rollout and metric of every outcome that need not be tried again; failures are."""
@@ -66,22 +98,6 @@ class OutcomeReader:
     def groups(self) -> list[Group]:
         """Outcomes by model, metric and subset, in the order of the protocol."""
         reasons = self._reasons()
-        query = """
-            WITH measured AS (
-                SELECT model, metric, subset,
-                    list(value ORDER BY rollout) FILTER (status = 'score') AS values,
-                    list(scene ORDER BY rollout) FILTER (status = 'score') AS scenes,
-                    list(raw ORDER BY rollout) FILTER (status = 'score' AND raw IS NOT NULL) AS raws,
-                    count(*) FILTER (status = 'failure') AS failures,
-                    count(*) AS measured
-                FROM items GROUP BY model, metric, subset
-            ), asked_counts AS (
-                SELECT model, metric, subset, any_value(position) AS position, count(*) AS asked
-                FROM asked GROUP BY model, metric, subset
-            )
-            SELECT model, metric, subset, values, scenes, raws, coalesce(failures, 0), coalesce(measured, 0), asked
-            FROM asked_counts LEFT JOIN measured USING (model, metric, subset) ORDER BY model, position, subset
-        """
         return [
             Group(
                 model=model,
@@ -94,31 +110,50 @@ class OutcomeReader:
                 failures=failures,
                 reasons={
                     **reasons.get((model, metric, subset), {}),
-                    **({"not_yet_measured": asked - measured} if asked > measured else {}),
+                    **({Reason.NOT_YET_MEASURED.value: asked - measured} if asked > measured else {}),
                 },
             )
             for model, metric, subset, values, scenes, raws, failures, measured, asked in self._database.execute(
-                query
+                GROUPS
             ).fetchall()
         ]
 
     def items(self) -> Iterator[Mapping[str, Any]]:
         """Every outcome of the run as a row, in the order of rollouts and the protocol."""
-        yield from self._stream("SELECT * EXCLUDE (filename) FROM items ORDER BY rollout, position")
+        cursor = self._database.cursor()
+        yield from _stream(cursor.execute("SELECT * EXCLUDE (filename) FROM items ORDER BY rollout, position"))
 
     def units(self, metric: str) -> Iterator[Mapping[str, Any]]:
         """Every unit of one metric as a row; only of the measurement that counts."""
-        yield from self._stream(
-            "SELECT u.rollout, u.unit, u.status, u.reason, u.value, u.raw, u.message, u.detail, i.model, i.case "
-            "FROM all_rows u JOIN items i USING (rollout, content, metric, lock, filename) "
-            "WHERE u.unit IS NOT NULL AND u.metric = ? ORDER BY u.rollout, u.unit",
-            [metric],
-        )
+        cursor = self._database.cursor()
+        yield from _stream(self._steadily(lambda: cursor.execute(UNITS, [metric])))
 
-    def unit_count(self) -> int:
-        """How many unit rows the run holds."""
-        row = self._database.execute("SELECT count(*) FROM all_rows WHERE unit IS NOT NULL").fetchone()
-        return int(row[0]) if row else 0
+    def _steadily(self, ask: Callable[[], T]) -> T:
+        """Ask of the rows; where files vanished since they were listed, list them again and ask again."""
+        for left in reversed(range(TRIES)):
+            try:
+                if self._parts is None:
+                    self._read_items()
+                return ask()
+            except duckdb.Error as error:
+                if left == 0 or self._parts == self._folder.parts():
+                    raise RunError(
+                        f"{self._folder.path}: its rows cannot be read ({error}). "
+                        "Delete the damaged file; the same `lookaway eval` measures its rollouts again."
+                    ) from error
+                self._parts = None
+        raise AssertionError("the last try returns or raises")
+
+    def _read_items(self) -> None:
+        self._parts = self._folder.parts()
+        if self._parts:
+            files = [str(part) for part in self._parts]
+            self._database.read_parquet(files, filename=True).create_view("all_rows", replace=True)
+        else:
+            empty = SCHEMA.empty_table().append_column("filename", pa.array([], pa.string()))
+            self._database.register("no_rows", empty)
+            self._database.execute("CREATE OR REPLACE VIEW all_rows AS SELECT * FROM no_rows")
+        self._database.execute(ITEMS)
 
     def _reasons(self) -> dict[tuple[str, str, str], dict[str, int]]:
         found = self._database.execute(
@@ -130,9 +165,18 @@ class OutcomeReader:
             reasons.setdefault((model, metric, subset), {})[reason] = count
         return reasons
 
-    def _stream(self, query: str, parameters: Sequence[str] = ()) -> Iterator[Mapping[str, Any]]:
-        cursor = self._database.cursor().execute(query, list(parameters))
-        names = [column[0] for column in cursor.description or ()]
-        while rows := cursor.fetchmany(10_000):
-            for row in rows:
-                yield dict(zip(names, row, strict=True))
+
+def _read_rollouts(folder: RunFolder) -> pa.Table:
+    try:
+        return pq.read_table(folder.rollouts_file)
+    except (pa.ArrowException, OSError) as error:
+        raise RunError(
+            f"{folder.rollouts_file}: cannot be read ({error}). Run the same `lookaway eval` again."
+        ) from error
+
+
+def _stream(cursor: duckdb.DuckDBPyConnection) -> Iterator[Mapping[str, Any]]:
+    names = [column[0] for column in cursor.description or ()]
+    while rows := cursor.fetchmany(10_000):
+        for row in rows:
+            yield dict(zip(names, row, strict=True))

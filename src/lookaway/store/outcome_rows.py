@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lookaway.core import Abstention, Failure, Outcome, Score, Unit, canonical_json
@@ -27,6 +28,10 @@ SCHEMA = pa.schema(
     ]
 )
 """`unit` is null for the whole measurement. The key of a row is (rollout, content, metric, lock, unit)."""
+KEY: Final = ("rollout", "content", "metric", "lock")
+"""What one measurement is known by, with all its units."""
+STATUSES: Final = ("score", "abstention", "failure")
+"""Best first: of two measurements with one key, the better one counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,13 +50,31 @@ def rows(measured: Sequence[Measured]) -> pa.Table:
     return pa.Table.from_pylist([row for entry in measured for row in _rows_of(entry)], SCHEMA)
 
 
+def each_measurement_once(tables: Sequence[pa.Table]) -> pa.Table:
+    """The rows of several files without measurements that a better or a later file holds as well."""
+    best: dict[tuple[str, ...], tuple[int, int]] = {}
+    for position, table in enumerate(tables):
+        items = table.filter(pc.is_null(table["unit"]))
+        for key, status in zip(_keys(items), items["status"].to_pylist(), strict=True):
+            found = (STATUSES.index(status), -position)
+            best[key] = min(found, best.get(key, found))
+    return pa.concat_tables(
+        table.filter(pa.array([best[key][1] == -position for key in _keys(table)], pa.bool_()))
+        for position, table in enumerate(tables)
+    )
+
+
 def write_rows(table: pa.Table, file: BinaryIO) -> None:
     """Write rows as Parquet."""
     pq.write_table(table, file, compression="zstd")
 
 
+def _keys(table: pa.Table) -> list[tuple[str, ...]]:
+    return list(zip(*(table[name].to_pylist() for name in KEY), strict=True))
+
+
 def _rows_of(entry: Measured) -> Iterator[dict[str, Any]]:
-    key = {"rollout": entry.rollout, "content": entry.content, "metric": entry.metric, "lock": entry.lock}
+    key = {name: getattr(entry, name) for name in KEY}
     yield {**key, "unit": None, **_columns(entry.outcome)}
     units: tuple[Unit, ...] = () if isinstance(entry.outcome, Failure) else entry.outcome.units
     for unit in units:
@@ -61,9 +84,15 @@ def _rows_of(entry: Measured) -> Iterator[dict[str, Any]]:
 def _columns(outcome: Outcome) -> Mapping[str, Any]:
     match outcome:
         case Score():
-            detail = canonical_json(outcome.detail) if outcome.detail else None
+            detail = canonical_json(dict(outcome.detail)) if outcome.detail else None
             return {"status": "score", "value": outcome.value, "raw": outcome.raw, "detail": detail}
         case Abstention():
-            return {"status": "abstention", "reason": outcome.reason.value, "message": outcome.message}
+            return {"status": "abstention", "reason": outcome.reason.value, "message": _text(outcome.message)}
         case Failure():
-            return {"status": "failure", "reason": outcome.error, "message": outcome.message}
+            return {"status": "failure", "reason": outcome.error, "message": _text(outcome.message)}
+    raise TypeError(f"A metric returns a Score, an Abstention or a Failure, found {outcome!r:.80}.")
+
+
+def _text(message: str) -> str:
+    """Messages may quote file names that are no valid Unicode."""
+    return message.encode("utf-8", "backslashreplace").decode()

@@ -89,6 +89,10 @@ class FolderReader:
             )
         regex = _compile(self.pattern or self._guess(paths))
         for path in paths:
+            if not _is_text(path):
+                where = os.fsencode(path).decode(errors="backslashreplace")
+                self.problems.append(Problem(where=where, message="the name is not UTF-8; left out"))
+                continue
             match = regex.fullmatch(path)
             if match is None:
                 self.problems.append(Problem(where=path, message="does not fit the pattern; left out"))
@@ -116,7 +120,7 @@ class FolderReader:
         )
         try:
             video = inside(self.root, line.video, allow_outside=self.allow_outside)
-            artifacts = self._artifacts(video, line.poses)
+            artifacts = self._artifacts(line)
             problem = None
         except Unmeasurable as error:
             video, artifacts, problem = self.root / "refused", {}, error
@@ -130,11 +134,11 @@ class FolderReader:
             problem=problem,
         )
 
-    def _artifacts(self, video: Path, poses: str | None) -> dict[str, Path]:
-        if poses is not None:
-            return {"poses": inside(self.root, poses, allow_outside=self.allow_outside)}
-        beside = video.with_name(video.stem + POSES_SUFFIX)
-        return {"poses": beside} if beside.is_file() else {}
+    def _artifacts(self, line: ManifestLine) -> dict[str, Path]:
+        beside = os.path.splitext(line.video)[0] + POSES_SUFFIX
+        if not line.poses and not os.path.isfile(self.root / beside):
+            return {}
+        return {"poses": inside(self.root, line.poses or beside, allow_outside=self.allow_outside)}
 
 
 def _video_paths(root: Path) -> list[str]:
@@ -148,14 +152,27 @@ def _video_paths(root: Path) -> list[str]:
     return sorted(found)
 
 
+def _is_text(path: str) -> bool:
+    """Whether a path found on disk can be written into a table; Linux allows any bytes as a name."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _compile(pattern: str) -> re.Pattern[str]:
+    known = f"known: {', '.join(f'{{{name}}}' for name in PATTERN_FIELDS)}"
     expression = ""
-    for literal, name in re.findall(r"([^{]*)(?:\{(\w+)\})?", pattern):
-        expression += re.escape(literal)
-        if name and name not in (*PATTERN_FIELDS, "suffix"):
-            raise UserError(f"The pattern {pattern!r} names {{{name}}}; known: {', '.join(PATTERN_FIELDS)}.")
-        if name:
-            expression += rf"(?P<{name}>[^/]+)" if name != "suffix" else r"\w+"
+    for position, part in enumerate(re.split(r"\{(\w+)\}", pattern)):
+        if position % 2 == 0:
+            if "{" in part or "}" in part:
+                raise UserError(f"The pattern {pattern!r} has a brace without its partner; {known}.")
+            expression += re.escape(part)
+        elif part not in (*PATTERN_FIELDS, "suffix"):
+            raise UserError(f"The pattern {pattern!r} names {{{part}}}; {known}.")
+        else:
+            expression += rf"(?P<{part}>[^/]+)" if part != "suffix" else r"\w+"
     try:
         return re.compile(expression)
     except re.error as error:
@@ -174,7 +191,8 @@ def _json_lines(path: Path) -> Iterator[tuple[int, Any]]:
 def _csv_lines(path: Path) -> Iterator[tuple[int, Any]]:
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            for number, record in enumerate(csv.DictReader(file), start=2):
-                yield number, {name: value for name, value in record.items() if value not in ("", None)}
+            reader = csv.DictReader(file)
+            for record in reader:
+                yield reader.line_num, {name: value for name, value in record.items() if value not in ("", None)}
     except (UnicodeDecodeError, csv.Error) as error:
         raise DatasetError(f"{path}: cannot be read as CSV: {error}.") from error

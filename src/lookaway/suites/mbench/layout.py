@@ -20,6 +20,8 @@ from lookaway.suites.mbench.records import DatasetCard, SampleCard, SampleLine, 
 
 SUBSETS: Final = ("environment", "human", "object", "causal")
 POSE_ARTIFACT: Final = "da3"
+LARGEST_PIXEL: Final = 1_000_000
+"""No picture is wider: a larger coordinate is a mistake."""
 
 
 def read_card(root: Path) -> DatasetCard:
@@ -29,14 +31,18 @@ def read_card(root: Path) -> DatasetCard:
         raise DatasetError(f"{root}: there is no dataset.yaml; an MBench dataset has one at its root.")
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError, OSError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, OSError, RecursionError) as error:
         raise DatasetError(f"{path}: not readable as YAML: {error}") from error
     if not isinstance(content, dict):
         raise DatasetError(f"{path}: expected keys such as dataset_id, found {type(content).__name__}.")
     try:
-        return DatasetCard.model_validate(content)
+        card = DatasetCard.model_validate(content)
+        f"{card.version}{card.dataset_name}".encode()  # an escape can stand for half a character
     except ValidationError as error:
         raise DatasetError(f"{path}: {first_error(error)}.") from error
+    except UnicodeEncodeError as error:
+        raise DatasetError(f"{path}: holds text that is no valid Unicode: {error}.") from error
+    return card
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,7 @@ class LayoutReader:
     def _model(self, folder: Path) -> Iterator[Rollout]:
         path = folder / "samples.jsonl"
         if not path.is_file():
-            self._problem(folder, "there is no samples.jsonl")
+            self._problem(f"models/{folder.name}", "there is no samples.jsonl")
             return
         seen: set[tuple[str, str]] = set()
         for number, text in enumerate(path.read_bytes().splitlines(), start=1):
@@ -85,11 +91,13 @@ class LayoutReader:
             line = self._line(text, where, folder.name)
             if line is None:
                 continue
-            rollout = self._rollout(line, folder, where)
+            metadata, annotations = self._known(line)
+            rollout = self._rollout(line, folder, metadata, annotations)
             if (rollout.case.id, rollout.seed) in seen:
                 self._problem(where, f"{rollout.case.id} with seed {rollout.seed} stands here a second time; left out")
                 continue
             seen.add((rollout.case.id, rollout.seed))
+            self._check_required(rollout.case, annotations)
             yield rollout
 
     def _line(self, text: bytes, where: str, model: str) -> SampleLine | None:
@@ -124,10 +132,17 @@ class LayoutReader:
             return f"there is no subset {line.subset!r}; {hint}"
         return None
 
-    def _rollout(self, line: SampleLine, folder: Path, where: str) -> Rollout:
-        card = self._sample_card(line)
-        metadata = {**card.metadata, **line.metadata}
-        annotations = {**card.annotations, **line.annotations}
+    def _known(self, line: SampleLine) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Metadata and annotations of the sample, and what the line adds to them or says otherwise."""
+        key = (line.subset, line.sample_id)
+        if key not in self.cards:
+            self.cards[key] = self._read_sample_card(*key)
+        card = self.cards[key]
+        return {**card.metadata, **line.metadata}, {**card.annotations, **line.annotations}
+
+    def _rollout(
+        self, line: SampleLine, folder: Path, metadata: dict[str, Any], annotations: dict[str, Any]
+    ) -> Rollout:
         case = Case(
             id=f"{line.subset}:{line.sample_id}:{line.condition_id}",
             subset=line.subset,
@@ -136,7 +151,6 @@ class LayoutReader:
             action=_action(annotations, line.condition_id, self.card.dataset_id),
             target=_target(metadata),
         )
-        self._check_required(case, metadata, annotations)
         generated = next((v for v in line.media.videos if v.role == "generated"), line.media.videos[0])
         try:
             video = self._file(folder, generated.path)
@@ -159,45 +173,38 @@ class LayoutReader:
     def _file(self, folder: Path, named: str) -> Path:
         """Paths start from the model's folder; some datasets count from the root instead."""
         path = inside(self.root, named, base=folder, allow_outside=self.allow_outside)
-        if not path.exists():
-            from_root = inside(self.root, named, allow_outside=self.allow_outside)
-            if from_root.exists():
-                return from_root
-        return path
-
-    def _sample_card(self, line: SampleLine) -> SampleCard:
-        key = (line.subset, line.sample_id)
-        if key not in self.cards:
-            self.cards[key] = self._read_sample_card(*key)
-        return self.cards[key]
+        if path.exists() or not (self.root / named).exists():
+            return path
+        return inside(self.root, named, allow_outside=self.allow_outside)
 
     def _read_sample_card(self, subset: str, sample_id: str) -> SampleCard:
-        path = self.root / "samples" / subset / sample_id / "sample.json"
-        if not path.exists():
+        where = f"samples/{subset}/{sample_id}/sample.json"
+        try:
+            path = inside(self.root, where, allow_outside=self.allow_outside)
+        except Unmeasurable as error:
+            self._problem(where, str(error))
             return SampleCard()
         try:
-            inside(self.root, str(path))
-            return SampleCard.model_validate(read_json(path))
+            return SampleCard.model_validate(read_json(path)) if path.exists() else SampleCard()
         except ValidationError as error:
-            self._problem(path.relative_to(self.root), first_error(error))
-        except (DatasetError, Unmeasurable) as error:
-            self._problem(path.relative_to(self.root), str(error).removeprefix(f"{path}: "))
+            self._problem(where, first_error(error))
+        except DatasetError as error:
+            self._problem(where, str(error).removeprefix(f"{path}: "))
         return SampleCard()
 
-    def _check_required(self, case: Case, metadata: dict[str, Any], annotations: dict[str, Any]) -> None:
+    def _check_required(self, case: Case, annotations: dict[str, Any]) -> None:
         is_text = self.card.dataset_id == "mbencht"
         if case.subset == "object":
             name = "object_card" if is_text else "object_anchor"
-            if case.target is None or (case.target.box is None and not is_text):
+            if case.target is None or (case.target.name if is_text else case.target.box) is None:
                 self.missing_fields["object", f"metadata.{name}"] += 1
         elif case.subset == "causal" and is_text and len(case.prompt) < 2:
             self.missing_fields["causal", "metadata.caption_segments"] += 1
         elif case.subset == "causal" and not is_text and not ("action" in annotations or case.prompt):
             self.missing_fields["causal", "annotations.action or metadata.caption"] += 1
 
-    def _problem(self, where: object, message: str) -> None:
-        place = where.relative_to(self.root) if isinstance(where, Path) and where.is_absolute() else where
-        self.problems.append(Problem(where=str(place), message=message))
+    def _problem(self, where: str, message: str) -> None:
+        self.problems.append(Problem(where=where, message=message))
 
 
 def _prompt(metadata: dict[str, Any]) -> tuple[str, ...]:
@@ -233,6 +240,8 @@ def _box(anchor: object) -> tuple[float, float, float, float] | None:
     if not isinstance(anchor, list) or len(anchor) != 4:
         return None
     if any(isinstance(number, bool) or not isinstance(number, int | float) for number in anchor):
+        return None
+    if any(abs(number) > LARGEST_PIXEL for number in anchor):
         return None
     x, y, width, height = (float(number) for number in anchor)
     return (x, y, width, height) if width > 0 and height > 0 else None

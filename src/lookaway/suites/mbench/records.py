@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
@@ -77,4 +78,4 @@ def first_error(error: ValidationError) -> str:
     problem = error.errors()[0]
     place = ".".join(str(step) for step in problem["loc"]) or "the record"
     more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    return f"{place}: {problem['msg']}, found {problem['input']!r:.80}{more}"
+    return f"{place}: {problem['msg']}, found {reprlib.repr(problem['input']):.80}{more}"

@@ -1,0 +1,107 @@
+"""The engine against a bare loop that decodes the same clips and computes the same metrics.
+
+Both take turns, clip set by clip set, in one process; the ratio is that of the medians over rounds.
+The loop keeps nothing: no hashes, no features, no rows, no plan.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from lookaway.core import Feature, FrameRequest, Rollout, Score, Watch
+from lookaway.engine.evaluate import evaluate
+from lookaway.engine.reading import read
+from lookaway.io.video import Video
+from lookaway.metrics.fold_pairs import FoldPairs
+from lookaway.metrics.rendering_lighting import RenderingLighting
+from lookaway.metrics.spatial_epipolar import SpatialEpipolar
+from lookaway.metrics.spatial_reprojection import SpatialReprojection
+from lookaway.perception.lab_means import LabMeans
+from lookaway.perception.sift_matches import SiftMatches
+from lookaway.perception.supplied_poses import SuppliedPoses
+from tests.support.clips import write_clip
+from tests.support.mbench import MBenchWriter, write_poses
+from tests.support.room import Room, there_and_back
+
+CLIPS, FRAMES, FPS, ROUNDS = 4, 80, 8, 5
+LIMIT = 1.10
+EVERYTHING = ("spatial_epipolar", "spatial_reprojection", "rendering_lighting")
+LIGHTEST = ("rendering_lighting",)
+"""Next to no work after decoding, so that the engine's own work shows most."""
+
+
+def bare_loop(rollouts: list[Rollout], names: tuple[str, ...]) -> None:
+    """Decode, perceive, measure: nothing else."""
+    lab = LabMeans().load()
+    sift = SiftMatches(poses=SuppliedPoses(), pairs=FoldPairs()).load() if names == EVERYTHING else None
+    for rollout in rollouts:
+        features: dict[str, Feature] = {}
+        watches: dict[str, Watch] = {}
+        with Video(rollout.video) as video:
+            timeline = video.timeline
+            features["poses"] = SuppliedPoses().begin(rollout, timeline, {}).perceive()
+            watches["lab_means"] = lab.begin(rollout, timeline, {})
+            if sift:
+                watches["matches"] = sift.begin(rollout, timeline, features)
+            watching: list[Watch] = list(watches.values())
+            for position, frame in video.frames([watch.request or FrameRequest(frozenset()) for watch in watching]):
+                watching[position].see(frame)
+        features |= {name: watch.perceive() for name, watch in watches.items()}
+        for metric in (SpatialEpipolar(), SpatialReprojection(), RenderingLighting()):
+            if metric.name in names:
+                assert isinstance(metric.measure(rollout, features), Score)
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Processor seconds, which the other users of a machine disturb least."""
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def compare(root: Path, folder: Path, names: tuple[str, ...]) -> None:
+    """Print the ratio for some metrics."""
+    rollouts = list(read(root).rollouts)
+    bare_loop(rollouts[:1], names)
+    bare, engine = [], []
+    for turn in range(ROUNDS):
+        run = folder / f"run-{len(names)}-{turn}"
+        bare.append(timed(partial(bare_loop, rollouts, names)))
+        engine.append(timed(partial(evaluate, root, run, metrics=names)))
+        print(f"  round {turn}: bare {bare[-1]:.2f} s, engine {engine[-1]:.2f} s, ratio {engine[-1] / bare[-1]:.3f}")
+    ratio = statistics.median(engine) / statistics.median(bare)
+    print(f"engine / bare loop, {', '.join(names)}: {ratio:.3f} (limit {LIMIT})")
+
+
+def main() -> None:
+    """Print the ratios."""
+    print(f"{CLIPS} clips of {FRAMES} frames at 832x480, {ROUNDS} rounds")
+    with tempfile.TemporaryDirectory() as folder:
+        root = make_dataset(Path(folder) / "dataset")
+        compare(root, Path(folder), LIGHTEST)
+        compare(root, Path(folder), EVERYTHING)
+
+
+def make_dataset(root: Path) -> Path:
+    """Clips of a textured room with their poses."""
+    writer = MBenchWriter(root)
+    for number in range(CLIPS):
+        room, path = Room(number), there_and_back("left_then_right", FRAMES, return_offset_metres=0.1)
+        sample = f"room{number}"
+        writer.add(sample=sample)
+        write_clip(writer.video(sample=sample), room.frames(path), fps=FPS, options={"preset": "ultrafast"})
+        write_poses(writer.poses(sample=sample), path, room.intrinsics)
+    return writer.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,192 @@
+"""Perceives the features of one rollout: its video is decoded once for all extractors that want frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from lookaway.core import (
+    Extractor,
+    Feature,
+    FrameRequest,
+    MissingExtra,
+    Perceiver,
+    Rollout,
+    RunError,
+    Timeline,
+    Unmeasurable,
+    Watch,
+)
+from lookaway.engine.locking import recipe_key
+from lookaway.io.video import Video
+from lookaway.store.feature_store import FeatureStore
+
+Perceived: TypeAlias = Feature | Exception
+"""A feature, or why there is none."""
+ENDS_THE_RUN = (MissingExtra, RunError)
+"""What is wrong with the machine is no finding about a rollout."""
+
+
+@dataclass(slots=True)
+class Extractors:
+    """Extractors, each loaded at its first use and then kept, and the store of what they perceived."""
+
+    store: FeatureStore | None
+    _perceivers: dict[str, Perceiver] = field(default_factory=dict)
+    _keys: dict[Extractor, str] = field(default_factory=dict)
+
+    def load(self, recipe: Extractor) -> Perceiver:
+        """The loaded extractor of a recipe."""
+        key = self.key(recipe)
+        if key not in self._perceivers:
+            self._perceivers[key] = recipe.load()
+        return self._perceivers[key]
+
+    def key(self, recipe: Extractor) -> str:
+        """The key of a recipe, computed once."""
+        if recipe not in self._keys:
+            self._keys[recipe] = recipe_key(recipe)
+        return self._keys[recipe]
+
+    def kept(self, content: str, recipe: Extractor) -> Feature | None:
+        """What was perceived earlier, if it was kept."""
+        return self.store.get(content, self.key(recipe)) if self.store else None
+
+    def keep(self, content: str, recipe: Extractor, feature: Feature) -> None:
+        """Keep what was perceived."""
+        if self.store:
+            self.store.put(content, self.key(recipe), feature)
+
+
+@dataclass(slots=True)
+class Perceiving:
+    """All features of one rollout: those on disk are read, the rest share one pass over the video."""
+
+    extractors: Extractors
+    rollout: Rollout
+    content: str
+    wanted: Iterable[Extractor]
+    decoded_frames: int = 0
+    perceived: dict[Extractor, Perceived] = field(default_factory=dict)
+    _watches: dict[Extractor, Watch] = field(default_factory=dict)
+    _requests: dict[Extractor, FrameRequest | None] = field(default_factory=dict)
+
+    def run(self) -> dict[Extractor, Perceived]:
+        """Every wanted feature, or why there is none."""
+        missing = self._restore()
+        if not missing:
+            return self.perceived
+        try:
+            with Video(self.rollout.video) as video:
+                while missing:
+                    missing = self._round(video, missing)
+        except ENDS_THE_RUN:
+            raise
+        except Exception as error:  # noqa: BLE001 - a video that cannot be opened is a finding, not the end of the run
+            self.perceived.update((recipe, error) for recipe in missing if recipe not in self.perceived)
+        return self.perceived
+
+    def rehearse(self) -> dict[Extractor, FrameRequest]:
+        """The frames that would be asked for: everything but decoding and perceiving."""
+        missing = self._restore()
+        if missing:
+            with Video(self.rollout.video) as video:
+                while readers := self._begin_all(video.timeline, missing):
+                    for recipe in readers:
+                        self._finish(recipe)
+        return {recipe: request for recipe, request in self._requests.items() if request is not None}
+
+    def _restore(self) -> list[Extractor]:
+        """Take what is on disk; returns what is not."""
+        ordered = with_needs(self.wanted)
+        found = {recipe: self.extractors.kept(self.content, recipe) for recipe in ordered}
+        self.perceived.update((recipe, feature) for recipe, feature in found.items() if feature is not None)
+        return [recipe for recipe in ordered if recipe not in self.perceived]
+
+    def _round(self, video: Video, missing: Sequence[Extractor]) -> list[Extractor]:
+        """Read every file that can be read; when none is left, let all watchers share one pass over the frames."""
+        finishing = self._begin_all(video.timeline, missing)
+        if not finishing:
+            finishing = self._unfinished()
+            self._watch(video, finishing)
+        for recipe in finishing:
+            self._finish(recipe)
+        return [recipe for recipe in missing if recipe not in self.perceived]
+
+    def _begin_all(self, timeline: Timeline, missing: Sequence[Extractor]) -> list[Extractor]:
+        """Begin every recipe whose needs are known; returns those that read files only."""
+        for recipe in missing:
+            is_new = recipe not in self._watches and recipe not in self.perceived
+            if is_new and all(need in self.perceived for need in recipe.needs.values()):
+                self._begin(recipe, timeline)
+        return [recipe for recipe in self._unfinished() if self._requests[recipe] is None]
+
+    def _unfinished(self) -> list[Extractor]:
+        return [recipe for recipe in self._watches if recipe not in self.perceived]
+
+    def _begin(self, recipe: Extractor, timeline: Timeline) -> None:
+        needs = {name: self.perceived[need] for name, need in recipe.needs.items()}
+        for problem in needs.values():
+            if isinstance(problem, Exception):
+                self.perceived[recipe] = problem
+                return
+        features = {name: feature for name, feature in needs.items() if isinstance(feature, Feature)}
+        try:
+            if (declined := recipe.declines(self.rollout)) is not None:
+                raise Unmeasurable(declined.reason, declined.message)
+            watch = self.extractors.load(recipe).begin(self.rollout, timeline, features)
+            self._requests[recipe] = _checked(watch.request, timeline.frame_count)
+            self._watches[recipe] = watch
+        except ENDS_THE_RUN:
+            raise
+        except Exception as error:  # noqa: BLE001 - one feature less, not the end of the run
+            self.perceived[recipe] = error
+
+    def _watch(self, video: Video, recipes: Sequence[Extractor]) -> None:
+        requests = [request for recipe in recipes if (request := self._requests[recipe]) is not None]
+        if not requests:
+            return
+        last = None
+        for position, frame in video.frames(requests):
+            self.decoded_frames += frame.index != last
+            last = frame.index
+            recipe = recipes[position]
+            if recipe in self.perceived:
+                continue
+            try:
+                self._watches[recipe].see(frame)
+            except Exception as error:  # noqa: BLE001 - one feature less, not the end of the run
+                self.perceived[recipe] = error
+
+    def _finish(self, recipe: Extractor) -> None:
+        if recipe in self.perceived:
+            return
+        try:
+            feature = self._watches[recipe].perceive()
+            if not isinstance(feature, Feature):
+                raise TypeError(f"{recipe.name} must perceive a Feature, found {feature!r:.80}.")
+            self.extractors.keep(self.content, recipe, feature)
+            self.perceived[recipe] = feature
+        except ENDS_THE_RUN:
+            raise
+        except Exception as error:  # noqa: BLE001 - one feature less, not the end of the run
+            self.perceived[recipe] = error
+
+
+def with_needs(recipes: Iterable[Extractor]) -> list[Extractor]:
+    """Recipes and all that they are made from, each once, needs first."""
+    ordered: dict[Extractor, None] = {}
+    for recipe in recipes:
+        if recipe not in ordered:
+            ordered.update(dict.fromkeys(with_needs(recipe.needs.values())))
+            ordered[recipe] = None
+    return list(ordered)
+
+
+def _checked(request: FrameRequest | None, frame_count: int) -> FrameRequest | None:
+    """A request that cannot be met is its extractor's fault, and must not spoil the pass for the others."""
+    if request is not None and request.indices and not 0 <= min(request.indices) <= max(request.indices) < frame_count:
+        found = f"{min(request.indices)} to {max(request.indices)}"
+        raise IndexError(f"frames {found} were asked for, but the video has {frame_count}.")
+    return request

@@ -1,0 +1,63 @@
+"""From a decoded picture, in whatever form its codec stores it, to upright RGB."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+import av
+import numpy as np
+from av.sidedata.sidedata import SideData, Type
+from av.video.reformatter import Interpolation, VideoReformatter
+
+from lookaway.core import Pixels
+
+# Exact rounding makes frames equal on every processor. Without the interpolation of chroma for every pixel, swscale
+# darkens pictures of even width by about two levels, and those of odd width not at all.
+EXACT = Interpolation.ACCURATE_RND | Interpolation.BITEXACT | Interpolation.FULL_CHR_H_INT
+SHRINK, ENLARGE = Interpolation.AREA | EXACT, Interpolation.BICUBIC | EXACT
+ONE = 1 << 16
+"""The number one in the fixed point of display matrices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Orientation:
+    """How a stored picture is turned and mirrored before it is shown: first transposed, then flipped."""
+
+    is_transposed: bool = False
+    flips_rows: bool = False
+    flips_columns: bool = False
+
+    def upright(self, pixels: Pixels) -> Pixels:
+        """The picture as it is shown."""
+        if self.is_transposed:
+            pixels = pixels.swapaxes(0, 1)
+        return pixels[:: -1 if self.flips_rows else 1, :: -1 if self.flips_columns else 1]
+
+
+def orientation(picture: av.VideoFrame) -> Orientation | None:
+    """The orientation that the file asks for; None for turns and scales that no exchange of pixels can show.
+
+    A display matrix sends the stored point (p, q) to (a p + c q, b p + d q), with rows counted downwards.
+    """
+    matrix = cast(Mapping[Type, SideData], picture.side_data).get(Type.DISPLAYMATRIX)
+    if matrix is None:
+        return Orientation()
+    a, b, _, c, d = np.frombuffer(bytes(matrix), np.int32)[:5].tolist()
+    if abs(a) == abs(d) == ONE and b == c == 0:
+        return Orientation(flips_columns=a < 0, flips_rows=d < 0)
+    if abs(b) == abs(c) == ONE and a == d == 0:
+        return Orientation(is_transposed=True, flips_columns=c < 0, flips_rows=b < 0)
+    return None
+
+
+def to_rgb(scaler: VideoReformatter, picture: av.VideoFrame, width: int, height: int) -> Pixels | None:
+    """The picture at a size, [height, width, 3]; None where parts of it are transparent, so that it has no one look."""
+    has_alpha = any(component.is_alpha for component in picture.format.components) or picture.format.has_palette
+    interpolation = ENLARGE if height > picture.height else SHRINK
+    target = "rgba" if has_alpha else "rgb24"
+    pixels = scaler.reformat(picture, width, height, target, interpolation=interpolation, threads=1).to_ndarray()
+    if has_alpha and pixels[..., 3].min() < 255:
+        return None
+    return np.asarray(pixels[..., :3], np.uint8)

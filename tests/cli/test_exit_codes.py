@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from lookaway.cli.main import main
+from lookaway.store.run_folder import RunFolder
+from tests.support.command import lookaway
+from tests.support.runs import events
+from tests.support.scripted import ANSWERS, bound, script
+from tests.support.tiny import QUICK, write_folder, write_mbench
+
+LOOKAWAY = [sys.executable, "-c", "from lookaway.cli import main; main()"]
+
+
+def test_a_bug_exits_with_1_and_keeps_its_traceback():
+    code = "from lookaway.cli import main; main(lambda **options: [][0])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 1
+    assert result.stderr.startswith("Traceback (most recent call last):")
+    assert result.stderr.endswith("IndexError: list index out of range\n")
+
+
+def test_an_error_of_the_system_that_is_no_broken_pipe_is_not_hidden():
+    def fail(**options):
+        raise PermissionError("not yours")
+
+    with pytest.raises(PermissionError):
+        main(fail)
+
+
+def test_a_run_with_failures_finishes_with_3_and_still_prints_its_table(tmp_path, monkeypatch):
+    script(monkeypatch, bound("right"), bound("wrong"))
+    ANSWERS["wrong"] = lambda rollout: [][0]
+    root = write_folder(tmp_path / "videos")
+    result = lookaway("eval", root, "--suite", "scripted", "-o", tmp_path / "run")
+    assert (result.code, result.err) == (3, "")
+    assert "failed 2" in result.out
+    assert lookaway("eval", root, "--suite", "scripted", "-o", tmp_path / "run", "--quiet").code == 3
+    ANSWERS.clear()
+    assert lookaway("eval", root, "--suite", "scripted", "-o", tmp_path / "run", "--quiet").code == 0
+
+
+def test_a_run_with_abstentions_alone_finishes_with_0(tmp_path):
+    root = write_folder(tmp_path / "videos", cases=1)
+    assert lookaway("eval", root, "--metrics", "spatial_epipolar", "-o", tmp_path / "run", "--quiet").code == 0
+
+
+def test_control_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path):
+    root = write_mbench(tmp_path / "dataset", samples=100, subsets=("causal",)).root
+    run = tmp_path / "run"
+    command = [*LOOKAWAY, "eval", str(root), "--metrics", QUICK[1], "-o", str(run)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while process.poll() is None and len(RunFolder(run).parts()) < 3:
+        time.sleep(0.002)
+    os.kill(process.pid, signal.SIGINT)
+    out, err = process.communicate()
+    assert (process.returncode, out) == (130, "")
+    assert err.strip() == "Interrupted. What is finished is kept; the same command goes on from there."
+    kept = len(RunFolder(run).parts())
+    assert 3 <= kept < 100
+    (cell,) = lookaway("eval", root, "--metrics", QUICK[1], "-o", run, "--json").json["cells"]
+    assert cell["estimate"]["scored"] == 100
+    assert len(events(run)) in {100, 101}
+
+
+def test_a_reader_that_leaves_early_is_no_error():
+    quick_reader = "import sys; sys.stdin.readline()"
+    produce = " ".join(f"'{word}'" for word in [*LOOKAWAY, "metrics"])
+    pipeline = f"set -o pipefail; {produce} | '{sys.executable}' -c '{quick_reader}'"
+    result = subprocess.run(["bash", "-c", pipeline], capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_a_pipe_that_is_closed_before_anything_is_printed_is_no_error():
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as closed:
+        result = subprocess.run([*LOOKAWAY, "suites"], stdout=closed, stderr=subprocess.PIPE, text=True)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_letters_that_a_terminal_cannot_show_are_spelled_out(tmp_path: Path):
+    root = write_folder(tmp_path / "videos", models=("größe",), cases=1)
+    result = subprocess.run(
+        [*LOOKAWAY, "eval", str(root), "--metrics", "rendering_lighting", "-o", str(tmp_path / "run")],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+    )
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert rb"gr\xf6\xdfe" in result.stdout

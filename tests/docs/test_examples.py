@@ -1,0 +1,63 @@
+"""Every code block of README and docs does what the page says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import PAGES, REPOSITORY, RUN_LANGUAGES, Ran, agrees, blocks, has_examples, steps
+
+EXAMPLES = [path for path in PAGES if has_examples(path)]
+SHOWN_ONLY = ("text", "json", "toml")
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: str(path.relative_to(REPOSITORY)))
+def test_commands_print_what_the_page_shows(path: Path, ran: dict[Path, Ran | Exception]) -> None:
+    result = ran[path]
+    if isinstance(result, Exception):
+        raise result
+    for _, printed in result:
+        for step, found in printed:
+            shown, real = "\n".join(step.output), "\n".join(found)
+            assert agrees(step.output, found), f"$ {step.command}\nshown:\n{shown}\nprinted:\n{real}"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(REPOSITORY)))
+def test_no_block_escapes_the_tests(path: Path) -> None:
+    for block in blocks(path.read_text(encoding="utf-8")):
+        assert block.language in (*RUN_LANGUAGES, *SHOWN_ONLY), block.text
+        if block.language == "console":
+            assert steps(block)
+
+
+def test_readme_and_get_started_show_a_real_table() -> None:
+    for path in (REPOSITORY / "README.md", REPOSITORY / "docs/get-started.md"):
+        commands = [step for block in blocks(path.read_text()) if block.is_run for step in _steps(block)]
+        measured = [step for step in commands if step.command.startswith("lookaway eval")]
+        assert measured
+        assert all("95 %" in step.output[0] for step in measured)
+
+
+def _steps(block):
+    return steps(block) if block.language == "console" else []
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "expected"),
+    [
+        ("score 0.700", "score 0.701", True),
+        ("score 0.700", "score 0.760", False),
+        ("[0.689, 0.709]", "[0.690, 0.709]", True),
+        ("raw 12.0", "raw 12.2", True),
+        ("3 of 3", "2 of 3", False),
+        ("lock 06859d159846d759", "lock 864267d705708014", True),
+        ("about 9 s", "about 12 min", True),
+        ("a\n...\nd", "a\nb\nc\nd", True),
+        ("a\n...\nd", "a\nb\nc", False),
+        ("", "warning", False),
+        ("a  b", "a b", True),
+    ],
+)
+def test_comparing_allows_for_versions_and_for_nothing_else(shown: str, printed: str, expected: bool) -> None:
+    assert agrees(shown.splitlines(), printed.splitlines()) is expected

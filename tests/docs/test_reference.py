@@ -1,0 +1,156 @@
+"""The generated reference holds everything that is installed, with every constant."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+import pytest
+
+from lookaway.cli.main import lookaway as root
+from lookaway.core import BoundMetric, Reason, errors, plugins
+from lookaway.engine.locking import metric_entries
+from lookaway.engine.reading import load_suite
+from lookaway.store.outcome_rows import SCHEMA
+from lookaway.store.run_folder import ROLLOUT_COLUMNS
+from tests.docs.pages import REPOSITORY
+from tests.docs.site import PageText, Site
+
+BINDINGS = [
+    pytest.param(suite, bound, id=f"{suite}-{bound.metric.name}")
+    for suite in plugins.names("suites")
+    for bound in load_suite(suite).metrics({})
+]
+PUBLISHED = [binding for binding in BINDINGS if binding.values[0] in ("mbench-a", "mbench-t")]
+
+
+def metric_page(site: Site, name: str) -> PageText:
+    return site.page(f"reference/metrics/{name}.html")
+
+
+@pytest.mark.parametrize("name", plugins.names("metrics"))
+def test_every_metric_has_a_page_with_its_docstring(site: Site, name: str) -> None:
+    page = metric_page(site, name)
+    kind = plugins.load("metrics", name)
+    words = re.sub(r"[`\s]+", "", page.text)
+    for paragraph in (inspect.getdoc(kind) or "").split("\n\n"):
+        for part in re.split(r"Abstains:|;", paragraph):
+            assert re.sub(r"[`\s]+", "", part).rstrip(".") in words
+    facts = {row[0]: row[1] for table in page.tables for row in table if len(row) == 2}
+    assert facts["Version"] == str(kind.version)
+    assert facts["Raw value"] == (kind.raw_unit or "none")
+    assert facts["Better"] == ("higher" if kind.higher_is_better else "lower")
+    for need in kind.needs:
+        assert need in facts["Needs"]
+    for use in kind.uses:
+        assert use in facts["Uses where available"]
+
+
+@pytest.mark.parametrize(("suite", "bound"), BINDINGS)
+def test_every_pinned_constant_is_on_the_page(site: Site, suite: str, bound: BoundMetric) -> None:
+    page = metric_page(site, bound.metric.name)
+    values = page.column(suite)
+    locked = dict(locked_constants(bound))
+    assert locked
+    for path, value in locked.items():
+        assert path in values, f"{path} is locked, but not on the page"
+        assert values[path].split(" version ")[0] == str(value), path
+    assert page.column("Suite")[bound.name] == suite
+    assert page.column("Subsets")[bound.name] == (", ".join(bound.subsets or ()) or "all")
+
+
+@pytest.mark.parametrize(("suite", "bound"), BINDINGS)
+def test_every_constant_says_what_it_means(site: Site, suite: str, bound: BoundMetric) -> None:
+    cells = [
+        row[0] for table in metric_page(site, bound.metric.name).tables for row in table if table[0][0] == "Constant"
+    ]
+    described = {cell.partition("\n")[0]: cell.partition("\n")[2].strip() for cell in cells}
+    assert all(described[path] for path, _ in locked_constants(bound))
+
+
+def locked_constants(bound: BoundMetric) -> Iterator[tuple[str, Any]]:
+    """Path and value of everything in the metric's part of the lock that is not the version of some software."""
+    entries = metric_entries(bound)
+    yield from _leaves("", entries["metric"])
+    for feature, recipe in entries["features"].items():
+        yield feature, recipe["kind"]
+        yield from _leaves(f"{feature}.", recipe)
+
+
+def _leaves(prefix: str, entries: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in entries.items():
+        if name in ("kind", "version"):
+            continue
+        if isinstance(value, Mapping):
+            yield f"{prefix}{name}", value["kind"]
+            yield from _leaves(f"{prefix}{name}.", value)
+        else:
+            yield f"{prefix}{name}", value
+
+
+@pytest.mark.parametrize(("suite", "bound"), PUBLISHED)
+def test_metrics_of_a_published_suite_list_their_deviations(site: Site, suite: str, bound: BoundMetric) -> None:
+    pinned = metric_page(site, bound.metric.name).column("Here")
+    assert pinned
+    assert not any("{" in cell for row in pinned.items() for cell in row)
+
+
+def test_every_suite_and_extractor_has_a_section(site: Site) -> None:
+    suites, extractors = site.page("reference/suites.html"), site.page("reference/extractors.html")
+    for name in plugins.names("suites"):
+        assert name in suites.ids
+        assert load_suite(name).title in suites.text
+        for bound in load_suite(name).metrics({}):
+            assert suites.column("Metric")[bound.name] == bound.metric.name
+    for name in plugins.names("extractors"):
+        assert name in extractors.ids
+        for field in dataclasses.fields(plugins.load("extractors", name)):
+            assert extractors.column("Meaning")[field.name]
+
+
+def test_command_line_lists_every_command_and_option(site: Site) -> None:
+    page = site.page("reference/command-line.html")
+    for path, command in commands("lookaway", root):
+        assert path.replace(" ", "-") in page.ids
+        for parameter in command.params:
+            names = parameter.opts if isinstance(parameter, click.Option) else [str(parameter.name).upper()]
+            for name in names:
+                assert name in page.text, f"{path} {name}"
+            if isinstance(parameter, click.Option) and parameter.help:
+                assert " ".join(parameter.help.split()) in " ".join(page.text.split()), f"{path} {names}"
+
+
+def commands(path: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    yield path, command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from commands(f"{path} {name}", inner)
+
+
+def test_every_reason_is_documented(site: Site) -> None:
+    page = site.page("concepts/outcomes.html")
+    meanings, remedies = page.column("Meaning"), page.column("What to do")
+    for reason in Reason:
+        assert reason.value in page.ids
+        assert meanings[reason.value]
+        assert remedies[reason.value]
+
+
+def test_every_error_and_column_is_documented(site: Site) -> None:
+    error_page, folder_page = site.page("reference/errors.html"), site.page("reference/run-folder.html")
+    for name, kind in inspect.getmembers(errors, inspect.isclass):
+        if issubclass(kind, errors.LookawayError):
+            assert error_page.text.count(name) >= 2, name
+    for field in SCHEMA:
+        assert folder_page.column("Type")[field.name] == str(field.type)
+    for column in ROLLOUT_COLUMNS:
+        assert folder_page.column("Meaning")[column]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/how-to/mbench-dataset.md"])
+def test_pages_say_how_many_names_of_mbench_are_there(page: str) -> None:
+    text = " ".join((REPOSITORY / page).read_text(encoding="utf-8").split())
+    assert f"MBench's 23 public metric names, {len(PUBLISHED)} are there:" in text

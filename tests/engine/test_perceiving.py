@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import lookaway
+from lookaway.engine import perceiving
+from lookaway.io.video import Video
+from tests.support.runs import events, statuses
+from tests.support.scripted import CALLS, Brightness, bound, script
+from tests.support.tiny import FRAMES, write_folder
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_folder(tmp_path / "videos", cases=1)
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often a video was opened and how often its frames were gone through."""
+    counts: Counter[str] = Counter()
+
+    class CountingVideo(Video):
+        def __init__(self, path: Path) -> None:
+            counts["opened"] += 1
+            super().__init__(path)
+
+        def frames(self, requests):
+            counts["passes"] += 1
+            return super().frames(requests)
+
+    monkeypatch.setattr(perceiving, "Video", CountingVideo)
+    return counts
+
+
+def test_a_feature_is_perceived_once_whichever_metrics_ask_for_it(root, tmp_path, monkeypatch):
+    script(monkeypatch, bound("first"), bound("second"), bound("third", scale=100.0))
+    lookaway.evaluate(root, tmp_path / "run", suite="scripted")
+    assert CALLS["brightness.perceive"] == 1
+    assert CALLS["brightness.see"] == FRAMES
+    assert statuses(tmp_path / "run") == {"first": "score", "second": "score", "third": "score"}
+
+
+def test_all_extractors_share_one_pass_over_the_video(root, tmp_path, monkeypatch, opened):
+    recipes = [Brightness(name=f"brightness{number}") for number in range(3)]
+    script(monkeypatch, *(bound(f"metric{number}", recipe) for number, recipe in enumerate(recipes)))
+    lookaway.evaluate(root, tmp_path / "run", suite="scripted")
+    assert opened == {"opened": 1, "passes": 1}
+    assert [event["decoded_frames"] for event in events(tmp_path / "run")] == [FRAMES]
+
+
+def test_an_extractor_is_loaded_once_for_all_rollouts(tmp_path, monkeypatch):
+    script(monkeypatch, bound())
+    lookaway.evaluate(write_folder(tmp_path / "videos", cases=3), tmp_path / "run", suite="scripted")
+    assert CALLS["brightness.load"] == 1
+    assert CALLS["brightness.perceive"] == 3
+
+
+def test_recipes_that_differ_in_one_constant_are_two_features(root, tmp_path, monkeypatch):
+    script(monkeypatch, bound("plain"), bound("doubled", Brightness(weight=2.0)))
+    run = lookaway.evaluate(root, tmp_path / "run", suite="scripted")
+    values = {row["metric"]: row["value"] for row in run.items()}
+    assert CALLS["brightness.perceive"] == 2
+    assert values["doubled"] == pytest.approx(2 * values["plain"])
+
+
+def test_a_feature_made_from_another_is_perceived_after_it(root, tmp_path, monkeypatch):
+    ground = Brightness(name="ground")
+    script(monkeypatch, bound("derived", Brightness(from_features=(ground,))))
+    lookaway.evaluate(root, tmp_path / "run", suite="scripted")
+    assert CALLS["ground.perceive"] == CALLS["brightness.perceive"] == 1
+    assert statuses(tmp_path / "run") == {"derived": "score"}
+
+
+def test_a_metric_added_later_uses_kept_features_without_opening_the_video(root, tmp_path, monkeypatch, opened):
+    script(monkeypatch, bound("first"), bound("second"))
+    lookaway.evaluate(root, tmp_path / "run", suite="scripted", metrics=["first"])
+    lookaway.evaluate(root, tmp_path / "run", suite="scripted", metrics=["first", "second"])
+    assert opened["opened"] == 1
+    assert CALLS["first.measure"] == CALLS["second.measure"] == 1
+    assert [event["decoded_frames"] for event in events(tmp_path / "run")] == [FRAMES, 0]
+
+
+def test_runs_with_one_folder_of_features_share_them(root, tmp_path, monkeypatch, opened):
+    script(monkeypatch, bound())
+    for name in ("one", "two"):
+        lookaway.evaluate(root, tmp_path / name, suite="scripted", features=tmp_path / "features")
+    assert opened["opened"] == 1
+    assert not (tmp_path / "one" / "features").exists()
+
+
+def test_a_damaged_kept_feature_is_perceived_again(root, tmp_path, monkeypatch):
+    script(monkeypatch, bound("first"), bound("second"))
+    lookaway.evaluate(root, tmp_path / "run", suite="scripted", metrics=["first"])
+    (kept,) = (tmp_path / "run" / "features").rglob("*.npz")
+    kept.write_bytes(kept.read_bytes()[:100])
+    run = lookaway.evaluate(root, tmp_path / "run", suite="scripted", metrics=["first", "second"])
+    assert CALLS["brightness.perceive"] == 2
+    first, second = (row["value"] for row in run.items())
+    assert first == second

@@ -1,0 +1,121 @@
+"""A metric, an extractor and a suite as anybody might contribute them: `lookaway.core` is all they need to know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lookaway.core import (
+    Abstention,
+    BoundMetric,
+    Case,
+    Dataset,
+    Extractor,
+    Feature,
+    Features,
+    Frame,
+    FrameRequest,
+    Group,
+    Outcome,
+    Reason,
+    Rollout,
+    Score,
+    Table,
+    Timeline,
+    Unit,
+)
+from lookaway.statistics.cells import mean_cells
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Standard deviation of the brightness of every frame."""
+
+    name: ClassVar[str] = "contrast"
+    version: ClassVar[int] = 1
+    software: ClassVar[tuple[str, ...]] = ("numpy",)
+    seconds_per_frame: ClassVar[float] = 0.001
+    bytes_per_frame: ClassVar[float] = 8.0
+    needs: ClassVar[Mapping[str, Extractor]] = {}
+
+    height: int = 32
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        return None
+
+    def load(self) -> Contrast:
+        return self
+
+    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _Watch:
+        return _Watch(FrameRequest(frozenset(range(timeline.frame_count)), self.height))
+
+
+@dataclass
+class _Watch:
+    request: FrameRequest
+    deviations: list[float] = field(default_factory=list)
+
+    def see(self, frame: Frame) -> None:
+        self.deviations.append(float(frame.pixels.mean(axis=2).std()))
+
+    def perceive(self) -> Feature:
+        return Feature({"deviations": np.array(self.deviations)})
+
+
+@dataclass(frozen=True)
+class ContrastKept:
+    """Contrast of the last frames as a part of that of the first.
+
+    Abstains: `too_short` for fewer than `2 * edge_frames` frames; `not_applicable` where the first frames are flat.
+    """
+
+    name: ClassVar[str] = "contrast_kept"
+    version: ClassVar[int] = 1
+    unit: ClassVar[str] = "ratio"
+    raw_unit: ClassVar[str | None] = None
+    range: ClassVar[tuple[float | None, float | None]] = (0.0, None)
+    higher_is_better: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("contrast",)
+    uses: ClassVar[tuple[str, ...]] = ()
+
+    edge_frames: int = 4
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        return None
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        deviations = features["contrast"]["deviations"]
+        if len(deviations) < 2 * self.edge_frames:
+            return Abstention(Reason.TOO_SHORT, f"{len(deviations)} frames, {2 * self.edge_frames} needed.")
+        first, last = (float(part.mean()) for part in (deviations[: self.edge_frames], deviations[-self.edge_frames :]))
+        if first == 0:
+            return Abstention(Reason.NOT_APPLICABLE, "the first frames are flat.")
+        return Score(last / first, units=(Unit("first", Score(first)), Unit("last", Score(last))))
+
+
+class Reels:
+    """Videos named in `reels.txt`, one a line."""
+
+    name: ClassVar[str] = "reels"
+    version: ClassVar[int] = 1
+    title: ClassVar[str] = "Reels: a list of videos"
+
+    def recognises(self, root: Path) -> bool:
+        return (root / "reels.txt").is_file()
+
+    def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
+        names = (root / "reels.txt").read_text().split()
+        rollouts = (
+            Rollout(case=Case(id=name, subset="all", scene=name), model="camera", video=root / name) for name in names
+        )
+        return Dataset(suite=self.name, root=root, rollouts=tuple(rollouts))
+
+    def metrics(self, settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
+        return (BoundMetric(name="reels.contrast_kept", metric=ContrastKept(), recipes={"contrast": Contrast()}),)
+
+    def table(self, groups: Sequence[Group]) -> Table:
+        return Table(suite=self.name, cells=mean_cells(groups), notes=("A ratio above 1 is no better than 1.",))

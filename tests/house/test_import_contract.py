@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HOUSE = Path(__file__).parents[2]
+LAYERS = "Rooms import downward only, and every room has its place"
+CORE = "Core is nouns: numpy, pydantic and the standard library"
+ARITHMETIC = "Metrics and statistics are arithmetic: no files, no images, no networks"
+VIDEO = "Only io decodes video"
+BEHIND = "Ray stays behind the executor, torch in perception and judges, MuJoCo in world, FastAPI in annotation"
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The package and its contracts, to be spoilt."""
+    shutil.copytree(HOUSE / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(HOUSE / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def broken_contracts(root: Path) -> set[str]:
+    command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command; lint_imports_command()"]
+    environment = {**os.environ, "PYTHONPATH": str(root / "src"), "COLUMNS": "300"}
+    result = subprocess.run([*command, "--no-cache"], cwd=root, env=environment, capture_output=True, text=True)
+    said = " ".join(result.stdout.split())
+    names = {name for name in (LAYERS, CORE, ARITHMETIC, VIDEO, BEHIND) if f"{name} BROKEN" in said}
+    assert all(f"{name} KEPT" in said or name in names for name in (LAYERS, CORE, ARITHMETIC, VIDEO, BEHIND)), said
+    assert (result.returncode == 0) == (not names)
+    return names
+
+
+def test_the_house_as_it_is_keeps_every_contract(copy):
+    assert broken_contracts(copy) == set()
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "contracts"),
+    [
+        ("core/cases.py", "import lookaway.io.files", {LAYERS}),
+        ("suites/mbench/suite.py", "import lookaway.engine.plan", {LAYERS}),
+        ("attic/__init__.py", '"""A room that nobody placed."""', {LAYERS}),
+        ("core/frames.py", "import scipy", {CORE}),
+        ("statistics/cells.py", "import cv2", {ARITHMETIC}),
+        ("engine/plan.py", "import av", {VIDEO}),
+        ("suites/folder/suite.py", "import ray", {BEHIND}),
+    ],
+)
+def test_a_house_that_breaks_a_contract_is_told_which(file, line, contracts, copy):
+    path = copy / "src" / "lookaway" / file
+    path.parent.mkdir(exist_ok=True)
+    with path.open("a") as source:
+        source.write(f"\n{line}\n")
+    assert broken_contracts(copy) == contracts

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from importlib.metadata import requires
+
+import pytest
+
+import lookaway
+import lookaway.core
+
+HEAVY = ("torch", "ray", "cv2", "mujoco", "matplotlib")
+
+
+def loaded_by(code: str) -> set[str]:
+    """Which of the heavy packages some code loads, and those of a list's command line as well."""
+    script = f"import sys\n{code}\nprint([name for name in {HEAVY} if name in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(json.loads(result.stdout.splitlines()[-1].replace("'", '"')))
+
+
+@pytest.mark.parametrize("module", ["lookaway", "lookaway.cli", "lookaway.core", "lookaway.engine.evaluate"])
+def test_importing_loads_nothing_heavy(module):
+    assert loaded_by(f"import {module}") == set()
+
+
+@pytest.mark.parametrize("command", ["suites", "metrics", "extractors"])
+def test_lists_load_nothing_heavy(command):
+    assert loaded_by(f"from lookaway.cli.main import lookaway\nlookaway(['{command}'], standalone_mode=False)") == set()
+
+
+def test_the_check_notices_a_heavy_import():
+    assert loaded_by("import cv2") == {"cv2"}
+
+
+def seconds(*arguments: str) -> float:
+    """The best of several, for other work on the machine only ever adds."""
+    tries = []
+    for _ in range(5):
+        started = time.perf_counter()
+        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
+        tries.append(time.perf_counter() - started)
+    return min(tries)
+
+
+def test_help_answers_within_half_a_second_of_an_empty_program():
+    script = "import sys; sys.argv = ['lookaway', '--help']; from lookaway.cli import main; main()"
+    extra = seconds("-c", script) - seconds("-c", "pass")
+    print(f"lookaway --help: {extra:.3f} s more than an empty program")
+    assert extra < 0.5
+
+
+def test_the_base_install_asks_for_nothing_heavy():
+    base = [line for line in requires("lookaway") or [] if "extra ==" not in line]
+    assert base
+    assert not [line for line in base if line.startswith(("torch", "ray", "mujoco", "matplotlib", "transformers"))]
+
+
+def test_the_public_names_are_those_that_are_there():
+    assert lookaway.__all__ == ["Run", "evaluate", "read"]
+    assert dir(lookaway) == lookaway.__all__
+    assert all(callable(getattr(lookaway, name)) for name in lookaway.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'evalute'"):
+        lookaway.evalute  # noqa: B018
+
+
+def test_core_offers_every_public_name_of_its_own_and_no_other():
+    modules = {name for name in vars(lookaway.core) if isinstance(getattr(lookaway.core, name), type(sys))}
+    public = {name for name in vars(lookaway.core) if not name.startswith("_")} - modules
+    assert set(lookaway.core.__all__) == public

@@ -1,0 +1,233 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lookaway.core import Case, Reason, Rollout, Timeline, Unmeasurable, describe
+from lookaway.io.sampling import AtFps, ByPhase, BySegment, EveryFrame, UniformFrames, segment_bounds, spread
+
+COUNTS = st.integers(1, 500)
+
+
+def timeline(times):
+    return Timeline(times_seconds=np.asarray(times, np.float64), width=64, height=48)
+
+
+def steady(frames, fps=16.0):
+    return timeline(np.arange(frames) / fps)
+
+
+def rollout(*, segments=1, **phases):
+    case = Case(id="case", subset="subset", scene="scene", prompt=("a segment",) * segments)
+    return Rollout(case=case, model="model", video=Path("video.mp4"), phases=phases)
+
+
+def check(indices, frame_count):
+    """What every sampler promises."""
+    assert all(isinstance(index, int) for index in indices)
+    assert list(indices) == sorted(set(indices))
+    assert all(0 <= index < frame_count for index in indices)
+
+
+@pytest.mark.parametrize(
+    ("count", "frames", "expected"),
+    [
+        (3, 11, (0, 5, 10)),
+        (2, 100, (0, 99)),
+        (1, 100, (0,)),
+        (5, 5, (0, 1, 2, 3, 4)),
+        (8, 5, (0, 1, 2, 3, 4)),
+        (4, 10, (0, 3, 6, 9)),
+        (7, 1, (0,)),
+    ],
+)
+def test_uniform_frames_include_both_ends(count, frames, expected):
+    assert UniformFrames(count).indices(steady(frames), rollout()) == expected
+
+
+@pytest.mark.parametrize(("step", "frames", "expected"), [(1, 3, (0, 1, 2)), (3, 8, (0, 3, 6)), (9, 8, (0,))])
+def test_every_kth_frame_starts_with_the_first(step, frames, expected):
+    assert EveryFrame(step).indices(steady(frames), rollout()) == expected
+
+
+@pytest.mark.parametrize(
+    ("fps", "frames", "of", "expected"),
+    [
+        (8, 8, 16, (0, 2, 4, 6)),
+        (16, 5, 16, (0, 1, 2, 3, 4)),
+        (5, 16, 16, (0, 3, 6, 9, 12)),
+        (60, 5, 16, (0, 1, 2, 3, 4)),
+        (1, 49, 24, (0, 24, 48)),
+        (1, 48, 24, (0, 24)),
+        (0.5, 24, 24, (0,)),
+        (10, 1, 24, (0,)),
+    ],
+)
+def test_a_clock_shows_the_frame_that_is_on_screen(fps, frames, of, expected):
+    assert AtFps(fps).indices(steady(frames, of), rollout()) == expected
+
+
+@pytest.mark.parametrize("fps", [24, 30, 60, 29.97, 23.976])
+@pytest.mark.parametrize("per_second", [1000, 10_000, 90_000])
+def test_a_clock_of_the_videos_own_rate_shows_every_frame_however_its_times_were_rounded(fps, per_second):
+    times = np.rint(np.arange(600) / fps * per_second) / per_second
+    assert AtFps(fps).indices(timeline(times), rollout()) == tuple(range(600))
+    assert AtFps(fps / 2).indices(timeline(times), rollout()) == tuple(range(0, 600, 2))
+
+
+def test_a_frame_that_stays_is_taken_once():
+    assert AtFps(10).indices(timeline([0, 0.1, 1.0]), rollout()) == (0, 1, 2)
+
+
+def test_a_gap_of_years_takes_no_memory():
+    assert AtFps(30).indices(timeline([0, 1 / 30, 1e9]), rollout()) == (0, 1, 2)
+
+
+def test_segments_share_the_video():
+    assert BySegment(2).indices(steady(12), rollout(segments=3)) == (0, 3, 4, 7, 8, 11)
+    assert BySegment(3).indices(steady(9), rollout(segments=1)) == (0, 4, 8)
+    assert BySegment(3).indices(steady(9), rollout(segments=0)) == (0, 4, 8)
+
+
+def test_segments_without_frames_give_none():
+    assert BySegment(4).indices(steady(2), rollout(segments=5)) == (0, 1)
+
+
+def test_phases_are_sampled_where_they_lie():
+    marked = rollout(before=(0, 5), away=(5, 20), after=(20, 30))
+    assert ByPhase(2, ("before", "after")).indices(steady(30), marked) == (0, 4, 20, 29)
+    assert ByPhase(99, ("before",)).indices(steady(30), marked) == (0, 1, 2, 3, 4)
+
+
+def test_frames_of_overlapping_phases_are_taken_once():
+    assert ByPhase(3, ("a", "b")).indices(steady(9), rollout(a=(0, 5), b=(2, 7))) == (0, 2, 4, 6)
+
+
+def test_a_phase_that_runs_past_the_video_ends_with_it():
+    assert ByPhase(2, ("after",)).indices(steady(10), rollout(after=(4, 99))) == (4, 9)
+
+
+@pytest.mark.parametrize("bounds", [(10, 20), (5, 5), (7, 3)])
+def test_a_phase_without_frames_is_too_short(bounds):
+    with pytest.raises(Unmeasurable, match="'after'") as raised:
+        ByPhase(2, ("after",)).indices(steady(10), rollout(after=bounds))
+    assert raised.value.reason is Reason.TOO_SHORT
+
+
+def test_a_phase_that_is_not_marked_is_missing_and_the_marked_ones_are_named():
+    with pytest.raises(Unmeasurable, match="after are not marked; the rollout marks: before") as raised:
+        ByPhase(2, ("before", "after")).indices(steady(10), rollout(before=(0, 5)))
+    assert raised.value.reason is Reason.MISSING_INPUT
+
+
+SAMPLERS = [UniformFrames(8), EveryFrame(2), AtFps(2.0), BySegment(3), ByPhase(2, ("before",))]
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_equal_samplers_are_one_key(sampler):
+    again = type(sampler)(**{name: getattr(sampler, name) for name in sampler.__slots__})
+    assert again == sampler
+    assert len({sampler, again}) == 1
+    assert describe(again) == describe(sampler)
+
+
+def test_samplers_that_choose_alike_but_mean_different_things_are_not_equal():
+    assert UniformFrames(3) != BySegment(3)
+    assert len({UniformFrames(3), UniformFrames(4), BySegment(3), EveryFrame(3), AtFps(3)}) == 5
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (UniformFrames, (0,)),
+        (EveryFrame, (0,)),
+        (EveryFrame, (-2,)),
+        (AtFps, (0.0,)),
+        (AtFps, (float("nan"),)),
+        (AtFps, (float("inf"),)),
+        (BySegment, (0,)),
+        (ByPhase, (0, ("before",))),
+    ],
+)
+def test_a_sampler_of_nothing_cannot_be_made(kind, values):
+    with pytest.raises(ValueError, match="positive"):
+        kind(*values)
+
+
+@given(COUNTS, COUNTS)
+def test_uniform_frames_are_as_many_as_asked_or_all(count, frames):
+    indices = UniformFrames(count).indices(steady(frames), rollout())
+    check(indices, frames)
+    assert len(indices) == min(count, frames)
+    assert indices[0] == 0
+    assert count == 1 or indices[-1] == frames - 1
+
+
+@given(COUNTS, COUNTS)
+def test_uniform_frames_are_even(count, frames):
+    gaps = np.diff(UniformFrames(count).indices(steady(frames), rollout()))
+    assert gaps.size == 0 or gaps.max() - gaps.min() <= 1
+
+
+@given(COUNTS, COUNTS)
+def test_every_kth_frame_leaves_no_gap(step, frames):
+    indices = EveryFrame(step).indices(steady(frames), rollout())
+    check(indices, frames)
+    assert set(np.diff(indices)) <= {step}
+    assert frames - indices[-1] <= step
+
+
+@given(st.floats(0.1, 240), st.lists(st.floats(0.001, 2), max_size=100))
+def test_a_clock_shows_exactly_the_frames_that_a_slow_look_finds(fps, gaps):
+    times = np.concatenate([[0], np.cumsum(gaps)])
+    indices = AtFps(fps).indices(timeline(times), rollout())
+    check(indices, len(times))
+    # Ticks close to the start of a frame may be counted to either side of it.
+    ticks = np.arange(int(times[-1] * fps) + 1) / fps
+    nearest = np.abs(ticks[:, None] - times[None, :]).min(axis=1)
+    clear = ticks[nearest > 1e-3]
+    shown = set((np.searchsorted(times, clear, side="right") - 1).tolist())
+    assert shown <= set(indices)
+    assert len(indices) <= len(ticks) + 1
+
+
+@given(COUNTS, st.integers(1, 12), COUNTS)
+def test_segments_give_their_share(count, segments, frames):
+    indices = BySegment(count).indices(steady(frames), rollout(segments=segments))
+    check(indices, frames)
+    lengths = [stop - start for start, stop in segment_bounds(frames, segments)]
+    assert len(indices) == sum(min(count, length) for length in lengths)
+
+
+@given(st.integers(0, 2000), st.integers(1, 50))
+def test_segments_cover_the_video_in_equal_parts(frames, segments):
+    bounds = segment_bounds(frames, segments)
+    assert len(bounds) == segments
+    assert [start for start, _ in bounds] == [0, *(stop for _, stop in bounds[:-1])]
+    assert bounds[-1][1] == frames
+    lengths = [stop - start for start, stop in bounds]
+    assert max(lengths) - min(lengths) <= 1
+
+
+@given(COUNTS, st.integers(-5, 100), st.integers(-5, 100))
+def test_a_phase_gives_frames_of_its_own_or_a_reason(count, start, stop):
+    sampler, marked = ByPhase(count, ("phase",)), rollout(phase=(start, stop))
+    inside = range(max(0, start), min(stop, 60))
+    if not inside:
+        with pytest.raises(Unmeasurable):
+            sampler.indices(steady(60), marked)
+        return
+    indices = sampler.indices(steady(60), marked)
+    check(indices, 60)
+    assert set(indices) <= set(inside)
+    assert len(indices) == min(count, len(inside))
+
+
+@given(st.integers(0, 50), st.integers(0, 50), st.integers(0, 60))
+def test_spreading_stays_within_its_bounds(start, length, count):
+    indices = spread(start, start + length, count)
+    check(indices, start + length)
+    assert all(index >= start for index in indices)
+    assert len(indices) == min(count, length)

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lookaway.core import UserError
+from lookaway.engine.evaluate import evaluate
+from lookaway.engine.run import Run
+from lookaway.reports.mbench_export import export_mbench, folder_name
+from tests.support.command import lookaway
+from tests.support.scripted import install
+from tests.support.tiny import QUICK, write_folder, write_mbench
+
+LIGHT, CAMERA = QUICK
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Two models; one video of the first is missing."""
+    writer = write_mbench(tmp_path / "dataset", models=("alpha", "beta"))
+    writer.video(model="alpha", subset="environment", sample="sample0").unlink()
+    return evaluate(writer.root, tmp_path / "run", metrics=QUICK)
+
+
+def lines(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_the_layout_is_that_of_mbench(run, tmp_path):
+    result = lookaway("export", "mbench", run.path, "-o", tmp_path / "out")
+    assert (result.code, result.out) == (0, f"Wrote {tmp_path / 'out'}\n")
+    found = {str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    per_metric = {f"metrics/{name}/{file}" for name in QUICK for file in ("units.jsonl", "items.jsonl", "summary.json")}
+    assert found == {"items.jsonl", "eval.log", *per_metric}
+
+
+def test_items_list_every_sample_of_every_model_once(run, tmp_path):
+    export_mbench(run, tmp_path / "out")
+    records = lines(tmp_path / "out" / "items.jsonl")
+    assert len(records) == len({(record["item_id"], record["model_id"]) for record in records}) == 8
+    assert records[0] == {"item_id": "causal:sample0:left_then_right_10s", "model_id": "alpha"}
+
+
+def test_units_carry_the_score_and_the_raw_score_of_a_frame_pair(run, tmp_path):
+    export_mbench(run, tmp_path / "out")
+    records = lines(tmp_path / "out" / "metrics" / LIGHT / "units.jsonl")
+    measured = {(row["model"], row["case"], row["unit"]): row for row in run.units(LIGHT)}
+    assert len(records) == len(measured) > 0
+    for record in records:
+        unit = record["unit_id"].removeprefix(record["item_id"] + "__")
+        row = measured[record["model_id"], record["item_id"], unit]
+        assert record["scores"] == (
+            {"score": row["value"], "score_raw": row["raw"]} if row["value"] is not None else {}
+        )
+
+
+def test_a_raw_score_that_says_nothing_new_is_left_out(run, tmp_path):
+    export_mbench(run, tmp_path / "out")
+    record = lines(tmp_path / "out" / "metrics" / CAMERA / "items.jsonl")[0]
+    assert record["scores"].keys() == {"score"}
+
+
+def test_where_nothing_was_measured_there_is_no_score_but_a_reason(run, tmp_path):
+    export_mbench(run, tmp_path / "out")
+    records = {(r["model_id"], r["item_id"]): r for r in lines(tmp_path / "out" / "metrics" / LIGHT / "items.jsonl")}
+    missing = records["alpha", "environment:sample0:left_then_right_10s"]
+    assert missing["scores"] == {}
+    assert (missing["metadata"]["status"], missing["metadata"]["reason"]) == ("abstention", "missing_video")
+    assert records["beta", "environment:sample0:left_then_right_10s"]["scores"]["score"] > 0
+
+
+def test_the_summary_is_grouped_by_model_with_n_of_how_many(run, tmp_path):
+    export_mbench(run, tmp_path / "out")
+    summary = json.loads((tmp_path / "out" / "metrics" / LIGHT / "summary.json").read_text())
+    assert summary["metric"] == LIGHT
+    alpha, beta = summary["groups"]["alpha"], summary["groups"]["beta"]
+    assert (alpha["n"], alpha["n_asked"], alpha["not_scored"]) == (1, 2, {"missing_video": 1})
+    assert (beta["n"], beta["n_asked"], beta["not_scored"]) == (2, 2, {})
+    means = {cell.model: cell for cell in run.table().cells if cell.metric == LIGHT}
+    assert beta["score"] == means["beta"].estimate.mean
+    assert beta["score_raw"] == means["beta"].raw_mean
+    assert "score_low" in beta
+    assert "score_low" not in alpha
+
+
+def test_a_group_without_any_measurement_has_no_score_key(tmp_path):
+    writer = write_mbench(tmp_path / "dataset", subsets=("environment",))
+    for path in writer.root.rglob("video.mp4"):
+        path.unlink()
+    export_mbench(evaluate(writer.root, tmp_path / "run", metrics=QUICK[:1]), tmp_path / "out")
+    summary = json.loads((tmp_path / "out" / "metrics" / LIGHT / "summary.json").read_text())
+    assert summary["groups"] == {"alpha": {"n": 0, "n_asked": 2, "not_scored": {"missing_video": 2}}}
+    assert (tmp_path / "out" / "metrics" / LIGHT / "units.jsonl").read_text() == ""
+
+
+def test_the_log_has_one_line_for_every_measurement(run, tmp_path):
+    export_mbench(run, tmp_path / "out")
+    log = (tmp_path / "out" / "eval.log").read_text().splitlines()
+    assert len(log) == 8
+    assert sum("abstention missing_video: video.mp4: there is no such file." in line for line in log) == 1
+
+
+def test_a_metric_asked_of_several_subsets_has_a_number_for_each(tmp_path, monkeypatch):
+    install(monkeypatch, "metrics", mean_brightness="tests.support.scripted:MeanBrightness")
+    install(monkeypatch, "extractors", brightness="tests.support.scripted:Brightness")
+    root = write_mbench(tmp_path / "dataset").root
+    export_mbench(evaluate(root, tmp_path / "run", metrics=["mean_brightness"]), tmp_path / "out")
+    summary = json.loads((tmp_path / "out" / "metrics" / "mean_brightness" / "summary.json").read_text())
+    subsets = summary["groups"]["alpha"]["subsets"]
+    assert {name: group["n"] for name, group in subsets.items()} == {"causal": 2, "environment": 2}
+
+
+def test_a_run_of_another_suite_is_refused_before_anything_is_written(tmp_path):
+    run = evaluate(write_folder(tmp_path / "videos"), tmp_path / "run", metrics=["rendering_lighting"])
+    with pytest.raises(UserError, match="is a run of 'folder'; the MBench layout holds runs of mbench-a and mbench-t"):
+        export_mbench(run, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    assert lookaway("export", "mbench", run.path, "-o", tmp_path / "out").code == 2
+
+
+def test_an_output_that_cannot_be_written_is_an_error_of_the_user(run, tmp_path):
+    (tmp_path / "out").write_text("a file where a folder should be")
+    result = lookaway("export", "mbench", run.path, "-o", tmp_path / "out")
+    assert result.code == 2
+    assert result.err.startswith(f"error: {tmp_path / 'out'}: cannot be written")
+
+
+@pytest.mark.parametrize("name", ["../../escaped", "/absolute/escaped", "..", ".", "a/../../b", "nul\0", "a\\b"])
+def test_a_metric_of_any_name_is_exported_inside_the_folder(name, tmp_path, monkeypatch):
+    install(monkeypatch, "metrics", **{name: "tests.support.scripted:MeanBrightness"})
+    install(monkeypatch, "extractors", brightness="tests.support.scripted:Brightness")
+    root = write_mbench(tmp_path / "dataset", samples=1, subsets=("environment",)).root
+    run = evaluate(root, tmp_path / "run", metrics=[name])
+    before = {path for path in tmp_path.rglob("*") if path.is_file()}
+    export_mbench(run, tmp_path / "deep" / "er" / "out")
+    written = {path for path in tmp_path.rglob("*") if path.is_file()} - before
+    assert len(written) == 5
+    assert all(path.is_relative_to(tmp_path / "deep" / "er" / "out") for path in written)
+    assert len(list((tmp_path / "deep" / "er" / "out" / "metrics").iterdir())) == 1
+    summary = next((tmp_path / "deep").rglob("summary.json"))
+    assert json.loads(summary.read_text())["metric"] == name
+
+
+def test_two_names_never_share_a_folder():
+    names = ["a/b", "a%2Fb", "a\\b", "..", "%2E%2E", ".", "a b"]
+    assert len({folder_name(name) for name in names}) == len(names)
+
+
+def test_a_model_of_any_name_changes_no_path(tmp_path):
+    writer = write_mbench(tmp_path / "dataset", models=("..hidden",), samples=1, subsets=("environment",))
+    export_mbench(evaluate(writer.root, tmp_path / "run", metrics=QUICK[:1]), tmp_path / "out")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"items.jsonl", "eval.log", "metrics"}

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import pytest
+
+from lookaway.core import Cell, Estimate
+from lookaway.reports.numbers import counts, duration, fixed, interval, size
+
+
+def cell(low: float | None, high: float | None) -> Cell:
+    estimate = Estimate(mean=0.5, low=low, high=high, scored=2, scenes=2)
+    return Cell(model="m", metric="x", subset="s", estimate=estimate, raw_mean=None, asked=2, failures=0, reasons={})
+
+
+def test_an_interval_is_rounded_only_when_it_is_shown():
+    assert interval(cell(0.12345, 0.98765)) == "[0.123, 0.988]"
+
+
+def test_one_scene_alone_shows_no_interval():
+    assert interval(cell(None, None)) == "-"
+
+
+@pytest.mark.parametrize(("value", "shown"), [(None, "-"), (0.0, "0.000"), (-1.5, "-1.500"), (0.0005, "0.001")])
+def test_a_number_has_three_digits(value, shown):
+    assert fixed(value) == shown
+
+
+def test_failures_come_before_reasons():
+    assert counts({"too_short": 3, "no_target": 1}, failures=2) == "failed 2, too_short 3, no_target 1"
+    assert counts({}) == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(0, "0 s"), (0.4, "0 s"), (89, "89 s"), (90, "1.5 min"), (5399, "90.0 min"), (7200, "2.0 h"), (86_400, "1.0 d")],
+)
+def test_a_duration_has_the_unit_that_fits_it(seconds, shown):
+    assert duration(seconds) == shown
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (2.5e6, "2.5 MB"), (4e12, "4.0 TB"), (5e15, "5000.0 TB")],
+)
+def test_a_size_has_the_unit_that_fits_it(count, shown):
+    assert size(count) == shown

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import fcntl
+import json
+import threading
+
+import pyarrow.parquet as pq
+import pytest
+
+from lookaway.core import Abstention, DatasetError, Failure, Lock, Reason, RunError
+from lookaway.store.outcome_reader import OutcomeReader
+from lookaway.store.run_folder import RunFolder
+from tests.store.rows import ASKED, begin, measured, rollout, score
+
+
+def test_what_was_asked_can_be_read_again(tmp_path):
+    folder = begin(tmp_path)
+    assert folder.lock() == Lock({"suite": "folder"})
+    assert folder.about()["suite"] == "folder"
+    assert pq.read_table(folder.rollouts_file)["rollout"].to_pylist() == ["alpha/case/0"]
+
+
+def test_the_same_outcomes_make_the_same_file(tmp_path):
+    folder = begin(tmp_path)
+    first, again = (folder.add([measured(score(0.5))]) for _ in range(2))
+    assert first == again
+    assert folder.parts() == [first]
+
+
+def test_another_outcome_makes_another_file(tmp_path):
+    folder = begin(tmp_path)
+    names = {
+        folder.add([entry]).name
+        for entry in (
+            measured(score(0.5)),
+            measured(Failure("KeyError", "")),
+            measured(score(0.5), metric="other"),
+            measured(score(0.5), lock="other"),
+            measured(score(0.5), rollout("other")),
+        )
+    }
+    assert len(names) == 5
+
+
+def test_compaction_changes_no_group_and_leaves_one_file(tmp_path):
+    folder = begin(tmp_path, *(rollout(f"case{number}") for number in range(6)))
+    for number in range(6):
+        folder.add([measured(score(number / 10, 0.1, 0.2), rollout(f"case{number}"))])
+    before = [repr(group) for group in OutcomeReader(folder, [ASKED]).groups()]
+    units = list(OutcomeReader(folder, [ASKED]).units("light"))
+    folder.compact()
+    assert [repr(group) for group in OutcomeReader(folder, [ASKED]).groups()] == before
+    assert list(OutcomeReader(folder, [ASKED]).units("light")) == units
+    assert [part.name[:8] for part in folder.parts()] == ["compact-"]
+
+
+def test_compaction_leaves_compacted_files_and_a_single_part_alone(tmp_path):
+    folder = begin(tmp_path)
+    for number in range(3):
+        folder.add([measured(score(0.5), rollout(f"case{number}"))])
+    folder.compact()
+    folder.add([measured(score(0.5), rollout("late"))])
+    before = folder.parts()
+    folder.compact()
+    assert folder.parts() == before
+    assert len(before) == 2
+
+
+def test_compaction_keeps_each_measurement_once_and_the_best_of_several(tmp_path):
+    folder = begin(tmp_path)
+    folder.add([measured(Failure("KeyError", ""))])
+    folder.add([measured(score(0.5, 0.25)), measured(score(0.1), metric="other")])
+    folder.add([measured(score(0.5, 0.25))])
+    folder.add([measured(Abstention(Reason.NO_TARGET, ""))])
+    folder.compact()
+    (part,) = folder.parts()
+    rows = pq.read_table(part).select(["metric", "unit", "status"]).to_pylist()
+    found = sorted((row["metric"], row["unit"] or "", row["status"]) for row in rows)
+    assert found == [("light", "", "score"), ("light", "unit0", "score"), ("other", "", "score")]
+
+
+def test_compaction_waits_for_nobody_and_disturbs_nobody(tmp_path):
+    folder = begin(tmp_path)
+    for number in range(2):
+        folder.add([measured(score(0.5), rollout(f"case{number}"))])
+    with (folder.outcomes / ".compacting").open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        folder.compact()
+        assert len(folder.parts()) == 2
+    folder.compact()
+    assert len(folder.parts()) == 1
+
+
+def test_compaction_names_the_file_that_it_cannot_read_and_removes_none(tmp_path):
+    folder = begin(tmp_path)
+    first, second = (folder.add([measured(score(0.5), rollout(f"case{number}"))]) for number in range(2))
+    second.write_bytes(b"PAR1 damaged PAR1")
+    with pytest.raises(RunError, match=second.name):
+        folder.compact()
+    assert folder.parts() == sorted([first, second])
+
+
+def test_a_write_that_fails_leaves_no_part_and_tells_the_user(tmp_path, monkeypatch):
+    folder = begin(tmp_path)
+
+    def full(*arguments, **options):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr("lookaway.store.run_folder.write_rows", full)
+    with pytest.raises(RunError, match="cannot be written here: no space left on device"):
+        folder.add([measured(score(0.5))])
+    assert list(folder.outcomes.iterdir()) == []
+
+
+def test_a_file_in_the_place_of_the_run_is_an_error_of_the_user(tmp_path):
+    (tmp_path / "run").write_text("")
+    with pytest.raises(RunError, match="cannot be written here"):
+        begin(tmp_path / "run")
+
+
+def test_events_of_several_threads_never_mix(tmp_path):
+    folder = begin(tmp_path)
+    text = "trace\n" * 20_000
+    threads = [threading.Thread(target=folder.note, args=("measured",), kwargs={"failures": [text]}) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    lines = (tmp_path / "events.jsonl").read_text().splitlines()
+    assert [json.loads(line)["failures"] for line in lines] == [[text]] * 8
+
+
+def test_an_event_may_name_a_file_that_is_no_unicode(tmp_path):
+    folder = begin(tmp_path)
+    folder.note("measured", rollout="caf\udce9.mp4")
+    assert json.loads((tmp_path / "events.jsonl").read_text())["rollout"] == "caf\udce9.mp4"
+
+
+def test_a_folder_that_is_no_run_says_how_to_make_one(tmp_path):
+    with pytest.raises(RunError, match=r"not a run folder, there is no run\.json\. Make one with `lookaway eval`"):
+        RunFolder(tmp_path).about()
+
+
+@pytest.mark.parametrize("text", ["[]", "null", '"text"', "{}", '{"suite": "folder"}'])
+def test_a_damaged_description_of_the_run_is_an_error_of_the_user(text, tmp_path):
+    folder = begin(tmp_path)
+    (tmp_path / "run.json").write_text(text)
+    with pytest.raises(RunError, match=r"run\.json"):
+        folder.about()
+
+
+def test_a_description_that_is_no_json_is_an_error_of_the_user(tmp_path):
+    folder = begin(tmp_path)
+    (tmp_path / "lock.json").write_text("{")
+    with pytest.raises(DatasetError, match=r"lock\.json: not valid JSON"):
+        folder.lock()

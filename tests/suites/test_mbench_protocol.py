@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import pytest
+
+from lookaway.core import UnknownName, describe
+from lookaway.metrics.fold_pairs import FoldPairs
+from lookaway.metrics.segment_pairs import SegmentPairs
+from lookaway.suites.mbench import MBenchA, MBenchT
+
+SUITES = {"mbencha": MBenchA(), "mbencht": MBenchT()}
+
+
+def protocol(dataset_id: str, **settings):
+    return {bound.name: bound for bound in SUITES[dataset_id].metrics(settings)}
+
+
+def test_the_public_names_are_those_of_the_benchmark():
+    environment = ["spatial_epipolar", "spatial_reprojection", "rendering_lighting"]
+    assert list(protocol("mbencht")) == [f"mbencht.environment.{name}" for name in environment]
+    assert list(protocol("mbencha")) == [
+        *(f"mbencha.environment.{name}" for name in environment),
+        "mbencha.causal.camera_interaction",
+    ]
+
+
+@pytest.mark.parametrize("dataset_id", SUITES)
+def test_a_metric_is_asked_of_the_subset_in_its_name(dataset_id):
+    for name, bound in protocol(dataset_id).items():
+        assert bound.subsets == (name.split(".")[1],)
+
+
+@pytest.mark.parametrize("dataset_id", SUITES)
+def test_every_feature_that_a_metric_needs_or_uses_has_a_recipe(dataset_id):
+    for bound in protocol(dataset_id).values():
+        assert {*bound.metric.needs, *bound.metric.uses} == set(bound.recipes)
+
+
+@pytest.mark.parametrize(("dataset_id", "selector", "most"), [("mbencha", FoldPairs, 20), ("mbencht", SegmentPairs, 5)])
+def test_all_metrics_of_a_setting_compare_the_same_pairs(dataset_id, selector, most):
+    bound = protocol(dataset_id)
+    pairs = [bound[f"{dataset_id}.environment.{name}"] for name in ("spatial_epipolar", "spatial_reprojection")]
+    chosen = {entry.recipes["matches"].pairs for entry in pairs}
+    chosen.add(bound[f"{dataset_id}.environment.rendering_lighting"].metric.pairs)
+    (one,) = chosen
+    assert (type(one), one.most) == (selector, most)
+
+
+def test_the_constants_are_those_of_the_protocol():
+    bound = protocol("mbencha")
+    epipolar = bound["mbencha.environment.spatial_epipolar"]
+    matches = describe(epipolar.recipes["matches"])
+    lighting = describe(bound["mbencha.environment.rendering_lighting"].metric)
+    pairs = {"most": 20, "degrees_per_extent": 180.0, "fewest_posed_frames": 8, "margin": 0.1, "min_span_frames": 2}
+    assert pairs.items() <= matches["pairs"].items()
+    assert {"height": 480, "keypoints": 2048, "ratio": 0.8}.items() <= matches.items()
+    assert {"lightness_weight": 0.5, "tau": 10.0, "segment_frames": 8}.items() <= lighting.items()
+    assert (epipolar.metric.scale_pixels, epipolar.metric.negligible_baseline) == (1.0, 1e-3)
+
+
+def test_the_constants_of_caption_segments_are_those_of_the_protocol():
+    pairs = describe(protocol("mbencht")["mbencht.environment.spatial_epipolar"].recipes["matches"])["pairs"]
+    assert {"most": 5, "edge_segments": 2, "distance_scale": 0.1, "angle_scale_degrees": 10.0}.items() <= pairs.items()
+
+
+@pytest.mark.parametrize("dataset_id", SUITES)
+def test_poses_are_world_to_camera_unless_the_dataset_says_otherwise(dataset_id):
+    for settings, expected in (
+        ({}, "world_to_camera"),
+        ({"extrinsics_convention": "camera_to_world"}, "camera_to_world"),
+    ):
+        recipes = [bound.recipes["poses"] for bound in protocol(dataset_id, **settings).values()]
+        assert {recipe.convention for recipe in recipes} == {expected}
+
+
+def test_a_convention_that_does_not_exist_is_refused_before_anything_is_measured():
+    with pytest.raises(UnknownName, match="No extrinsics convention is named 'opencv'"):
+        protocol("mbencha", extrinsics_convention="opencv")

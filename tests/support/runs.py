@@ -1,0 +1,37 @@
+"""Looks into run folders."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lookaway.engine.run import Run
+from lookaway.reports.table import table_json
+
+
+def events(run: Path) -> list[dict[str, Any]]:
+    """All events of a run, in order."""
+    return [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
+
+
+def times_measured(run: Path) -> Counter[str]:
+    """How often each rollout was measured."""
+    return Counter(event["rollout"] for event in events(run) if event["event"] == "measured")
+
+
+def outcomes(run: Path) -> dict[tuple[str, str], Mapping[str, Any]]:
+    """Every outcome that counts, by rollout and metric."""
+    return {(row["rollout"], row["metric"]): row for row in Run(run).items()}
+
+
+def statuses(run: Path) -> dict[str, str]:
+    """Status, or reason of the abstention or failure, by metric; for runs of one rollout."""
+    return {metric: row["reason"] or row["status"] for (_, metric), row in outcomes(run).items()}
+
+
+def table_text(run: Path) -> str:
+    """The table as `lookaway show --json` prints it."""
+    return json.dumps(table_json(Run(run), Run(run).table()), sort_keys=True)
