@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import lookaway
-from lookaway.core import UnknownName, UserError
+from lookaway.core import DatasetError, UnknownName, UserError
 from lookaway.engine.binding import bind_metrics
 from lookaway.engine.costs import estimate_cost
 from lookaway.engine.plan import make_plan
@@ -70,6 +71,24 @@ def test_estimating_a_cost_perceives_nothing_and_writes_nothing(root, tmp_path, 
     assert files_under(tmp_path) == before
     assert CALLS["brightness.see"] == CALLS["brightness.perceive"] == 0
     assert cost.decode_seconds > 0
+
+
+def test_files_that_are_read_for_an_estimate_leave_no_feature(tmp_path):
+    dataset = lookaway.read(write_mbench(tmp_path / "dataset", samples=1).root)
+    metrics = bind_metrics(dataset)
+    before = files_under(tmp_path)
+    estimate_cost(make_plan(dataset, metrics).work(), metrics, tmp_path / "features")
+    assert files_under(tmp_path) == before
+
+
+def test_a_name_that_is_no_unicode_is_an_error_of_the_user(root):
+    dataset = lookaway.read(root)
+    odd = replace(dataset.rollouts[0], model="caf\udce9")
+    with pytest.raises(DatasetError, match="no valid Unicode"):
+        make_plan(replace(dataset, rollouts=(odd,)), bind_metrics(dataset))
+    odd = replace(dataset.rollouts[0], case=replace(odd.case, prompt=("caf\udce9",)))
+    with pytest.raises(DatasetError, match="no valid Unicode"):
+        make_plan(replace(dataset, rollouts=(odd,)), bind_metrics(dataset))
 
 
 def test_features_that_are_kept_cost_nothing(root, tmp_path, monkeypatch):

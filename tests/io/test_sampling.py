@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookaway.core import Case, Reason, Rollout, Timeline, Unmeasurable, describe
-from lookaway.io.sampling import AtFps, ByPhase, BySegment, EveryFrame, UniformFrames, segment_bounds, spread
+from lookaway.core.segments import segment_bounds
+from lookaway.io.sampling import AtFps, ByPhase, BySegment, EveryFrame, UniformFrames, spread
 
 COUNTS = st.integers(1, 500)
 
@@ -199,16 +200,6 @@ def test_segments_give_their_share(count, segments, frames):
     check(indices, frames)
     lengths = [stop - start for start, stop in segment_bounds(frames, segments)]
     assert len(indices) == sum(min(count, length) for length in lengths)
-
-
-@given(st.integers(0, 2000), st.integers(1, 50))
-def test_segments_cover_the_video_in_equal_parts(frames, segments):
-    bounds = segment_bounds(frames, segments)
-    assert len(bounds) == segments
-    assert [start for start, _ in bounds] == [0, *(stop for _, stop in bounds[:-1])]
-    assert bounds[-1][1] == frames
-    lengths = [stop - start for start, stop in bounds]
-    assert max(lengths) - min(lengths) <= 1
 
 
 @given(COUNTS, st.integers(-5, 100), st.integers(-5, 100))

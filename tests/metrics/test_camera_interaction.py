@@ -46,6 +46,12 @@ def test_how_far_the_camera_went_does_not_matter(action):
     assert measure(action, path).value == pytest.approx(1)
 
 
+def test_jitter_of_an_estimator_is_no_motion():
+    path = there_and_back("left_then_right", 41)
+    path[:, :3, 3] += np.random.default_rng(0).normal(0, 0.003, (41, 3))  # a thousandth of the depth
+    assert measure("left_then_right", path).value == pytest.approx(1, abs=0.02)
+
+
 def test_a_camera_that_stands_still_scores_zero():
     outcome = measure("left_then_right", np.tile(np.eye(4), (41, 1, 1)))
     assert (outcome.value, outcome.raw) == (0, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from lookaway.core import BoundMetric, Dataset, Extractor, Json, Lock, Rollout, Unmeasurable, describe, digest
 from lookaway.engine.reading import load_suite
@@ -59,11 +60,19 @@ def recipe_key(recipe: Extractor) -> str:
 def content_key(rollout: Rollout) -> str:
     """The part of a key that says what was looked at: video, artifacts and case, but not where they lie."""
     files = {"video": rollout.video, **rollout.artifacts}
-    hashes = {name: content_hash(path) if path.is_file() else None for name, path in files.items()}
+    hashes = {name: _hash(path) for name, path in files.items()}
     phases = {name: list(bounds) for name, bounds in rollout.phases.items()}
     problem = rollout.problem.reason.value if isinstance(rollout.problem, Unmeasurable) else None
     entries = {"files": hashes, "case": _describe_case(rollout), "phases": phases, "problem": problem}
     return digest(entries)[:KEY_CHARACTERS]
+
+
+def _hash(path: Path) -> str | None:
+    """Of a file; there is nothing to hash where it is missing or cannot be opened, which measuring will find too."""
+    try:
+        return content_hash(path) if path.is_file() else None
+    except OSError:
+        return None
 
 
 def _describe_case(rollout: Rollout) -> Mapping[str, Json]:

@@ -50,14 +50,17 @@ def make_plan(dataset: Dataset, metrics: Sequence[BoundMetric]) -> Plan:
         raise UserError(f"{dataset.root}: nothing to measure, no rollout fits what was asked for.")
     if not metrics:
         raise UserError("Nothing to measure: no metric was chosen.")
-    most_common, count = Counter(rollout.id for rollout in dataset.rollouts).most_common(1)[0]
+    name, count = Counter(rollout.id for rollout in dataset.rollouts).most_common(1)[0]
     if count > 1:
-        raise DatasetError(
-            f"{dataset.root}: {count} rollouts are called {most_common!r}; every rollout needs its own id."
+        raise DatasetError(f"{dataset.root}: {count} rollouts are called {name!r}; every rollout needs its own id.")
+    try:
+        for rollout in dataset.rollouts:
+            rollout.id.encode()
+        return Plan(
+            dataset=dataset,
+            metrics=tuple(metrics),
+            rollouts=tuple((rollout, content_key(rollout)) for rollout in dataset.rollouts),
+            lock=run_lock(dataset, metrics),
         )
-    return Plan(
-        dataset=dataset,
-        metrics=tuple(metrics),
-        rollouts=tuple((rollout, content_key(rollout)) for rollout in dataset.rollouts),
-        lock=run_lock(dataset, metrics),
-    )
+    except UnicodeEncodeError as error:
+        raise DatasetError(f"{dataset.root}: holds text that is no valid Unicode: {error}.") from error

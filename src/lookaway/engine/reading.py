@@ -17,23 +17,27 @@ def load_suite(name: str) -> Suite:
     return suite
 
 
-def read(
+def read(  # noqa: PLR0913 - each narrows or explains what is read, and all have defaults
     root: Path | str,
     *,
     suite: str | None = None,
     models: Collection[str] = (),
     subsets: Collection[str] = (),
     limit: int | None = None,
-    **options: Any,
+    pattern: str | None = None,
+    extrinsics_convention: str | None = None,
+    allow_outside: bool = False,
 ) -> Dataset:
     """All cases and rollouts under a root, or those of some models and subsets.
 
     Without a name, the suite is the one that recognises the folder. `limit` keeps the first cases of each model and
-    subset. Other options go to the suite: `pattern`, `extrinsics_convention`, `allow_outside`.
+    subset. `pattern` says what the paths in a plain folder mean, `extrinsics_convention` what supplied poses turn into
+    what, and `allow_outside` lets the dataset name files outside its root.
     """
     root = Path(root)
     if not root.is_dir():
         raise DatasetError(f"{root}: there is no such folder.")
+    options = {"pattern": pattern, "extrinsics_convention": extrinsics_convention, "allow_outside": allow_outside}
     dataset = load_suite(suite or _recognised(root)).read(root, options)
     _check_known("model", models, (rollout.model for rollout in dataset.rollouts))
     _check_known("subset", subsets, (rollout.case.subset for rollout in dataset.rollouts))

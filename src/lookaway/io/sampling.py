@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 
 from lookaway.core import Reason, Rollout, Timeline, Unmeasurable
+from lookaway.core.segments import segment_bounds
 
 CLOCK_ERROR_SECONDS = 0.51e-3
 """Containers with a clock of milliseconds stamp frames up to half of one late or early."""
@@ -127,16 +127,6 @@ def spread(start: int, stop: int, count: int) -> tuple[int, ...]:
     if count >= stop - start:
         return tuple(range(start, stop))
     return tuple(int(index) for index in np.rint(np.linspace(start, stop - 1, count)))
-
-
-def segment_bounds(frame_count: int, segments: int) -> list[tuple[int, int]]:
-    """First frame and one past the last frame of each of equally long segments.
-
-    >>> segment_bounds(10, 3)
-    [(0, 3), (3, 7), (7, 10)]
-    """
-    edges = [round(frame_count * edge / segments) for edge in range(segments + 1)]
-    return list(pairwise(edges))
 
 
 def _check_positive(**values: float) -> None:

@@ -35,8 +35,8 @@ class CameraInteraction:
     uses: ClassVar[tuple[str, ...]] = ()
 
     negligible_turn_degrees: Annotated[float, "a clip that turns less than this does not turn"] = 0.1
-    negligible_extent: Annotated[float, "a path shorter than this part of the median depth is a turn on the spot"] = (
-        1e-3
+    negligible_extent: Annotated[float, "a path shorter than this part of the median depth is jitter, not motion"] = (
+        0.02
     )
     still: Annotated[float, "a step below this part of the clip's extent is no motion"] = 1e-6
     fewest_steps: Annotated[int, "fewer scored steps than this say nothing"] = 4

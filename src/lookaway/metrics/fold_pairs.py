@@ -27,8 +27,8 @@ class FoldPairs:
     fewest_posed_frames: Annotated[int, "fewer posed frames than this show no turnaround"] = 8
     margin: Annotated[float, "a turnaround within this part of either end is none"] = 0.1
     min_span_frames: Annotated[int, "closer frames are neighbours, not a return"] = 2
-    negligible_extent: Annotated[float, "a path shorter than this part of the median depth is a turn on the spot"] = (
-        1e-3
+    negligible_extent: Annotated[float, "a path shorter than this part of the median depth is jitter, not motion"] = (
+        0.02
     )
 
     def select(self, rollout: Rollout, frame_count: int, trajectory: Trajectory | None) -> Pairs:

@@ -28,8 +28,8 @@ class SegmentPairs:
     distance_scale: Annotated[float, "camera distance, in extents of the path, that divides a pair's rank by e"] = 0.1
     angle_scale_degrees: Annotated[float, "camera angle that divides a pair's rank by e"] = 10.0
     min_span_frames: Annotated[int, "closer frames are neighbours, not a return"] = 2
-    negligible_extent: Annotated[float, "a path shorter than this part of the median depth is a turn on the spot"] = (
-        1e-3
+    negligible_extent: Annotated[float, "a path shorter than this part of the median depth is jitter, not motion"] = (
+        0.02
     )
 
     def select(self, rollout: Rollout, frame_count: int, trajectory: Trajectory | None) -> Pairs:

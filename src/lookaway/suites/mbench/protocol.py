@@ -17,8 +17,12 @@ from lookaway.perception.lab_means import LabMeans
 from lookaway.perception.sift_matches import SiftMatches
 from lookaway.perception.supplied_poses import SuppliedPoses
 
-FOLD_PAIRS = FoldPairs(most=20, degrees_per_extent=180.0, fewest_posed_frames=8, margin=0.1, min_span_frames=2)
-SEGMENT_PAIRS = SegmentPairs(most=5, edge_segments=2, distance_scale=0.1, angle_scale_degrees=10.0, min_span_frames=2)
+FOLD_PAIRS = FoldPairs(
+    most=20, degrees_per_extent=180.0, fewest_posed_frames=8, margin=0.1, min_span_frames=2, negligible_extent=0.02
+)
+SEGMENT_PAIRS = SegmentPairs(
+    most=5, edge_segments=2, distance_scale=0.1, angle_scale_degrees=10.0, min_span_frames=2, negligible_extent=0.02
+)
 # Depth Anything 3 itself writes world-to-camera; a dataset that stores the inverse says so in its dataset.yaml.
 DEFAULT_CONVENTION: Convention = "world_to_camera"
 
@@ -27,7 +31,7 @@ def action_protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
     """Setting A: a camera action and one caption."""
     camera = BoundMetric(
         name="mbencha.causal.camera_interaction",
-        metric=CameraInteraction(),
+        metric=CameraInteraction(negligible_extent=0.02),
         recipes={"poses": _poses(settings)},
         subsets=("causal",),
     )
