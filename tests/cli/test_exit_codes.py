@@ -67,7 +67,8 @@ def test_control_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path):
     assert 3 <= kept < 100
     (cell,) = lookaway("eval", root, "--metrics", QUICK[1], "-o", run, "--json").json["cells"]
     assert cell["estimate"]["scored"] == 100
-    assert len(events(run)) in {100, 101}
+    # The one rollout under way may be measured twice, or be finished without its event.
+    assert abs(len(events(run)) - 100) <= 1
 
 
 def test_a_reader_that_leaves_early_is_no_error():

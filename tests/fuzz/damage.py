@@ -8,6 +8,7 @@ import json
 import os
 import random
 import struct
+import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -123,8 +124,7 @@ def _spoil(line: Any, place: tuple[str | int, ...], value: Any, *, remove: bool 
 
 
 def _dump(value: Any) -> str:
-    import sys
-
+    """JSON, also of integers that Python would rather not write."""
     limit = sys.get_int_max_str_digits()
     sys.set_int_max_str_digits(0)
     try:

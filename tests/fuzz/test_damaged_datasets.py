@@ -13,7 +13,7 @@ from lookaway.engine.binding import bind_metrics
 from lookaway.engine.coverage import coverage
 from lookaway.perception.sift_matches import SiftMatches
 from tests.fuzz.damage import Damage, all_damage
-from tests.support.runs import events, outcomes
+from tests.support.runs import events, outcomes, outcomes_on_disk
 
 DAMAGE = all_damage()
 FEWEST, SECONDS_EACH = 300, 20
@@ -77,7 +77,7 @@ def ends(root: Path, run: Path, names: tuple[str, ...] | None) -> list[str]:
             lookaway.evaluate(dataset, run, metrics=names)
         return ["without rollouts"]
     lookaway.evaluate(dataset, run, metrics=names)
-    rows = outcomes(run)
+    rows = outcomes_on_disk(run)
     asked = {(r.id, bound.name) for r in dataset.rollouts for bound in metrics if bound.applies_to(r)}
     assert rows.keys() == asked
     assert {row["status"] for row in rows.values()} <= {"score", "abstention"}, [

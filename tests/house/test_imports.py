@@ -15,7 +15,7 @@ HEAVY = ("torch", "ray", "cv2", "mujoco", "matplotlib")
 
 
 def loaded_by(code: str) -> set[str]:
-    """Which of the heavy packages some code loads, and those of a list's command line as well."""
+    """Which of the heavy packages some code loads."""
     script = f"import sys\n{code}\nprint([name for name in {HEAVY} if name in sys.modules])"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     return set(json.loads(result.stdout.splitlines()[-1].replace("'", '"')))

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from dataclasses import replace
 
+import duckdb
 import pytest
 
 from lookaway.core import Abstention, Failure, Reason, RunError, Score, Unit
+from lookaway.store import outcome_reader
 from lookaway.store.outcome_reader import AskedMetric, OutcomeReader
 from lookaway.store.run_folder import RunFolder, rollout_rows
 from tests.store.rows import ASKED, begin, measured, rollout, score
@@ -143,12 +148,40 @@ def test_units_are_found_again_where_files_were_compacted_since(tmp_path):
     assert [unit["value"] for unit in reader.units("light")] == [0.25, 0.25]
 
 
+def test_control_c_in_the_middle_of_a_question_is_an_interrupt_and_not_an_error(tmp_path, monkeypatch):
+    reader = read(begin(tmp_path))
+    monkeypatch.setattr(outcome_reader, "GROUPS", "SELECT count(*) FROM range(10000000) a, range(10000000) b")
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        reader.groups()
+    timer.join()
+
+
 def test_a_damaged_file_of_rows_is_named_with_what_to_do(tmp_path):
     folder = begin(tmp_path)
     part = folder.add([measured(score(0.5))])
     part.write_bytes(part.read_bytes()[:-20])
     with pytest.raises(RunError, match=f"{part.name}.*Delete the damaged file"):
         read(folder)
+
+
+def test_a_file_of_rows_that_lacks_a_column_is_damaged(tmp_path):
+    folder = begin(tmp_path)
+    part = folder.add([measured(score(0.5))])
+    part.write_bytes(part.read_bytes().replace(b"reason", b"season"))
+    with pytest.raises(RunError, match="Delete the damaged file"):
+        read(folder)
+
+
+def test_rows_that_do_not_fit_into_memory_are_not_called_damaged(tmp_path, monkeypatch):
+    def too_many(folder):
+        raise duckdb.OutOfMemoryException("failed to allocate")
+
+    monkeypatch.setattr(RunFolder, "parts", too_many)
+    with pytest.raises(RunError, match="too much memory") as caught:
+        read(begin(tmp_path))
+    assert "Delete" not in str(caught.value)
 
 
 def test_a_missing_list_of_rollouts_is_named_with_what_to_do(tmp_path):

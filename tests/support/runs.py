@@ -8,8 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
 from lookaway.engine.run import Run
 from lookaway.reports.table import table_json
+from lookaway.store.run_folder import RunFolder
 
 
 def events(run: Path) -> list[dict[str, Any]]:
@@ -25,6 +28,13 @@ def times_measured(run: Path) -> Counter[str]:
 def outcomes(run: Path) -> dict[tuple[str, str], Mapping[str, Any]]:
     """Every outcome that counts, by rollout and metric."""
     return {(row["rollout"], row["metric"]): row for row in Run(run).items()}
+
+
+def outcomes_on_disk(run: Path) -> dict[tuple[str, str], Mapping[str, Any]]:
+    """Every outcome that was written, read without a database; for runs that were evaluated once."""
+    rows = [row for part in RunFolder(run).parts() for row in pq.read_table(part).to_pylist() if row["unit"] is None]
+    assert len({(row["rollout"], row["metric"]) for row in rows}) == len(rows)
+    return {(row["rollout"], row["metric"]): row for row in rows}
 
 
 def statuses(run: Path) -> dict[str, str]:

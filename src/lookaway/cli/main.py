@@ -26,7 +26,8 @@ EXIT_USER_ERROR, EXIT_INTERRUPTED = 2, 130
 def lookaway() -> None:
     """Measure whether video world models remember what the camera looked away from.
 
-    Exit codes: 0 ok, 1 a bug in lookaway, 2 something you can put right, 3 finished, but some measurements failed.
+    Exit codes: 0 ok, 1 a bug in lookaway, 2 something you can put right, 3 finished, but some measurements failed,
+    130 interrupted.
     """
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lookaway.core import BoundMetric, Dataset, Metric, UnknownName, plugins
+from lookaway.core import BoundMetric, Dataset, Extractor, Metric, UnknownName, UserError, plugins
 from lookaway.engine.reading import load_suite
 
 
@@ -26,9 +26,22 @@ def _installed(name: str, protocol: dict[str, BoundMetric]) -> BoundMetric:
     if name not in plugins.names("metrics"):
         raise UnknownName("metric", name, {*protocol, *plugins.names("metrics")})
     metric: Metric = plugins.load("metrics", name)()
-    known = {feature: recipe for bound in protocol.values() for feature, recipe in bound.recipes.items()}
-    recipes = {
-        feature: known[feature] if feature in known else plugins.load("extractors", feature)()
-        for feature in (*metric.needs, *metric.uses)
-    }
+    recipes = {feature: _recipe(feature, protocol) for feature in (*metric.needs, *metric.uses)}
     return BoundMetric(name=name, metric=metric, recipes=recipes)
+
+
+def _recipe(feature: str, protocol: dict[str, BoundMetric]) -> Extractor:
+    """The suite's own recipe for a feature, by the feature's or the extractor's name, else the extractor's defaults."""
+    for bound in protocol.values():
+        for known, recipe in bound.recipes.items():
+            if feature in (known, recipe.name):
+                return recipe
+    kind = plugins.load("extractors", feature)
+    try:
+        default: Extractor = kind()
+    except TypeError as error:
+        raise UserError(
+            f"The extractor {feature!r} cannot be used by name alone ({error}). "
+            "Bind the metric in a suite that gives it a recipe, or give its fields defaults."
+        ) from error
+    return default

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from lookaway.core import Dataset
 from lookaway.engine.coverage import Coverage
-from lookaway.reports.numbers import counts
+from lookaway.reports.numbers import amount, counts
 from lookaway.reports.text import print_json, print_lines, print_rows
 
 MOST_PROBLEMS = 20
@@ -26,7 +26,9 @@ def print_coverage(dataset: Dataset, covered: Sequence[Coverage], *, as_json: bo
         )
         return
     models = {rollout.model for rollout in dataset.rollouts}
-    print_lines([f"suite {dataset.suite}: {len(dataset.rollouts)} rollouts of {len(models)} models"])
+    print_lines(
+        [f"suite {dataset.suite}: {amount(len(dataset.rollouts), 'rollout')} of {amount(len(models), 'model')}"]
+    )
     print_rows(
         [
             {

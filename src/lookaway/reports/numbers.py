@@ -57,3 +57,12 @@ def size(count: float) -> str:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
         count /= 1000
     return f"{count:.1f} TB"
+
+
+def amount(count: int, noun: str) -> str:
+    """A number of things.
+
+    >>> amount(1, "model"), amount(3, "model")
+    ('1 model', '3 models')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -9,7 +9,7 @@ from lookaway.engine.costs import Cost
 from lookaway.engine.coverage import Coverage
 from lookaway.engine.plan import Plan
 from lookaway.reports.coverage import print_coverage
-from lookaway.reports.numbers import duration, size
+from lookaway.reports.numbers import amount, duration, size
 from lookaway.reports.text import print_json, print_lines
 
 
@@ -28,10 +28,10 @@ def print_plan(plan: Plan, covered: Sequence[Coverage], cost: Cost, *, as_json: 
     print_coverage(plan.dataset, covered, as_json=False)
     print_lines(
         [
-            f"to measure: {cost.measurements} measurements on {cost.rollouts} rollouts",
+            f"to measure: {amount(cost.measurements, 'measurement')} on {amount(cost.rollouts, 'rollout')}",
             f"time on one core: about {duration(cost.seconds)}"
             f" (decoding {duration(cost.decode_seconds)}, features {duration(cost.feature_seconds)})",
             f"disk: about {size(cost.disk_bytes)}",
-            f"estimated from {cost.looked_at} rollouts; no judge calls",
+            f"estimated from {amount(cost.looked_at, 'rollout')}; no judge calls",
         ]
     )

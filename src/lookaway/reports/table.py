@@ -7,7 +7,7 @@ from typing import Any
 
 from lookaway.core import Cell, Table
 from lookaway.engine.run import Run
-from lookaway.reports.numbers import counts, fixed, interval
+from lookaway.reports.numbers import amount, counts, fixed, interval
 from lookaway.reports.text import print_json, print_lines, print_rows
 
 
@@ -20,7 +20,7 @@ def print_table(run: Run, table: Table, *, as_json: bool) -> None:
     lines = [f"note: {note}" for note in table.notes]
     problems = run.about["problems"]
     if problems:
-        lines.append(f"warning: the dataset has {len(problems)} problems; `lookaway validate` lists them")
+        lines.append(f"warning: the dataset has {amount(len(problems), 'problem')}; `lookaway validate` lists them")
     lines.append(f"lock {run.about['lock_sha256'][:16]}  suite {table.suite}  95 % intervals clustered by scene")
     print_lines(lines)
 

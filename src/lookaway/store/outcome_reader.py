@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import uuid4
 
 import duckdb
 import numpy as np
@@ -20,11 +22,13 @@ from lookaway.store.run_folder import RunFolder
 MEMORY_LIMIT = "1GB"
 TRIES = 5
 """How often files may vanish while they are read, because a running `eval` just put them into one."""
+INTERRUPTED = "Query interrupted"
 T = TypeVar("T")
 
 ITEMS = """
     CREATE OR REPLACE TABLE items AS
-    SELECT r.* EXCLUDE (unit), a.model, a.case, a.subset, a.scene, a.seed, a.position
+    SELECT rollout, content, metric, lock, r.status, r.reason, r.value, r.raw, r.message, r.detail, r.filename,
+        a.model, a.case, a.subset, a.scene, a.seed, a.position
     FROM all_rows r JOIN asked a USING (rollout, content, metric, lock) WHERE r.unit IS NULL
     QUALIFY row_number() OVER (
         PARTITION BY rollout, metric
@@ -71,33 +75,27 @@ class OutcomeReader:
 
     def __init__(self, folder: RunFolder, metrics: Sequence[AskedMetric], rollouts: pa.Table | None = None) -> None:
         """`rollouts` are what the run is about to ask; by default what it asked when it was last begun."""
+        asked = _read_rollouts(folder) if rollouts is None else rollouts
         self._folder = folder
         self._parts: list[Path] | None = None
-        spill = str(Path(tempfile.gettempdir()) / "lookaway-duckdb")
+        # A folder of its own, made only when needed: processes and users that share one trip over each other's files.
+        spill = str(Path(tempfile.gettempdir()) / f"lookaway-{uuid4().hex}")
         self._database = duckdb.connect(config={"memory_limit": MEMORY_LIMIT, "temp_directory": spill})
-        run = self._database.execute
-        run("SET preserve_insertion_order = false")
-        self._database.register("given", _read_rollouts(folder) if rollouts is None else rollouts)
-        run("CREATE TABLE rollouts AS SELECT * FROM given")
-        self._database.unregister("given")
-        run("CREATE TABLE metrics (metric TEXT, lock TEXT, position INTEGER)")
-        run("CREATE TABLE asked_subsets (metric TEXT, subset TEXT)")
-        subsets = [row[0] for row in run("SELECT DISTINCT subset FROM rollouts").fetchall()]
-        for position, metric in enumerate(metrics):
-            run("INSERT INTO metrics VALUES (?, ?, ?)", [metric.name, metric.lock, position])
-            for subset in subsets if metric.subsets is None else metric.subsets:
-                run("INSERT INTO asked_subsets VALUES (?, ?)", [metric.name, subset])
-        run("CREATE VIEW asked AS SELECT * FROM rollouts JOIN asked_subsets USING (subset) JOIN metrics USING (metric)")
-        self._steadily(lambda: None)
+        with _interruptible():
+            self._tell_what_is_asked(asked, metrics)
+            self._steadily(lambda: None)
 
     def finished(self) -> set[tuple[str, str]]:
         """Rollout and metric of every outcome that need not be tried again; failures are."""
-        found = self._database.execute("SELECT rollout, metric FROM items WHERE status <> 'failure'").fetchall()
+        with _interruptible():
+            found = self._database.execute("SELECT rollout, metric FROM items WHERE status <> 'failure'").fetchall()
         return {(rollout, metric) for rollout, metric in found}
 
     def groups(self) -> list[Group]:
         """Outcomes by model, metric and subset, in the order of the protocol."""
-        reasons = self._reasons()
+        with _interruptible():
+            reasons = self._reasons()
+            rows = self._database.execute(GROUPS).fetchall()
         return [
             Group(
                 model=model,
@@ -113,20 +111,35 @@ class OutcomeReader:
                     **({Reason.NOT_YET_MEASURED.value: asked - measured} if asked > measured else {}),
                 },
             )
-            for model, metric, subset, values, scenes, raws, failures, measured, asked in self._database.execute(
-                GROUPS
-            ).fetchall()
+            for model, metric, subset, values, scenes, raws, failures, measured, asked in rows
         ]
 
     def items(self) -> Iterator[Mapping[str, Any]]:
         """Every outcome of the run as a row, in the order of rollouts and the protocol."""
-        cursor = self._database.cursor()
-        yield from _stream(cursor.execute("SELECT * EXCLUDE (filename) FROM items ORDER BY rollout, position"))
+        query = "SELECT * EXCLUDE (filename) FROM items ORDER BY rollout, position"
+        with _interruptible():
+            yield from _stream(self._database.cursor().execute(query))
 
     def units(self, metric: str) -> Iterator[Mapping[str, Any]]:
         """Every unit of one metric as a row; only of the measurement that counts."""
         cursor = self._database.cursor()
-        yield from _stream(self._steadily(lambda: cursor.execute(UNITS, [metric])))
+        with _interruptible():
+            yield from _stream(self._steadily(lambda: cursor.execute(UNITS, [metric])))
+
+    def _tell_what_is_asked(self, rollouts: pa.Table, metrics: Sequence[AskedMetric]) -> None:
+        run = self._database.execute
+        run("SET preserve_insertion_order = false")
+        self._database.register("given", rollouts)
+        run("CREATE TABLE rollouts AS SELECT * FROM given")
+        self._database.unregister("given")
+        run("CREATE TABLE metrics (metric TEXT, lock TEXT, position INTEGER)")
+        run("CREATE TABLE asked_subsets (metric TEXT, subset TEXT)")
+        subsets = [row[0] for row in run("SELECT DISTINCT subset FROM rollouts").fetchall()]
+        for position, metric in enumerate(metrics):
+            run("INSERT INTO metrics VALUES (?, ?, ?)", [metric.name, metric.lock, position])
+            for subset in subsets if metric.subsets is None else metric.subsets:
+                run("INSERT INTO asked_subsets VALUES (?, ?)", [metric.name, subset])
+        run("CREATE VIEW asked AS SELECT * FROM rollouts JOIN asked_subsets USING (subset) JOIN metrics USING (metric)")
 
     def _steadily(self, ask: Callable[[], T]) -> T:
         """Ask of the rows; where files vanished since they were listed, list them again and ask again."""
@@ -135,7 +148,11 @@ class OutcomeReader:
                 if self._parts is None:
                     self._read_items()
                 return ask()
-            except duckdb.Error as error:
+            except duckdb.OutOfMemoryException as error:
+                raise RunError(f"{self._folder.path}: reading its rows takes too much memory ({error}).") from error
+            except (duckdb.Error, RuntimeError) as error:
+                if str(error) == INTERRUPTED:
+                    raise
                 if left == 0 or self._parts == self._folder.parts():
                     raise RunError(
                         f"{self._folder.path}: its rows cannot be read ({error}). "
@@ -164,6 +181,17 @@ class OutcomeReader:
         for model, metric, subset, reason, count in found:
             reasons.setdefault((model, metric, subset), {})[reason] = count
         return reasons
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """DuckDB reports Ctrl-C as an error of its own."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) != INTERRUPTED:
+            raise
+        raise KeyboardInterrupt from error
 
 
 def _read_rollouts(folder: RunFolder) -> pa.Table:
