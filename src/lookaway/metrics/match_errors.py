@@ -1,33 +1,55 @@
-"""Runs a two-view error over all matched pairs of a rollout and maps it to a score."""
+"""What the spatial metrics share: a two-view error over all matched pairs of a rollout, mapped to a score."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from lookaway.core import Abstention, Feature, Floats, Outcome, Reason, Score, Trajectory, Unit
+from lookaway.core import (
+    Abstention,
+    Feature,
+    Features,
+    Floats,
+    Outcome,
+    Reason,
+    Rollout,
+    Score,
+    Trajectory,
+    Unit,
+)
 from lookaway.metrics.two_views import TwoViews, transfer_distances
 
-Distances = Callable[[TwoViews, Floats, Floats], Floats]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class MatchErrors:
     """Mean error in pixels over the matches of each pair; exp(-error / scale) averaged over pairs."""
 
-    model: str
+    unit: ClassVar[str] = "score"
+    raw_unit: ClassVar[str | None] = "pixels"
+    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+    higher_is_better: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("poses", "matches")
+    uses: ClassVar[tuple[str, ...]] = ()
+    model: ClassVar[str]
     """What the units call the error of a pair that has a baseline."""
-    distances: Distances
-    scale_pixels: float
-    fewest_matches: int
-    negligible_baseline: float
 
-    def measure(self, poses: Feature, matches: Feature) -> Outcome:
-        """One unit per frame pair; abstains where no pair has enough matches."""
-        trajectory = Trajectory.from_feature(poses)
+    scale_pixels: Annotated[float, "error at which a pair's score is 1/e"] = 1.0
+    fewest_matches: Annotated[int, "pairs with fewer matches are left out and listed"] = 8
+    negligible_baseline: Annotated[float, "baseline, as a part of the median depth, below which a pair is a turn"] = (
+        1e-3
+    )
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Nothing beyond its features is needed."""
+        return None
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout: one unit per frame pair."""
+        trajectory, matches = Trajectory.from_feature(features["poses"]), features["matches"]
         units = tuple(self._units(trajectory, matches))
         scores = [unit.outcome for unit in units if isinstance(unit.outcome, Score)]
         if not scores:
@@ -61,3 +83,7 @@ class MatchErrors:
         error = float(np.mean(distances(views, points_1, points_2)))
         model = "homography" if views.is_pure_rotation else self.model
         return Score(math.exp(-error / self.scale_pixels), raw=error, detail={"matches": len(points_1), "model": model})
+
+    def distances(self, views: TwoViews, points_1: Floats, points_2: Floats) -> Floats:
+        """[M] error in pixels of each match of a pair that has a baseline."""
+        raise NotImplementedError

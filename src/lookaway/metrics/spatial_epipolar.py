@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
-from lookaway.core import Abstention, Features, Outcome, Rollout
+from lookaway.core import Floats
 from lookaway.metrics.match_errors import MatchErrors
-from lookaway.metrics.two_views import epipolar_distances
+from lookaway.metrics.two_views import TwoViews, epipolar_distances
 
 
 @dataclass(frozen=True, slots=True)
-class SpatialEpipolar:
+class SpatialEpipolar(MatchErrors):
     """Mean symmetric distance of matched points to each other's epipolar line, mapped by exp(-E / scale).
 
     For each frame pair, E is the mean over its matches of the distance, in pixels of the matching size, between a
@@ -29,30 +29,8 @@ class SpatialEpipolar:
 
     name: ClassVar[str] = "spatial_epipolar"
     version: ClassVar[int] = 1
-    unit: ClassVar[str] = "score"
-    raw_unit: ClassVar[str | None] = "pixels"
-    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
-    higher_is_better: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("poses", "matches")
-    uses: ClassVar[tuple[str, ...]] = ()
+    model: ClassVar[str] = "epipolar"
 
-    scale_pixels: Annotated[float, "error at which a pair's score is 1/e"] = 1.0
-    fewest_matches: Annotated[int, "pairs with fewer matches are left out and listed"] = 8
-    negligible_baseline: Annotated[float, "baseline, as a part of the median depth, below which a pair is a turn"] = (
-        1e-3
-    )
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nothing beyond its features is needed."""
-        return None
-
-    def measure(self, rollout: Rollout, features: Features) -> Outcome:
-        """Measure one rollout."""
-        errors = MatchErrors(
-            model="epipolar",
-            distances=epipolar_distances,
-            scale_pixels=self.scale_pixels,
-            fewest_matches=self.fewest_matches,
-            negligible_baseline=self.negligible_baseline,
-        )
-        return errors.measure(features["poses"], features["matches"])
+    def distances(self, views: TwoViews, points_1: Floats, points_2: Floats) -> Floats:
+        """[M] error in pixels of each match of a pair that has a baseline."""
+        return epipolar_distances(views, points_1, points_2)

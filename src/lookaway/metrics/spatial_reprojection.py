@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
-from lookaway.core import Abstention, Features, Outcome, Rollout
+from lookaway.core import Floats
 from lookaway.metrics.match_errors import MatchErrors
-from lookaway.metrics.two_views import reprojection_distances
+from lookaway.metrics.two_views import TwoViews, reprojection_distances
 
 
 @dataclass(frozen=True, slots=True)
-class SpatialReprojection:
+class SpatialReprojection(MatchErrors):
     """Mean distance between matched points and the projections of their triangulated point, mapped by exp(-E / scale).
 
     For each frame pair, every match is triangulated linearly from the supplied poses; E is the mean over matches and
@@ -27,30 +27,8 @@ class SpatialReprojection:
 
     name: ClassVar[str] = "spatial_reprojection"
     version: ClassVar[int] = 1
-    unit: ClassVar[str] = "score"
-    raw_unit: ClassVar[str | None] = "pixels"
-    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
-    higher_is_better: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("poses", "matches")
-    uses: ClassVar[tuple[str, ...]] = ()
+    model: ClassVar[str] = "triangulation"
 
-    scale_pixels: Annotated[float, "error at which a pair's score is 1/e"] = 1.0
-    fewest_matches: Annotated[int, "pairs with fewer matches are left out and listed"] = 8
-    negligible_baseline: Annotated[float, "baseline, as a part of the median depth, below which a pair is a turn"] = (
-        1e-3
-    )
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nothing beyond its features is needed."""
-        return None
-
-    def measure(self, rollout: Rollout, features: Features) -> Outcome:
-        """Measure one rollout."""
-        errors = MatchErrors(
-            model="triangulation",
-            distances=reprojection_distances,
-            scale_pixels=self.scale_pixels,
-            fewest_matches=self.fewest_matches,
-            negligible_baseline=self.negligible_baseline,
-        )
-        return errors.measure(features["poses"], features["matches"])
+    def distances(self, views: TwoViews, points_1: Floats, points_2: Floats) -> Floats:
+        """[M] error in pixels of each match of a pair that has a baseline."""
+        return reprojection_distances(views, points_1, points_2)
