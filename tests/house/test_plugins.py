@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+from typing import get_type_hints
 
 import pytest
 
@@ -42,7 +43,7 @@ def test_a_bound_metric_has_a_recipe_for_every_feature_and_no_other(bound: Bound
 
 @pytest.mark.parametrize("bound", BOUND, ids=lambda bound: bound.name)
 def test_every_constant_of_a_bound_metric_says_what_it_is(bound: BoundMetric):
-    hints = inspect.get_annotations(type(bound.metric), eval_str=True)
+    hints = get_type_hints(type(bound.metric), include_extras=True)
     constants = [field.name for field in dataclasses.fields(bound.metric)]
     assert constants
     assert all(getattr(hints[name], "__metadata__", None) for name in constants)
