@@ -61,11 +61,11 @@ def bare_loop(rollouts: list[Rollout], names: tuple[str, ...]) -> None:
                 assert isinstance(metric.measure(rollout, features), Score)
 
 
-def timed(work: Callable[[], object]) -> float:
-    """Processor seconds, which the other users of a machine disturb least."""
-    started = time.process_time()
+def timed(work: Callable[[], object]) -> tuple[float, float]:
+    """Seconds by the wall, and of the processor, which the other users of a machine disturb least."""
+    wall, processor = time.perf_counter(), time.process_time()
     work()
-    return time.process_time() - started
+    return time.perf_counter() - wall, time.process_time() - processor
 
 
 def compare(root: Path, folder: Path, names: tuple[str, ...]) -> None:
@@ -74,12 +74,14 @@ def compare(root: Path, folder: Path, names: tuple[str, ...]) -> None:
     bare_loop(rollouts[:1], names)
     bare, engine = [], []
     for turn in range(ROUNDS):
-        run = folder / f"run-{len(names)}-{turn}"
         bare.append(timed(partial(bare_loop, rollouts, names)))
-        engine.append(timed(partial(evaluate, root, run, metrics=names)))
-        print(f"  round {turn}: bare {bare[-1]:.2f} s, engine {engine[-1]:.2f} s, ratio {engine[-1] / bare[-1]:.3f}")
-    ratio = statistics.median(engine) / statistics.median(bare)
-    print(f"engine / bare loop, {', '.join(names)}: {ratio:.3f} (limit {LIMIT})")
+        engine.append(timed(partial(evaluate, root, folder / f"run-{len(names)}-{turn}", metrics=names)))
+    print(", ".join(names))
+    for clock, name in enumerate(("wall", "processor")):
+        ours, theirs = ([seconds[clock] for seconds in rounds] for rounds in (engine, bare))
+        ratio = statistics.median(ours) / statistics.median(theirs)
+        each = " ".join(f"{own / other:.3f}" for own, other in zip(ours, theirs, strict=True))
+        print(f"  engine / bare loop, {name}: {ratio:.3f} (limit {LIMIT}; rounds {each})")
 
 
 def main() -> None:

@@ -1,0 +1,34 @@
+"""Clips that real models generated; they lie beside the project and are not part of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import lookaway
+from lookaway.io.video import Video
+
+CLIPS = Path(__file__).parents[3] / "shared" / "data" / "wrbench" / "videos"
+pytestmark = pytest.mark.skipif(not CLIPS.is_dir(), reason="the folder of generated clips is not beside the project")
+
+
+def test_every_frame_of_every_clip_is_read_in_order_of_time():
+    paths = sorted(CLIPS.glob("*.mp4"))
+    assert len(paths) == 10
+    for path in paths:
+        with Video(path) as video:
+            timeline = video.timeline
+            times = [frame.time_seconds for window in video.windows(32, height=90) for frame in window]
+        assert times == sorted(times)
+        assert len(times) == timeline.frame_count
+        assert (81 <= timeline.frame_count <= 150, 15.9 < timeline.fps < 30.1) == (True, True), path.name
+
+
+def test_a_folder_of_clips_without_anything_else_gets_a_table_of_what_can_be_measured(tmp_path):
+    run = lookaway.evaluate(CLIPS, tmp_path / "run")
+    cells = {cell.metric: cell for cell in run.table().cells}
+    assert cells["rendering_lighting"].scored == 10
+    assert 0.1 < cells["rendering_lighting"].estimate.mean < 1
+    for metric in ("spatial_epipolar", "spatial_reprojection", "camera_interaction"):
+        assert (cells[metric].scored, dict(cells[metric].reasons)) == (0, {"missing_input": 10})
