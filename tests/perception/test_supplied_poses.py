@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lookaway.core import Case, Reason, Rollout, Timeline, Trajectory, UnknownName, Unmeasurable
+from lookaway.core import ArtifactError, Case, Reason, Rollout, Timeline, Trajectory, UnknownName, Unmeasurable
 from lookaway.perception.supplied_poses import SuppliedPoses
 from tests.support.mbench import write_poses
 from tests.support.room import Room, there_and_back
@@ -62,3 +62,21 @@ def test_a_failed_estimate_is_unmeasurable(tmp_path):
 def test_it_asks_for_no_frame(tmp_path):
     path = write_poses(tmp_path / "results.npz", PATH, Room(0).intrinsics)
     assert SuppliedPoses().load().begin(rollout(poses=path), TIMELINE, {}).request is None
+
+
+def test_the_depth_of_a_frame_is_the_median_of_the_pixels_that_the_recipe_asks_for(tmp_path):
+    depth = np.full((len(PATH), 60, 104), 9.0, np.float32)
+    depth[:, ::8, ::8] = 2.0
+    path = write_poses(tmp_path / "results.npz", PATH, Room(0).intrinsics, depth=depth)
+    assert set(perceive(SuppliedPoses(), path).median_depth) == {2.0}
+    assert set(perceive(SuppliedPoses(depth_stride=1), path).median_depth) == {9.0}
+
+
+def test_matrices_that_are_nearly_rotations_are_as_good_as_the_recipe_says(tmp_path):
+    sheared = PATH.copy()
+    sheared[:, 0, 1] += 0.02
+    path = write_poses(tmp_path / "results.npz", sheared, Room(0).intrinsics, world_to_camera=False)
+    recipe = SuppliedPoses("camera_to_world", rotation_tolerance=0.1)
+    np.testing.assert_allclose(perceive(recipe, path).camera_to_world, sheared, atol=1e-6)
+    with pytest.raises(ArtifactError, match="no rotations"):
+        perceive(SuppliedPoses("camera_to_world"), path)

@@ -47,7 +47,10 @@ class Plan:
 def make_plan(dataset: Dataset, metrics: Sequence[BoundMetric]) -> Plan:
     """Plan a run; hashes the content of every rollout."""
     if not dataset.rollouts:
-        raise UserError(f"{dataset.root}: nothing to measure, no rollout fits what was asked for.")
+        raise UserError(
+            f"{dataset.root}: nothing to measure, no rollout fits what was asked for. "
+            "`lookaway validate` shows what was read."
+        )
     if not metrics:
         raise UserError("Nothing to measure: no metric was chosen.")
     name, count = Counter(rollout.id for rollout in dataset.rollouts).most_common(1)[0]

@@ -20,7 +20,14 @@ DEPTH_STRIDE = 8
 """Every eighth pixel in both directions is enough for a median."""
 
 
-def read_da3_poses(path: Path, timeline: Timeline, convention: Convention) -> Trajectory:
+def read_da3_poses(
+    path: Path,
+    timeline: Timeline,
+    convention: Convention,
+    *,
+    rotation_tolerance: float = ROTATION_TOLERANCE,
+    depth_stride: int = DEPTH_STRIDE,
+) -> Trajectory:
     """The trajectory in a `results.npz` with `extrinsics`, `intrinsics` and `depth`, in OpenCV axes.
 
     Poses belong to the frames of `frame_indices`; without that array they are spread evenly over the video.
@@ -30,10 +37,10 @@ def read_da3_poses(path: Path, timeline: Timeline, convention: Convention) -> Tr
     with ArrayArchive(path) as archive:
         count, height, width = _check_shapes(archive)
         return Trajectory(
-            camera_to_world=_camera_to_world(archive, convention),
+            camera_to_world=_camera_to_world(archive, convention, rotation_tolerance),
             intrinsics=_intrinsics(archive),
             frame_indices=_frame_indices(archive, count, timeline.frame_count),
-            median_depth=_median_depths(archive),
+            median_depth=_median_depths(archive, depth_stride),
             width=width,
             height=height,
             frame_count=timeline.frame_count,
@@ -65,15 +72,15 @@ def _numbers(archive: ArrayArchive, name: str) -> Floats:
     return values
 
 
-def _camera_to_world(archive: ArrayArchive, convention: Convention) -> Floats:
+def _camera_to_world(archive: ArrayArchive, convention: Convention, tolerance: float) -> Floats:
     extrinsics = _numbers(archive, "extrinsics")
     matrices = np.tile(np.eye(4), (len(extrinsics), 1, 1))
-    if not np.allclose(extrinsics[:, 3:], matrices[:, 3 : extrinsics.shape[1]], atol=ROTATION_TOLERANCE):
+    if not np.allclose(extrinsics[:, 3:], matrices[:, 3 : extrinsics.shape[1]], atol=tolerance):
         raise archive.error("the last row of an extrinsic matrix is not (0, 0, 0, 1); is it transposed?")
     matrices[:, :3] = extrinsics[:, :3]
     rotations = matrices[:, :3, :3]
     defect = np.abs(rotations @ rotations.transpose(0, 2, 1) - np.eye(3)).max()
-    if defect > ROTATION_TOLERANCE or (np.linalg.det(rotations) <= 0).any():
+    if defect > tolerance or (np.linalg.det(rotations) <= 0).any():
         raise archive.error(
             f"extrinsics holds matrices that are no rotations (off by {defect:.2g}).", Reason.POSE_FAILED
         )
@@ -103,12 +110,12 @@ def _frame_indices(archive: ArrayArchive, count: int, frame_count: int) -> Indic
     return given.astype(np.int64)
 
 
-def _median_depths(archive: ArrayArchive) -> Floats:
+def _median_depths(archive: ArrayArchive, stride: int) -> Floats:
     medians = []
     for depth in archive.rows("depth"):
         if depth.dtype.kind not in "fiu":
             raise archive.error(f"depth holds {depth.dtype}, expected real numbers.")
-        sampled = depth[::DEPTH_STRIDE, ::DEPTH_STRIDE].astype(np.float64)
+        sampled = depth[::stride, ::stride].astype(np.float64)
         valid = sampled[np.isfinite(sampled) & (sampled > 0)]
         if valid.size == 0:
             raise archive.error("a depth map has no positive, finite value.", Reason.POSE_FAILED)

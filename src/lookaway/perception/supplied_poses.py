@@ -19,7 +19,7 @@ from lookaway.core import (
     Timeline,
     UnknownName,
 )
-from lookaway.io.poses import Convention, read_da3_poses
+from lookaway.io.poses import DEPTH_STRIDE, ROTATION_TOLERANCE, Convention, read_da3_poses
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,12 @@ class SuppliedPoses:
     needs: ClassVar[Mapping[str, Extractor]] = {}
 
     convention: Annotated[Convention, "what the stored matrices turn into what"] = "world_to_camera"
+    rotation_tolerance: Annotated[float, "how far R R^T may be from the identity before the poses count as failed"] = (
+        ROTATION_TOLERANCE
+    )
+    depth_stride: Annotated[int, "every so many pixels of a depth map, in both directions, go into its median"] = (
+        DEPTH_STRIDE
+    )
 
     def __post_init__(self) -> None:
         if self.convention not in get_args(Convention):
@@ -54,18 +60,25 @@ class SuppliedPoses:
 
     def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _Reading:
         """Start on one rollout."""
-        return _Reading(rollout.artifacts["poses"], timeline, self.convention)
+        return _Reading(self, rollout.artifacts["poses"], timeline)
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
+    recipe: SuppliedPoses
     path: Path
     timeline: Timeline
-    convention: Convention
     request: ClassVar[FrameRequest | None] = None
 
     def see(self, frame: Frame) -> None:
         raise NotImplementedError("poses are read from a file and ask for no frames")
 
     def perceive(self) -> Feature:
-        return read_da3_poses(self.path, self.timeline, self.convention).to_feature()
+        trajectory = read_da3_poses(
+            self.path,
+            self.timeline,
+            self.recipe.convention,
+            rotation_tolerance=self.recipe.rotation_tolerance,
+            depth_stride=self.recipe.depth_stride,
+        )
+        return trajectory.to_feature()
