@@ -8,7 +8,7 @@ install:  ## Install exactly what the lock names, then this package
 	$(PYTHON) -m pip install --no-deps --no-build-isolation --editable .
 
 lock:  ## Resolve the lock anew
-	$(PYTHON) -m uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
+	$(PYTHON) -m uv pip compile pyproject.toml --extra dev --extra world --extra ray --universal --python-version 3.11 --generate-hashes \
 		--no-header --no-annotate --quiet --output-file locks/dev.lock
 
 check: lint types contracts test docs  ## Everything that CI checks

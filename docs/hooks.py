@@ -14,20 +14,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import click
 import yaml
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from pydantic import BaseModel
 
 import lookaway
 from lookaway.cli.main import lookaway as command_line_root
 from lookaway.core import BoundMetric, Metric, Reason, errors, plugins
 from lookaway.engine.reading import load_suite
+from lookaway.io.clip_card import ClipCard
 from lookaway.store import run_folder
 from lookaway.store.outcome_rows import SCHEMA
+from lookaway.world.actors import ACTORS
+from lookaway.world.cameras import CAMERAS
+from lookaway.world.clip import build_scene
+from lookaway.world.families import FAMILIES
+from lookaway.world.faults import FAULTS
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parent
@@ -325,6 +332,65 @@ def _command(path: str, command: click.Command) -> Iterator[str]:
     yield _table(("Option", "Meaning"), [(f"`{names}`", _text(meaning)) for names, meaning in records])
 
 
+# The simulated world
+
+
+def world_families() -> str:
+    """All families of scenes, with their targets and what happens to them."""
+    rows = []
+    for name, build in FAMILIES.items():
+        scene = build_scene(name, seed=0)
+        rows.append(
+            (f"`{name}`", _summary(build), scene.target.name, _text(scene.motion.verb), _text(scene.process.name))
+        )
+    return _table(("Family", "Place", "Target", "It moves", "It changes"), rows)
+
+
+def world_cameras() -> str:
+    """All camera paths."""
+    rows = [(f"`{path.name}`", f"`{path.action}`", path.words) for path in CAMERAS.values()]
+    return _table(("Camera", "Action", "What it does"), rows)
+
+
+def world_faults() -> str:
+    """All faults, with their dials and with the measurements that must and must not react."""
+    rows = []
+    for fault in FAULTS.values():
+        moves, spares = (
+            ", ".join(f"[{name}](metrics/{name}.md)" for name in names) or "none yet"
+            for names in (fault.moves, fault.spares)
+        )
+        begins = "while the target is unseen" if fault.begins_unseen else "with the camera's motion"
+        rows.append((f"`{fault.name}`", _text(fault.summary), fault.dose_unit, begins, moves, spares))
+    header = ("Fault", "At severity s", "Dose is counted in", "Begins", "Must move", "Must not move")
+    return _table(header, rows)
+
+
+def world_actors() -> str:
+    """All actors in their true order."""
+    rows = []
+    for actor in ACTORS.values():
+        habits = ", ".join(f"`{fault}` {low:g} to {high:g}" for fault, (low, high) in actor.habits)
+        rows.append((f"`{actor.name}`", _text(actor.summary), habits or "none"))
+    return _table(("Actor", "What it does", "Faults and their severities"), rows)
+
+
+def clip_fields() -> str:
+    """Every field of `clip.json`."""
+    return _table(("Field", "Meaning"), _card_rows("", ClipCard))
+
+
+def _card_rows(prefix: str, kind: type[BaseModel]) -> Iterator[tuple[str, str]]:
+    for name, field in kind.model_fields.items():
+        inner = [part for part in (field.annotation, *get_args(field.annotation)) if inspect.isclass(part)]
+        nested = next((part for part in inner if issubclass(part, BaseModel)), None)
+        repeats = "[]" if nested is not None and nested is not field.annotation else ""
+        meaning = field.description or (nested.__doc__ if nested else None) or name.replace("_", " ")
+        yield f"`{prefix}{name}{repeats}`", _text(meaning)
+        if nested is not None:
+            yield from _card_rows(f"{prefix}{name}{repeats}.", nested)
+
+
 # Outcomes, errors, files, rooms
 
 
@@ -399,6 +465,7 @@ def rooms() -> str:
 
 
 GENERATED: dict[str, Callable[[], str]] = {
+    "clip-fields": clip_fields,
     "command-line": command_line,
     "error-list": error_list,
     "error-tree": error_tree,
@@ -410,6 +477,10 @@ GENERATED: dict[str, Callable[[], str]] = {
     "rooms": rooms,
     "run-files": run_files,
     "suites": suites,
+    "world-actors": world_actors,
+    "world-cameras": world_cameras,
+    "world-families": world_families,
+    "world-faults": world_faults,
 }
 
 

@@ -9,6 +9,7 @@ from typing import NoReturn
 
 import click
 
+from lookaway.cli.demo import demo_command
 from lookaway.cli.eval import eval_command
 from lookaway.cli.export import export_command
 from lookaway.cli.extractors import extractors_command
@@ -17,6 +18,7 @@ from lookaway.cli.plan import plan_command
 from lookaway.cli.show import show_command
 from lookaway.cli.suites import suites_command
 from lookaway.cli.validate import validate_command
+from lookaway.cli.world import world_command
 
 EXIT_USER_ERROR, EXIT_INTERRUPTED = 2, 130
 
@@ -32,11 +34,13 @@ def lookaway() -> None:
 
 
 for command in (
+    demo_command,
     validate_command,
     plan_command,
     eval_command,
     show_command,
     export_command,
+    world_command,
     suites_command,
     metrics_command,
     extractors_command,

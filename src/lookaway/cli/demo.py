@@ -1,0 +1,46 @@
+"""`lookaway demo`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from lookaway.cli.options import json_option
+from lookaway.cli.world import executor_of
+
+FAMILIES, CAMERAS = ("playroom", "street"), ("yaw_left_60", "yaw_right_60")
+
+
+@click.command("demo")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), default=Path("lookaway-demo"), show_default=True,
+    help="Folder to write or go on with.",
+)  # fmt: skip
+@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="More than one needs Ray.")
+@click.option("--quiet", is_flag=True, help="No progress bar and no advice; only the tables.")
+@json_option
+def demo_command(output: Path, workers: int, quiet: bool, as_json: bool) -> None:
+    """Show everything at once: render a small world, let six actors play in it, measure them, rank them.
+
+    Needs no weights, no network and no GPU.
+    """
+    from lookaway.engine.evaluate import evaluate
+    from lookaway.reports.demo import print_demo
+    from lookaway.reports.progress import progress_bar, rendering_bar
+    from lookaway.world.actors import ACTORS
+    from lookaway.world.exports import export_world
+    from lookaway.world.grid import Grid
+    from lookaway.world.recipe import ClipRecipe
+    from lookaway.world.rendering import render_set
+
+    grid = Grid(families=FAMILIES, events=("in_place",), cameras=CAMERAS, seeds=(0,), actors=tuple(ACTORS))
+    recipes = list(grid.recipes(ClipRecipe(family="", event="none", camera="", seed=0)))
+    is_shown = not (quiet or as_json)
+    with rendering_bar(len(recipes), enabled=is_shown) as on_case:
+        render_set(recipes, output / "world", executor_of(workers), on_case)
+    if not (output / "dataset" / "dataset.yaml").exists():  # an export writes it last
+        export_world(output / "world", "mbench-a", output / "dataset")
+    with progress_bar(enabled=is_shown) as on_progress:
+        run = evaluate(output / "dataset", output / "run", on_progress=on_progress)
+    print_demo(run, output, quiet=quiet, as_json=as_json)

@@ -1,0 +1,165 @@
+"""`lookaway world`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lookaway.cli.options import json_option, split_names
+
+if TYPE_CHECKING:
+    from lookaway.core import Executor
+
+EXIT_REFUSED = 2
+
+
+def _numbers(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in split_names(context, parameter, value) or ())
+    except ValueError as error:
+        raise click.BadParameter(f"expected numbers separated by commas, such as 0.2,0.6,1; {error}.") from error
+
+
+def _seeds(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
+    """Numbers and ranges: `0,3,10-19`."""
+    seeds: list[int] = []
+    for part in split_names(context, parameter, value) or ():
+        first, dash, last = part.partition("-")
+        try:
+            seeds += range(int(first), int(last if dash else first) + 1)
+        except ValueError as error:
+            raise click.BadParameter(f"expected seeds such as 0,3,10-19; {error}.") from error
+    return tuple(seeds)
+
+
+def _size(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, int]:
+    height, cross, width = value.partition("x")
+    if not (cross and height.isdigit() and width.isdigit()):
+        raise click.BadParameter(f"expected HEIGHTxWIDTH, such as 480x832, found {value!r}.")
+    return int(height), int(width)
+
+
+@click.group("world")
+def world_command() -> None:
+    """Render clips of a simulated world whose truth is known, with memory faults of known severity."""
+
+
+@world_command.command("render")
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Folder to write or go on with.")
+@click.option("--families", callback=split_names, metavar="A,B", help="Families of scenes; by default all.")
+@click.option("--events", callback=split_names, default="none", show_default=True, metavar="A,B", help="Or `all`.")
+@click.option(
+    "--cameras", callback=split_names, default="yaw_right_60", show_default=True, metavar="A,B", help="Or `all`."
+)
+@click.option("--camera-file", type=click.Path(path_type=Path), help="A camera path of your own, instead of --cameras.")
+@click.option("--faults", callback=split_names, default="", metavar="A,B", help="Faults to inject, or `all`.")
+@click.option("--severities", callback=_numbers, default="", metavar="S,T", help="Of each fault, from 0 to 1.")
+@click.option("--actors", callback=split_names, default="", metavar="A,B", help="Actors to play the cases, or `all`.")
+@click.option(
+    "--takes", type=click.IntRange(min=1), default=1, show_default=True, help="Times each actor plays a case."
+)
+@click.option("--seeds", callback=_seeds, default="0", show_default=True, metavar="0,3,10-19", help="Of the scenes.")
+@click.option("--size", callback=_size, default="256x448", show_default=True, metavar="HxW", help="Height and width.")
+@click.option("--fps", type=click.IntRange(1, 120), default=12, show_default=True, help="Frames per second.")
+@click.option("--seconds", type=float, default=3.0, show_default=True, help="Length of a clip.")
+@click.option("--wait", type=float, default=1.0, show_default=True, help="Seconds that the camera stays away.")
+@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="More than one needs Ray.")
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@json_option
+def render_command(output: Path, workers: int, quiet: bool, as_json: bool, **options: Any) -> int:
+    """Render every combination of families, events, cameras and seeds: remembered, with faults, and by actors.
+
+    A set that was cut off goes on with the same command. Exits with 2 where some clips could not be made.
+    """
+    from lookaway.reports.progress import rendering_bar
+    from lookaway.reports.world import print_reports
+    from lookaway.world.rendering import render_set
+
+    recipes = _recipes(options)
+    with rendering_bar(len(recipes), enabled=not (quiet or as_json)) as on_case:
+        reports = render_set(recipes, output, executor_of(workers), on_case)
+    if not quiet:
+        print_reports(output, reports, as_json=as_json)
+    return EXIT_REFUSED if any(report.refused for report in reports) else 0
+
+
+@world_command.command("show")
+@click.argument("clip", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="PNG to write; by default sheet.png in CLIP.")
+def show_command(clip: Path, output: Path | None) -> None:
+    """Write a contact sheet of CLIP, a folder with a clip.json: frames, instances, depth, and what was remembered."""
+    from lookaway.io.world_clips import WorldClip
+    from lookaway.reports.contact_sheet import write_contact_sheet
+    from lookaway.world.recipe import PERFECT
+
+    shown = WorldClip.open(clip)
+    remembered = clip.absolute().parents[1] / PERFECT / "0"
+    clean = WorldClip.open(remembered) if shown.card.injections and remembered.is_dir() else None
+    path = output or clip / "sheet.png"
+    write_contact_sheet(shown, path, clean)
+    click.echo(f"Wrote {path}")
+
+
+@world_command.command("export")
+@click.argument("world", type=click.Path(path_type=Path))
+@click.option("--layout", required=True, help="mbench-a, mbench-t, mind, memobench or wrbench.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Folder to write.")
+def export_command(world: Path, layout: str, output: Path) -> None:
+    """Write WORLD, a rendered set, in the layout of a benchmark, poses included."""
+    from lookaway.reports.numbers import amount
+    from lookaway.reports.text import print_lines
+    from lookaway.world.exports import export_world
+
+    report = export_world(world, layout, output)
+    left_out = [f"left out: {reason}" for reason in report.left_out]
+    print_lines([*left_out, f"Wrote {amount(report.written, 'clip')} to {output}"])
+
+
+@world_command.command("list")
+@json_option
+def list_command(as_json: bool) -> None:
+    """List families, events, cameras, faults and actors."""
+    from lookaway.reports.text import print_rows
+    from lookaway.reports.world import catalogue
+
+    print_rows(catalogue(), as_json=as_json)
+
+
+def executor_of(workers: int) -> Executor:
+    """This process for one worker, Ray for more."""
+    from lookaway.core import plugins
+
+    return plugins.load("executors", "ray")(workers) if workers > 1 else plugins.load("executors", "inline")()  # type: ignore[no-any-return]
+
+
+def _recipes(options: dict[str, Any]) -> list[Any]:
+    from lookaway.world.actors import ACTORS
+    from lookaway.world.cameras import CAMERAS
+    from lookaway.world.events import EVENTS
+    from lookaway.world.families import FAMILIES
+    from lookaway.world.faults import FAULTS
+    from lookaway.world.grid import Grid
+    from lookaway.world.recipe import ClipRecipe
+
+    def chosen(name: str, known: Any) -> tuple[str, ...]:
+        asked: tuple[str, ...] = options.pop(name) or ()
+        return tuple(known) if "all" in asked else asked
+
+    height, width = options.pop("size")
+    form = ClipRecipe(
+        family="", event="none", camera="", seed=0, width=width, height=height,
+        fps=options.pop("fps"), seconds=options.pop("seconds"), wait=options.pop("wait"),
+    )  # fmt: skip
+    grid = Grid(
+        families=chosen("families", FAMILIES) or tuple(FAMILIES),
+        events=chosen("events", EVENTS),  # type: ignore[arg-type]
+        cameras=chosen("cameras", CAMERAS),
+        faults=chosen("faults", FAULTS),
+        actors=chosen("actors", ACTORS),
+        seeds=options.pop("seeds"),
+        severities=options.pop("severities"),
+        takes=options.pop("takes"),
+    )
+    return list(grid.recipes(form))

@@ -1,0 +1,81 @@
+"""Writes videos of RGB frames with fixed settings: the same frames always decode to the same pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+import av
+import numpy as np
+from av.video.reformatter import ColorPrimaries, ColorRange, Colorspace, ColorTrc, Interpolation, VideoReformatter
+
+from lookaway.core import Pixels
+from lookaway.io.encoder import Encoding, write_pictures
+
+KEYFRAME_EVERY: Final = 24
+BT709: Final = {
+    "colorspace": int(Colorspace.ITU709),
+    "color_range": int(ColorRange.MPEG),
+    "color_primaries": int(ColorPrimaries.BT709),
+    "color_trc": int(ColorTrc.BT709),
+}
+# Without `cpu-independent`, what other code left in memory makes x264 encode the same frames in another way each time.
+X264: Final = f"keyint={KEYFRAME_EVERY}:min-keyint={KEYFRAME_EVERY}:scenecut=0:open-gop=0:threads=1:cpu-independent=1"
+EXACT: Final = (
+    Interpolation.BICUBIC
+    | Interpolation.ACCURATE_RND
+    | Interpolation.FULL_CHR_H_INT
+    | Interpolation.FULL_CHR_H_INP
+    | Interpolation.BITEXACT
+)
+
+
+def write_video(path: Path, frames: Iterable[Pixels], fps: int, *, lossless: bool = False) -> None:
+    """Write frames, [height, width, 3] with even sides, as H.264 in MP4, whole or not at all.
+
+    Colour is kept at half the resolution, which costs saturated textures more than the rest of the encoding; a lossless
+    video keeps every pixel, at about five times the size, and not every player shows it.
+    """
+    if lossless:
+        options = {"qp": "0", "preset": "medium", "x264-params": X264}
+        encoding = Encoding(container="mp4", codec="libx264rgb", fps=fps, options=options)
+        write_pictures(path, (_picture(frame) for frame in _checked(frames)), encoding)
+    else:
+        options = {"crf": "12", "preset": "medium", "x264-params": X264}
+        encoding = Encoding(container="mp4", codec="libx264", fps=fps, options=options, colour=BT709)
+        write_pictures(path, _limited(_checked(frames)), encoding)
+
+
+def _checked(frames: Iterable[Pixels]) -> Iterator[Pixels]:
+    shape: tuple[int, ...] | None = None
+    for index, frame in enumerate(frames):
+        if frame.dtype != np.uint8 or frame.ndim != 3 or frame.shape[2] != 3:
+            raise ValueError(f"frame {index} is {frame.dtype} {frame.shape}, expected uint8 [height, width, 3].")
+        if 0 in frame.shape or frame.shape[0] % 2 or frame.shape[1] % 2:
+            raise ValueError(
+                f"frame {index} is {frame.shape[0]}x{frame.shape[1]}, expected even sides; crop or pad it."
+            )
+        if shape not in (None, frame.shape):
+            raise ValueError(f"frame {index} has the shape {frame.shape}, but those before it {shape}.")
+        shape = frame.shape
+        yield frame
+
+
+def _picture(frame: Pixels) -> av.VideoFrame:
+    return av.VideoFrame.from_ndarray(np.ascontiguousarray(frame), format="rgb24")
+
+
+def _limited(frames: Iterable[Pixels]) -> Iterator[av.VideoFrame]:
+    scaler = VideoReformatter()
+    for frame in frames:
+        yield scaler.reformat(
+            _picture(frame),
+            format="yuv420p",
+            interpolation=EXACT,
+            dst_colorspace=Colorspace.ITU709,
+            dst_color_range=ColorRange.MPEG,
+            dst_color_trc=ColorTrc.BT709,
+            dst_color_primaries=ColorPrimaries.BT709,
+            threads=1,  # with several, swscale loses a row between two of them now and then
+        )

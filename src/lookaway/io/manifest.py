@@ -1,0 +1,69 @@
+"""`manifest.json`: which clips a rendered set holds, and their hashes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from lookaway.core import DatasetError
+from lookaway.io.clip_card import HashesCard
+from lookaway.io.files import write_json
+from lookaway.io.paths import inside
+from lookaway.io.records import read_record
+from lookaway.io.world_clips import open_world
+
+MANIFEST: Final = "manifest.json"
+
+
+class ManifestEntry(BaseModel):
+    """One clip."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: str
+    """Its folder, from the root."""
+    case: str
+    model: str
+    take: int
+    hashes: HashesCard
+
+
+class Manifest(BaseModel):
+    """All of `manifest.json`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal[1] = 1
+    clips: tuple[ManifestEntry, ...]
+    """In the order of their paths."""
+
+
+def write_manifest(root: Path) -> Manifest:
+    """Write down the clips that are there; the same clips give the same bytes."""
+    entries = [
+        ManifestEntry(
+            path=clip.folder.relative_to(root).as_posix(),
+            case=clip.card.case,
+            model=clip.card.model,
+            take=clip.card.take,
+            hashes=clip.card.hashes,
+        )
+        for clip in open_world(root)
+    ]
+    manifest = Manifest(clips=tuple(entries))
+    write_json(root / MANIFEST, manifest.model_dump(mode="json"))
+    return manifest
+
+
+def read_manifest(root: Path) -> Manifest:
+    """The manifest, with every path kept inside the root and listed once."""
+    manifest = read_record(root / MANIFEST, Manifest)
+    paths = [entry.path for entry in manifest.clips]
+    for path in paths:
+        inside(root, path)
+    if len(set(paths)) < len(paths):
+        twice = next(path for path in paths if paths.count(path) > 1)
+        raise DatasetError(f"{root / MANIFEST}: {twice} is listed more than once; write the manifest again.")
+    return manifest

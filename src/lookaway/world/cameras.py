@@ -1,0 +1,207 @@
+"""Camera paths: visible, exit, wait, re-enter, visible again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from lookaway.core import Floats, UnknownName
+from lookaway.world.turns import look
+
+VERTICAL_FIELD_DEGREES = 42.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Viewpoint:
+    """Where a camera stands before it moves, and what it must lose sight of."""
+
+    distance: float
+    eye_height: float
+    target_height: float
+    """Of the middle of the target above the ground."""
+    aspect: float
+    """Width of the picture by its height."""
+
+    @property
+    def half_width_degrees(self) -> float:
+        """From the middle of the picture to its side."""
+        return float(np.degrees(np.arctan(self.aspect * np.tan(np.radians(VERTICAL_FIELD_DEGREES / 2)))))
+
+
+Place = tuple[float, float, float, float, float]
+"""x, y, z, and then yaw and pitch in degrees from where the camera looks at first."""
+Clock = Callable[[Floats, float, float], Floats]
+"""Which part of its way a camera has gone, from the times, the length of the clip and the wait, all in seconds."""
+
+
+def out_and_back(times: Floats, seconds: float, wait: float) -> Floats:
+    """From 0 to 1 and back to 0. What the wait leaves of the clip is four equal parts: before, out, back, after."""
+    out, back = _halves(times, seconds, wait)
+    return out - back
+
+
+def once_around(times: Floats, seconds: float, wait: float) -> Floats:
+    """From 0 to 1 and, after the wait, on to 2: a way that comes back by going on."""
+    out, back = _halves(times, seconds, wait)
+    return out + back
+
+
+def from_first_to_last(times: Floats, seconds: float, wait: float) -> Floats:
+    """From 0 at the first frame to 1 at the last one, without a wait."""
+    return np.asarray(np.clip(times / (seconds - (times[1] - times[0])), 0, 1))
+
+
+def _halves(times: Floats, seconds: float, wait: float) -> tuple[Floats, Floats]:
+    quarter = (seconds - wait) / 4
+    return _eased((times - quarter) / quarter), _eased((times - 2 * quarter - wait) / quarter)
+
+
+def _eased(progress: Floats) -> Floats:
+    x = np.clip(progress, 0, 1)
+    return np.asarray(x * x * x * (x * (6 * x - 15) + 10))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CameraPath:
+    """A way to look away and back."""
+
+    name: str
+    action: str
+    """As the protocols write it: `left_then_right`."""
+    words: str
+    """As in a caption: `the camera turns right by 60 degrees and comes back`."""
+    side: float
+    """Where the target stands at first: -1 in the left third, 1 in the right third, 0 in the middle."""
+    looks_away: bool
+    reach: Callable[[Viewpoint, float], Place]
+    """Where it is, relative to its first place, when it has gone a part (0 to 1) of its way out."""
+    clock: Clock = out_and_back
+
+    def cameras(self, view: Viewpoint, times: Floats, seconds: float, wait: float) -> Floats:
+        """[N, 4, 4] camera to world at these times of a clip."""
+        gone = self.clock(times, seconds, wait)
+        third = self.side * view.half_width_degrees * 0.36
+        pitch = float(np.degrees(np.arctan2(view.target_height - view.eye_height, view.distance))) * 0.75
+        poses = []
+        for part in gone:
+            x, y, z, yaw, tilt = self.reach(view, float(part))
+            poses.append(look((x, y - view.distance, z + view.eye_height), yaw + third, pitch + tilt))
+        return np.stack(poses)
+
+
+def _yaw(degrees: float) -> Callable[[Viewpoint, float], Place]:
+    return lambda view, part: (0, 0, 0, degrees * part, 0)
+
+
+def _pan(direction: float) -> Callable[[Viewpoint, float], Place]:
+    def reach(view: Viewpoint, part: float) -> Place:
+        # From a third to beyond the side of the picture, even for a target that has moved to the middle meanwhile.
+        return direction * part * 1.5 * view.distance * np.tan(np.radians(view.half_width_degrees)), 0, 0, 0, 0
+
+    return reach
+
+
+def _tilt(degrees: float) -> Callable[[Viewpoint, float], Place]:
+    return lambda view, part: (0, 0, 0, 0, degrees * part)
+
+
+def _forward(view: Viewpoint, part: float) -> Place:
+    return 0, part * view.distance * 0.94, 0, 0, 0
+
+
+def _orbit(degrees: float) -> Callable[[Viewpoint, float], Place]:
+    def reach(view: Viewpoint, part: float) -> Place:
+        angle = np.radians(degrees * part)
+        # Around the target, at (0, distance) from the first place, always turned towards it.
+        return view.distance * np.sin(angle), view.distance * (1 - np.cos(angle)), 0, degrees * part, 0
+
+    return reach
+
+
+def _all() -> tuple[CameraPath, ...]:
+    paths = [
+        CameraPath(
+            name="static", action="static", words="the camera stands still", side=0, looks_away=False, reach=_yaw(0)
+        )
+    ]
+    for way, other, sign in (("left", "right", 1), ("right", "left", -1)):
+        paths += [
+            CameraPath(
+                name=f"yaw_{way}_{degrees}",
+                action=f"{way}_then_{other}",
+                words=f"the camera turns {way} by {degrees} degrees and comes back",
+                side=sign,
+                looks_away=True,
+                reach=_yaw(sign * degrees),
+            )
+            for degrees in (30, 60, 120)
+        ]
+        paths += [
+            CameraPath(
+                name=f"pan_{way}",
+                action=f"pan_{way}_then_{other}",
+                words=f"the camera moves sideways to the {way} and comes back",
+                side=sign,
+                looks_away=True,
+                reach=_pan(-sign),
+            ),
+            CameraPath(
+                name=f"orbit_{way}",
+                action=f"orbit_{way}_then_{other}",
+                words=f"the camera goes round to the {way} and comes back",
+                side=0,
+                looks_away=False,
+                reach=_orbit(-sign * 40),
+            ),
+        ]
+    for way, other, sign in (("up", "down", 1), ("down", "up", -1)):
+        paths.append(
+            CameraPath(
+                name=f"tilt_{way}",
+                action=f"tilt_{way}_then_{other}",
+                words=f"the camera tilts {way} and comes back",
+                side=0,
+                looks_away=True,
+                reach=_tilt(sign * 48),
+            )
+        )
+    paths += [
+        CameraPath(
+            name="forward_backward",
+            action="forward_then_backward",
+            words="the camera moves forward and back",
+            side=-1,
+            looks_away=True,
+            reach=_forward,
+        ),
+        CameraPath(
+            name="u_turn",
+            action="turn_around_then_back",
+            words="the camera turns around and comes back",
+            side=-1,
+            looks_away=True,
+            reach=_yaw(-180),
+        ),
+        CameraPath(
+            name="full_turn",
+            action="turn_around_once",
+            words="the camera turns once all the way around",
+            side=-1,
+            looks_away=True,
+            reach=_yaw(-180),
+            clock=once_around,
+        ),
+    ]
+    return tuple(paths)
+
+
+CAMERAS = {path.name: path for path in _all()}
+
+
+def camera_path(name: str) -> CameraPath:
+    """The path of this name."""
+    if name not in CAMERAS:
+        raise UnknownName("camera path", name, CAMERAS)
+    return CAMERAS[name]

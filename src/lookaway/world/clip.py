@@ -1,0 +1,68 @@
+"""Builds a clip: scene, camera, event, and the rules that make it a memory test."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from lookaway.core import UnknownName
+from lookaway.world.cameras import CameraPath, Viewpoint, camera_path
+from lookaway.world.events import add_event, check_process
+from lookaway.world.families import FAMILIES
+from lookaway.world.nouns import Scene
+from lookaway.world.recipe import ClipRecipe
+from lookaway.world.states import StateTable, still_table
+
+TAIL_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clip:
+    """A case before anything is drawn: what is there, where the camera is asked to go, what happens."""
+
+    recipe: ClipRecipe
+    scene: Scene
+    path: CameraPath
+    table: StateTable
+    """What is drawn when everything is remembered, and a tail after the last frame, for faults that skip time."""
+
+
+def build_clip(recipe: ClipRecipe, attempt: int = 0) -> Clip:
+    """The case of a recipe; another attempt is another draw of the same scene."""
+    recipe = recipe.clean
+    scene = build_scene(recipe.family, recipe.seed, attempt)
+    path = path_of(recipe)
+    low, high = scene.target.box
+    view = Viewpoint(
+        distance=scene.distance,
+        eye_height=scene.eye_height,
+        target_height=scene.target.position[2] + (low[2] + high[2]) / 2,
+        aspect=recipe.width / recipe.height,
+    )
+    times = np.arange(recipe.frames + round(TAIL_SECONDS * recipe.fps)) / recipe.fps
+    table = still_table(scene, path.cameras(view, times, recipe.seconds, recipe.wait), times)
+    direction = -1.0 if path.side > 0 else 1.0
+    table = add_event(table, scene, recipe.event, direction=direction, fps=recipe.fps, seconds=recipe.seconds)
+    return Clip(recipe=recipe, scene=scene, path=path, table=table)
+
+
+def path_of(recipe: ClipRecipe) -> CameraPath:
+    """The way of the camera: one that has a name, or the one that the recipe holds."""
+    return recipe.free_path.camera_path if recipe.free_path else camera_path(recipe.camera)
+
+
+def build_scene(family: str, seed: int, attempt: int = 0) -> Scene:
+    """A scene of a family, drawn from its seed."""
+    if family not in FAMILIES:
+        raise UnknownName("family", family, FAMILIES)
+    build: Callable[[np.random.Generator], Scene] = FAMILIES[family]
+    scene = build(np.random.default_rng([_number(family), seed, attempt]))
+    check_process(scene)
+    return scene
+
+
+def _number(name: str) -> int:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big")

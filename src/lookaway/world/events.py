@@ -1,0 +1,81 @@
+"""What happens to the target: nothing, it moves, it changes in place, or both, by two clocks that know no other."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from lookaway.core import Floats
+from lookaway.world.nouns import Change, Part, Scene
+from lookaway.world.physics import simulate
+from lookaway.world.states import StateTable
+from lookaway.world.turns import quaternion, quaternion_from_degrees, rotation
+
+Event = Literal["none", "spatial", "in_place", "both"]
+EVENTS: tuple[Event, ...] = get_args(Event)
+STARTS, ENDS = 0.08, 0.92
+"""A process takes up this part of the clip."""
+
+
+def add_event(
+    table: StateTable, scene: Scene, event: Event, *, direction: float, fps: float, seconds: float
+) -> StateTable:
+    """The table with the event going on, seen or not; its motion goes along x in this direction."""
+    if event in ("spatial", "both"):
+        table = _with_motion(table, scene, direction, fps, seconds)
+    if event in ("in_place", "both"):
+        clock = (np.arange(len(table)) / fps / seconds - STARTS) / (ENDS - STARTS)
+        table = with_process(table, scene, np.clip(clock, 0, 1))
+    return table
+
+
+def with_process(table: StateTable, scene: Scene, progress: Floats) -> StateTable:
+    """The target's process at this progress, [N]: an exact state for every number."""
+    columns = [table.part_position, table.part_quaternion, table.part_size, table.part_tint]
+    position, turn, size, tint = (column.copy() for column in columns)
+    for index, part in enumerate(scene.target.parts):
+        if part.name in scene.process.changes:
+            change = scene.process.changes[part.name]
+            position[:, index], turn[:, index] = _moved(part, change, progress)
+            size[:, index] = np.array(part.size) * (1 + progress[:, None] * (np.array(change.grow) - 1))
+            tint[:, index] = 1 + progress[:, None] * (np.array(change.tint) - 1)
+    clocks = table.progress.copy()
+    clocks[:, 1] = progress
+    return table.edited(part_position=position, part_quaternion=turn, part_size=size, part_tint=tint, progress=clocks)
+
+
+def check_process(scene: Scene) -> None:
+    """A process may only name parts that the target has."""
+    unknown = set(scene.process.changes) - {part.name for part in scene.target.parts}
+    if unknown:
+        raise ValueError(f"{scene.family}: {scene.process.name!r} changes parts that are not there: {sorted(unknown)}")
+
+
+def _moved(part: Part, change: Change, progress: Floats) -> tuple[Floats, Floats]:
+    turned = rotation(quaternion_from_degrees(change.turn))
+    turns = Rotation.from_rotvec(progress[:, None] * turned.as_rotvec())
+    pivot = np.array(change.pivot)
+    position = pivot + turns.apply(np.array(part.position) - pivot) + progress[:, None] * np.array(change.move)
+    return np.asarray(position), quaternion(turns * rotation(quaternion_from_degrees(part.turn)))
+
+
+def _with_motion(table: StateTable, scene: Scene, direction: float, fps: float, seconds: float) -> StateTable:
+    position, turn = table.position.copy(), table.quaternion.copy()
+    if scene.motion.kind == "carried":
+        gone = _eased(np.arange(len(table)) / fps / seconds)
+        carried = [0] + ([scene.names.index(scene.motion.carrier)] if scene.motion.carrier else [])
+        position[:, carried, 0] += direction * scene.motion.travel * gone[:, None]
+    else:
+        position[:, 0], turn[:, 0] = simulate(scene, direction, len(table), fps, seconds)
+    way = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(position[:, 0], axis=0), axis=1))])
+    clocks = table.progress.copy()
+    ends = max(float(way[min(len(way) - 1, round(seconds * fps) - 1)]), 1e-9)
+    clocks[:, 0] = np.clip(way / ends, 0, 1)
+    return table.edited(position=position, quaternion=turn, progress=clocks)
+
+
+def _eased(progress: Floats) -> Floats:
+    x = np.clip(progress, 0, 1)
+    return np.asarray(x * (1 + x * (1 - x)))

@@ -1,0 +1,117 @@
+"""MemoBench's synthetic part: `data/` with frames, depth, poses, keyframes and questions, `output/` with videos."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from lookaway.io.clip_card import ClipCard
+from lookaway.io.world_clips import WorldClip
+from lookaway.world.exports.conventions import to_camera_track
+from lookaway.world.exports.folder import (
+    Export,
+    ExportReport,
+    contestant,
+    frames,
+    put,
+    write_array,
+    write_picture,
+    write_rows,
+)
+from lookaway.world.exports.questions import evaluations, questions
+from lookaway.world.exports.spreadsheet import write_spreadsheet
+
+TRUTH: Final = "data/Synthetic_processed"
+TRACK_COLUMNS: Final = ("loc_x", "loc_y", "loc_z", "rot_x", "rot_y", "rot_z", "fx", "fy", "cx", "cy")
+BANK_COLUMNS: Final = (
+    "scene",
+    "video_id",
+    "Start Questions",
+    "Evaluation on ground truth",
+    "Evaluation on failure",
+    "Revised Evaluation on failure",
+    "Final questions",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """`playroom_001`: a scene and a number."""
+
+    scene: str
+    number: int
+
+    @property
+    def clip(self) -> str:
+        return f"{self.scene}_{self.number:03d}"
+
+    @property
+    def folder(self) -> str:
+        return f"{TRUTH}/{self.scene}/{self.clip}"
+
+    def frame(self, index: int, kind: str) -> str:
+        """A file for one frame, from the root."""
+        folder, suffix = ("RGB", "jpg") if kind == "picture" else ("Depth", "npy")
+        return f"{self.folder}/{folder}{self.number}/NewLevelSequence{self.number}.{index:04d}.{suffix}"
+
+
+def export_memobench(clips: Sequence[WorldClip], output: Path) -> ExportReport:
+    """Families become scenes, their cases are numbered; clips whose target is not lost and found are left out."""
+    export = Export.begin(clips, output, "memobench")
+    numbers: Counter[str] = Counter()
+    keyframes: list[list[str | int]] = []
+    metadata: list[list[object]] = []
+    listed: list[list[object]] = []
+    for case, truth in export.memory_tests():
+        card = truth.card
+        numbers[card.family] += 1
+        name = _Name(card.family, numbers[card.family])
+        prompt = prompt_of(card)
+        _write_truth(output, name, truth)
+        _write_questions(output / f"data/vqa_questions/{name.scene}-{name.number}-questions.csv", name, card)
+        for clip in case.clips:
+            put(clip.video, output / "output" / contestant(clip.card) / "Synthetic" / f"{name.clip}.mp4")
+            export.written += 1
+        keyframes.append([name.clip, card.phases.disappeared[0], card.phases.reappeared[0], prompt])
+        metadata.append([name.scene, name.number, card.target.name, name.frame(0, "picture"), prompt])
+        listed.append([name.scene, name.number, "", name.clip, "Yes", prompt])
+        export.names[case.name] = name.clip
+    head: list[str | int] = ["video_folder", "exits", "re-enter", "prompt"]
+    write_spreadsheet(output / TRUTH / "Synthetic_ExitReenter.xlsx", [head, *keyframes])
+    columns = ("scene", "video_id", "subject", "exr_path", "prompt")
+    write_rows(output / "data/sam3_metadata/synthetic_metadata.csv", columns, metadata)
+    columns_listed = ("scene", "video_id", "hint", "folder", "Finished", "prompt")
+    write_rows(output / "data/vqa_questions/failure-cases.csv", columns_listed, listed)
+    return export.finish()
+
+
+def prompt_of(card: ClipCard) -> str:
+    """The caption after a sentence that marks the subject, from which MemoBench takes what it looks for."""
+    return f"First person view: the observer sees the {card.target.name}(subject). {card.caption}"
+
+
+def _write_truth(output: Path, name: _Name, truth: WorldClip) -> None:
+    arrays, count = truth.arrays(), truth.card.frames
+    for frame in frames(truth.video, count):
+        write_picture(output / name.frame(frame.index, "picture"), frame.pixels)
+    for index, depth in enumerate(truth.depth()):
+        write_array(output / name.frame(index, "depth"), depth)
+    lens = arrays.intrinsics[[0, 1, 0, 1], [0, 1, 2, 2]]
+    lenses = np.tile(lens, (count, 1))
+    folder = output / name.folder
+    write_array(folder / str(name.number) / "intrinsics.npy", lenses)
+    write_array(folder / str(name.number) / "poses.npy", arrays.camera_to_world)
+    track = np.hstack([*to_camera_track(arrays.camera_to_world), lenses])
+    write_rows(folder / f"camera_full{name.number}.csv", TRACK_COLUMNS, track.tolist())
+
+
+def _write_questions(path: Path, name: _Name, card: ClipCard) -> None:
+    """All questions are kept, with the answers that the truth gives; nobody was asked about a failure."""
+    asked, answered = json.dumps(questions(card)), json.dumps(evaluations(card))
+    write_rows(path, BANK_COLUMNS, [[name.scene, name.number, asked, answered, "[]", "[]", asked]])

@@ -1,0 +1,81 @@
+"""MIND: `MIND-Data` with actions and poses, and one folder of predictions for each model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from lookaway.core import Floats, Json
+from lookaway.io.files import write_json, write_text
+from lookaway.io.world_clips import WorldClip
+from lookaway.world.exports.conventions import to_colmap, to_unreal
+from lookaway.world.exports.folder import Export, ExportReport, contestant, put
+from lookaway.world.exports.motions import camera_steps
+from lookaway.world.exports.videos import write_tail
+
+TRUTH: Final = "MIND-Data"
+PREDICTIONS: Final = "models"
+VIEWS: Final = ("1st_data", "3rd_data")
+TESTS: Final = ("mem_test", "action_space_test")
+MIRROR: Final = "mirror_test"
+HEAD: Final = """\
+# Image list with two lines of data per image:
+#   IMAGE_ID, QW, QX, QY, QZ, TX, TY, TZ, CAMERA_ID, NAME
+#   POINTS2D[] as (X, Y, POINT3D_ID)
+# World to camera, OpenCV axes, metres
+"""
+
+
+def export_mind(clips: Sequence[WorldClip], output: Path) -> ExportReport:
+    """First-person memory tests: the context is what is seen before the target is lost, the rest is predicted.
+
+    The predictions are cut there, for MIND compares their first frame with the frame after the context.
+    """
+    export = Export.begin(clips, output, "mind")
+    for view in VIEWS:  # the official evaluator does not start where one of them is missing
+        for test in TESTS:
+            (output / TRUTH / view / "test" / test).mkdir(parents=True)
+    for case, truth in export.memory_tests():
+        mark = truth.card.phases.disappeared[0]
+        folder = output / TRUTH / VIEWS[0] / "test" / TESTS[0] / case.name
+        put(truth.video, folder / "video.mp4")
+        write_json(folder / "action.json", _actions(truth, mark))
+        write_text(folder / "images.txt", images_text(truth.arrays().camera_to_world[mark:]))
+        for clip in case.clips:
+            root = output / PREDICTIONS / contestant(clip.card)
+            for view in VIEWS:
+                for test in (*TESTS, MIRROR):
+                    (root / view / test).mkdir(parents=True, exist_ok=True)
+            place = root / VIEWS[0] / TESTS[0] / case.name
+            write_tail(clip.video, place / "video.mp4", mark, clip.card.fps)
+            write_text(place / "images.txt", images_text(clip.arrays().camera_to_world[mark:]))
+            export.written += 1
+        export.names[case.name] = {"mark_time": mark, "total_time": truth.card.frames}
+    return export.finish()
+
+
+def images_text(camera_to_world: Floats) -> str:
+    """`images.txt` as COLMAP writes it, with a line of no points after each image."""
+    lines = []
+    for number, (turn, move) in enumerate(zip(*to_colmap(camera_to_world), strict=True)):
+        numbers = " ".join(f"{value:.9f}" for value in (*turn, *move))
+        lines.append(f"{number + 1} {numbers} 1 images/frame_{number:06d}.jpg\n\n")
+    return HEAD + "".join(lines)
+
+
+def _actions(truth: WorldClip, mark: int) -> Json:
+    """`action.json`; in first-person clips the camera is the actor."""
+    cameras = truth.arrays().camera_to_world
+    locations, angles = to_unreal(cameras)
+    keys = camera_steps(cameras).held_keys()
+    keys.append(dict.fromkeys(keys[-1], 0))  # nothing follows the last frame
+    data: list[Json] = [
+        {"time": frame, **held, "actor_pos": _xyz(locations[frame]), "actor_rpy": _xyz(angles[frame])}
+        for frame, held in enumerate(keys)
+    ]
+    return {"mark_time": mark, "total_time": truth.card.frames, "caption": truth.card.caption, "data": data}
+
+
+def _xyz(values: Floats) -> dict[str, Json]:
+    return dict(zip("xyz", map(float, values), strict=True))

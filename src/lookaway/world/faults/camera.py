@@ -1,0 +1,185 @@
+"""Faults of the camera and of time. They show while the target is in sight, so that they begin when the camera does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from lookaway.core import Floats
+from lookaway.world.faults.contract import FaultyCase, doubling, replaced
+from lookaway.world.faults.target import inwards
+from lookaway.world.states import StateTable
+from lookaway.world.turns import quaternion, rotation, steps
+
+STILL = 1e-9
+
+
+@dataclass(frozen=True)
+class CameraDrift:
+    """The camera comes back to another view than it left."""
+
+    name = "camera_drift"
+    summary = "the camera deviates from what was asked, up to 0.9, 1.8, 3.5, 7 or 14 degrees at the end"
+    dose_unit = "degrees at the end"
+    begins_unseen = False
+    moves = ("camera_interaction",)
+    spares: tuple[str, ...] = ()
+    full = 14.0
+
+    def declines(self, case: FaultyCase) -> str | None:
+        """It can always happen."""
+        return None
+
+    def edit(self, case: FaultyCase, table: StateTable, severity: float) -> StateTable:
+        """A turn about the vertical that grows from the first motion on, towards the target."""
+        start, last = _first_motion(table.camera), case.clip.recipe.frames - 1
+        part = np.clip((np.arange(len(table)) - start) / max(1, last - start), 0, 1)
+        angles = inwards(case) * np.radians(doubling(severity, self.full)) * part
+        camera = table.camera.copy()
+        cosine, sine, zero, one = np.cos(angles), np.sin(angles), np.zeros_like(angles), np.ones_like(angles)
+        turn = np.stack([[cosine, -sine, zero], [sine, cosine, zero], [zero, zero, one]]).transpose(2, 0, 1)
+        camera[:, :3, :3] = turn @ camera[:, :3, :3]
+        camera[: start + 1] = table.camera[: start + 1]
+        return table.edited(camera=camera)
+
+    def dose(self, case: FaultyCase, table: StateTable) -> float:
+        """Between the view that was asked for and the one that is there."""
+        last = case.clip.recipe.frames - 1
+        return angle_degrees(case.clip.table.camera[last], table.camera[last])
+
+
+@dataclass(frozen=True)
+class CameraNeverMoves:
+    """The camera does not do what it is told, so that nothing is put to the test."""
+
+    name = "camera_never_moves"
+    summary = "the camera's way is multiplied by 1 - s; at 1 it stands still"
+    dose_unit = "part of the way not done"
+    begins_unseen = False
+    moves = ("camera_interaction",)
+    spares: tuple[str, ...] = ()
+
+    def declines(self, case: FaultyCase) -> str | None:
+        """A camera that is asked to stand still cannot fail so."""
+        return "the camera is asked to stand still" if _is_still(case.clip.table.camera) else None
+
+    def edit(self, case: FaultyCase, table: StateTable, severity: float) -> StateTable:
+        """Every step of the camera becomes smaller."""
+        return table.edited(camera=_shortened(table.camera, 1 - severity))
+
+    def dose(self, case: FaultyCase, table: StateTable) -> float:
+        """Of the sum of all steps, in turn or in place, whichever the path is made of."""
+        asked, done = _way(case.clip.table.camera), _way(table.camera)
+        kind = int(np.argmax(asked))
+        return float(1 - done[kind] / asked[kind])
+
+
+@dataclass(frozen=True)
+class DraggedAlong:
+    """The target comes along with the camera and never leaves its view."""
+
+    name = "dragged_along"
+    summary = "the target follows the camera's view with weight s"
+    dose_unit = "weight of the camera"
+    begins_unseen = False
+    moves: tuple[str, ...] = ()
+    spares = ("camera_interaction",)
+
+    def declines(self, case: FaultyCase) -> str | None:
+        """A camera that stands still drags nothing."""
+        return "the camera is asked to stand still" if _is_still(case.clip.table.camera) else None
+
+    def edit(self, case: FaultyCase, table: StateTable, severity: float) -> StateTable:
+        """As if it hung on a camera that does a part s of the way."""
+        gone = _shortened(table.camera, severity) @ np.linalg.inv(table.camera[0])
+        is_off = np.abs(gone - np.eye(4)).max(axis=(1, 2)) > STILL
+        place = np.einsum("nij,nj->ni", gone[:, :3, :3], table.position[:, 0]) + gone[:, :3, 3]
+        turn = quaternion(Rotation.from_matrix(gone[:, :3, :3]) * rotation(table.quaternion[:, 0]))
+        return table.edited(
+            position=replaced(table.position, is_off, 0, place[is_off]),
+            quaternion=replaced(table.quaternion, is_off, 0, turn[is_off]),
+        )
+
+    def dose(self, case: FaultyCase, table: StateTable) -> float:
+        """The way that it came along, by the way that it would have come at full weight."""
+        clean = case.clip.table
+        whole = self.edit(case, clean, 1.0)
+        done, asked = (_length(t.position[:, 0] - clean.position[:, 0]) for t in (table, whole))
+        return done / asked
+
+
+@dataclass(frozen=True)
+class TemporalCut:
+    """A piece of time is missing."""
+
+    name = "temporal_cut"
+    summary = "up to s seconds are skipped in mid-clip, camera and all"
+    dose_unit = "seconds skipped"
+    begins_unseen = False
+    moves: tuple[str, ...] = ()
+    spares: tuple[str, ...] = ()
+
+    def declines(self, case: FaultyCase) -> str | None:
+        """Where nothing moves, no cut can be seen."""
+        is_idle = case.clip.recipe.event == "none" and _is_still(case.clip.table.camera)
+        return "neither the camera nor the target does anything" if is_idle else None
+
+    def edit(self, case: FaultyCase, table: StateTable, severity: float) -> StateTable:
+        """Frames after the cut come from later."""
+        skipped = max(1, round(severity * case.clip.recipe.fps))
+        frames = np.arange(len(table))
+        later = np.where(frames < _cut_middle(case) - skipped // 2, frames, frames + skipped)
+        return table.take(np.minimum(later, len(table) - 1))
+
+    def dose(self, case: FaultyCase, table: StateTable) -> float:
+        """The largest jump of the clip's own clock."""
+        return float(np.diff(table.time).max() - 1 / case.clip.recipe.fps)
+
+
+def angle_degrees(first: Floats, second: Floats) -> float:
+    """Between two camera-to-world matrices."""
+    return float(np.degrees(Rotation.from_matrix(first[:3, :3].T @ second[:3, :3]).magnitude()))
+
+
+def _way(camera: Floats) -> tuple[float, float]:
+    turns, moves = steps(camera)
+    return float(turns.magnitude().sum()), float(np.linalg.norm(moves, axis=1).sum())
+
+
+def _is_still(camera: Floats) -> bool:
+    return max(_way(camera)) < STILL
+
+
+def _first_motion(camera: Floats) -> int:
+    moved = np.abs(camera - camera[0]).reshape(len(camera), -1).max(axis=1) > STILL
+    return int(np.argmax(moved)) if moved.any() else 0
+
+
+def _shortened(camera: Floats, factor: float) -> Floats:
+    """The same path with every turn and every move multiplied."""
+    turns, moves = steps(camera)
+    shorter = Rotation.from_rotvec(turns.as_rotvec() * factor).as_matrix()
+    path = camera.copy()
+    for frame in range(1, len(camera)):
+        before = path[frame - 1]
+        path[frame, :3, 3] = before[:3, 3] + before[:3, :3] @ moves[frame - 1] * factor
+        path[frame, :3, :3] = before[:3, :3] @ shorter[frame - 1]
+    return path
+
+
+def _length(way: Floats) -> float:
+    return float(np.linalg.norm(np.diff(way, axis=0), axis=1).sum())
+
+
+def _cut_middle(case: FaultyCase) -> int:
+    """Where the camera is fastest on its way back, so that the cut is seen; the middle where it stands still."""
+    frames = case.clip.recipe.frames
+    camera = case.clip.table.camera[:frames]
+    turns, moves = steps(camera)
+    speed = turns.magnitude() + np.linalg.norm(moves, axis=1)
+    return frames // 2 + int(np.argmax(speed[frames // 2 :])) if speed.max() > STILL else frames // 2
+
+
+CAMERA_FAULTS = (CameraDrift(), CameraNeverMoves(), DraggedAlong(), TemporalCut())

@@ -1,0 +1,115 @@
+"""Faults of the event: what happened while nobody looked is undone, or did not happen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookaway.core import Floats
+from lookaway.world.events import with_process
+from lookaway.world.faults.contract import FaultyCase, needs_event, replaced
+from lookaway.world.faults.target import BACKGROUND
+from lookaway.world.states import StateTable
+from lookaway.world.turns import between_frames
+
+
+@dataclass(frozen=True)
+class StateReset:
+    """The event is undone."""
+
+    name = "state_reset"
+    summary = "the event's progress is multiplied by 1 - s; at 1 it is as if nothing had happened"
+    dose_unit = "progress missing"
+    begins_unseen = True
+    moves: tuple[str, ...] = ()
+    spares = BACKGROUND
+
+    def declines(self, case: FaultyCase) -> str | None:
+        """It needs an event."""
+        return needs_event(case)
+
+    def edit(self, case: FaultyCase, table: StateTable, severity: float) -> StateTable:
+        """Both clocks are set back."""
+        progress = case.clip.table.progress.copy()
+        progress[case.unseen] *= 1 - severity
+        return at_progress(case, table, progress)
+
+    def dose(self, case: FaultyCase, table: StateTable) -> float:
+        """Of the clock that lags most."""
+        return missing_progress(case, table)
+
+
+@dataclass(frozen=True)
+class FrozenWhileUnseen:
+    """Nothing happens while nobody looks."""
+
+    name = "frozen_while_unseen"
+    summary = "the event stands still for a fraction s of the unseen time"
+    dose_unit = "seconds of standstill"
+    begins_unseen = True
+    moves: tuple[str, ...] = ()
+    spares = BACKGROUND
+
+    def declines(self, case: FaultyCase) -> str | None:
+        """It needs an event."""
+        return needs_event(case)
+
+    def edit(self, case: FaultyCase, table: StateTable, severity: float) -> StateTable:
+        """Both clocks stop when the target is lost from sight, and go on later."""
+        start, end, frames = case.phases.d_start, case.phases.r_start, np.arange(len(table), dtype=float)
+        pause = severity * (end - start)
+        lagging = np.where(frames <= start, frames, np.maximum(start, frames - pause))
+        clean = case.clip.table.progress
+        progress = np.stack([np.interp(lagging, frames, clock) for clock in clean.T], axis=1)
+        return at_progress(case, table, progress)
+
+    def dose(self, case: FaultyCase, table: StateTable) -> float:
+        """By how much the clock that lags most is late at the return."""
+        clean, end = case.clip.table.progress, case.phases.r_start
+        running = [clock for clock in range(2) if clean[end, clock] > clean[case.phases.d_start, clock]]
+        whole = np.arange(len(clean), dtype=float)
+        late = [end - np.interp(table.progress[end, clock], clean[:, clock], whole) for clock in running]
+        return float(max(late, default=0.0)) / case.clip.recipe.fps
+
+
+def at_progress(case: FaultyCase, table: StateTable, progress: Floats) -> StateTable:
+    """The table with the target as it is when its two clocks show this progress, [N, 2]."""
+    clean = case.clip.table
+    if clean.progress[:, 0].any():
+        table = _with_way(case, table, progress[:, 0])
+    if clean.progress[:, 1].any():
+        table = with_process(table, case.clip.scene, progress[:, 1])
+    clocks = np.where(clean.progress.any(axis=0), progress, 0.0)
+    return table.edited(progress=clocks)
+
+
+def _with_way(case: FaultyCase, table: StateTable, progress: Floats) -> StateTable:
+    """Target and carrier where they are when so much of the way is done; only where that differs from now."""
+    clean, scene = case.clip.table, case.clip.scene
+    known, first = np.unique(clean.progress[:, 0], return_index=True)
+    frames = np.interp(progress, known, first)
+    differs = np.abs(progress - clean.progress[:, 0]) > 1e-12
+    position, turn = table.position, table.quaternion
+    things = [0] + ([scene.names.index(scene.motion.carrier)] if scene.motion.carrier else [])
+    whole = np.arange(len(clean))
+    for thing in things:
+        place = np.stack([np.interp(frames, whole, axis) for axis in clean.position[:, thing].T], axis=1)
+        turned = between_frames(clean.quaternion[:, thing], frames)
+        position = _where(position, differs, thing, place)
+        turn = _where(turn, differs, thing, turned)
+    return table.edited(position=position, quaternion=turn)
+
+
+def _where(column: Floats, differs: NDArray[np.bool_], thing: int, values: Floats) -> Floats:
+    return replaced(column, slice(None), thing, np.where(differs[:, None], values, column[:, thing]))
+
+
+def missing_progress(case: FaultyCase, table: StateTable) -> float:
+    """Mean over the frames after the return, of the clock that lags most."""
+    lag = case.clip.table.progress[case.returned] - table.progress[case.returned]
+    return float(lag.mean(axis=0).max())
+
+
+EVENT_FAULTS = (FrozenWhileUnseen(), StateReset())

@@ -1,0 +1,55 @@
+"""Which clips to render: every combination of what is asked, and what is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from lookaway.core import UserError
+from lookaway.world.actors import find_actor
+from lookaway.world.cameras import camera_path
+from lookaway.world.events import Event
+from lookaway.world.faults import find_fault
+from lookaway.world.recipe import PERFECT, ClipRecipe, Injection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """Cases are families x events x cameras x seeds; each is rendered clean, with faults, and by actors."""
+
+    families: tuple[str, ...]
+    events: tuple[Event, ...]
+    cameras: tuple[str, ...]
+    seeds: tuple[int, ...]
+    faults: tuple[str, ...] = ()
+    severities: tuple[float, ...] = ()
+    actors: tuple[str, ...] = ()
+    takes: int = 1
+    """How many times each actor plays each case."""
+
+    def recipes(self, form: ClipRecipe) -> Iterator[ClipRecipe]:
+        """All clips, those of one case together; `form` gives size, length and wait."""
+        if self.faults and not self.severities:
+            raise UserError("faults are asked for without severities; add some, such as --severities 0.2,0.6,1.")
+        for family in self.families:
+            for event in self.events:
+                for camera in self.cameras:
+                    for seed in self.seeds:
+                        case = replace(form, family=family, event=event, camera=camera, seed=seed)
+                        yield from self._of_case(case)
+
+    def _of_case(self, case: ClipRecipe) -> Iterator[ClipRecipe]:
+        yield case
+        for fault in self.faults:
+            for severity in self.severities:
+                yield with_fault(case, fault, severity)
+        for actor in self.actors:
+            for take in range(self.takes):
+                if actor != PERFECT:
+                    yield find_actor(actor).plays(case, camera_path(case.camera), take)
+
+
+def with_fault(case: ClipRecipe, fault: str, severity: float) -> ClipRecipe:
+    """A case with one fault; the fault and its severity are the name of the model."""
+    injection = Injection(fault=find_fault(fault).name, severity=severity)
+    return replace(case, model=f"{fault}-{severity:.2f}", injections=(injection,))

@@ -1,0 +1,94 @@
+"""The recipe of a clip: everything that its frames and its truth are a function of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from lookaway.core import UnknownName, UserError
+from lookaway.world.events import EVENTS, Event
+from lookaway.world.free_paths import FreePath
+
+PERFECT = "perfect"
+"""The model that remembers everything."""
+DEFAULT_WAIT = 1.0
+LONGEST_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Injection:
+    """A fault and how bad it is, from 0 (not there) to 1."""
+
+    fault: str
+    severity: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.severity <= 1:
+            raise UserError(f"the severity of {self.fault} is {self.severity}, expected a number from 0 to 1.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClipRecipe:
+    """One case, and what one model makes of it."""
+
+    family: str
+    event: Event
+    camera: str
+    """Name of a camera path, or the id of `free_path`."""
+    seed: int
+    """Of the scene."""
+    model: str = PERFECT
+    take: int = 0
+    """Seed of the model."""
+    injections: tuple[Injection, ...] = ()
+    width: int = 448
+    height: int = 256
+    fps: int = 12
+    seconds: float = 3.0
+    wait: float = DEFAULT_WAIT
+    """Seconds that the camera stays away."""
+    free_path: FreePath | None = None
+    """A way of the camera that no name stands for; it has its own timing."""
+
+    def __post_init__(self) -> None:
+        self._check_names()
+        self._check_form()
+
+    def _check_names(self) -> None:
+        if self.event not in EVENTS:
+            raise UnknownName("event", self.event, EVENTS)
+        if self.seed < 0 or self.take < 0:
+            raise UserError(f"the seed is {self.seed} and the take is {self.take}, expected numbers from 0 on.")
+        if self.free_path and self.camera != self.free_path.id:
+            raise UserError(f"the camera is {self.camera!r}, expected the id of its path: {self.free_path.id!r}.")
+        if self.free_path and self.wait != DEFAULT_WAIT:
+            raise UserError(f"a wait of {self.wait} s is asked for, but the path {self.camera} has its own timing.")
+
+    def _check_form(self) -> None:
+        if self.width < 64 or self.height < 64 or self.width % 2 or self.height % 2:
+            raise UserError(f"the size is {self.height}x{self.width}, expected even numbers of at least 64.")
+        if not 1 <= self.fps <= 120:
+            raise UserError(f"{self.fps} frames per second, expected 1 to 120.")
+        if not self.seconds <= LONGEST_SECONDS:
+            raise UserError(f"a clip of {self.seconds} s, expected at most {LONGEST_SECONDS:g} s.")
+        wait = 0.0 if self.free_path else self.wait
+        if not 0 <= wait <= self.seconds - 8 / self.fps:
+            raise UserError(
+                f"a wait of {wait} s does not fit into {self.seconds} s; leave at least {8 / self.fps:.2f} s "
+                "for the way out and back."
+            )
+
+    @property
+    def case(self) -> str:
+        """One text for what is asked, whoever answers."""
+        wait = "" if self.wait == DEFAULT_WAIT else f"-wait{self.wait:g}"
+        return f"{self.family}-{self.event}-{self.camera}{wait}-{self.seed:03d}"
+
+    @property
+    def frames(self) -> int:
+        """How many there are."""
+        return round(self.seconds * self.fps)
+
+    @property
+    def clean(self) -> ClipRecipe:
+        """The same case, remembered."""
+        return replace(self, model=PERFECT, take=0, injections=())

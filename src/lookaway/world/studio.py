@@ -1,0 +1,127 @@
+"""Shoots clips: finds a scene that keeps the rules, injects faults, draws what has not been drawn yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lookaway.core import Floats, UserError
+from lookaway.world.clip import Clip, build_clip
+from lookaway.world.drawing import Drawer, View, intrinsics
+from lookaway.world.faults import FAULTS, FaultyCase, find_fault
+from lookaway.world.phases import Phases, find_phases
+from lookaway.world.recipe import ClipRecipe
+from lookaway.world.rules import broken_rule
+from lookaway.world.states import StateTable
+
+ATTEMPTS = 12
+"""Scenes drawn from one seed until one keeps the rules."""
+
+
+class CannotInject(UserError):
+    """A fault that makes no sense in a case, such as undoing an event where nothing happens."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shot:
+    """A drawn clip with all that is true of it."""
+
+    recipe: ClipRecipe
+    clip: Clip
+    table: StateTable
+    """One row for every frame."""
+    views: tuple[View, ...]
+    phases: Phases
+    doses: tuple[float, ...]
+    """Realised, for each injection of the recipe."""
+
+    @property
+    def intrinsics(self) -> Floats:
+        """[3, 3]"""
+        return intrinsics(self.recipe.width, self.recipe.height)
+
+
+class Studio:
+    """Keeps the last case, its drawer and its views, since faulty clips share most of their frames with the clean one.
+
+    Make and use it in one thread.
+    """
+
+    def __init__(self) -> None:
+        self._drawer: Drawer | None = None
+        self._clean: Shot | None = None
+        self._views: dict[str, View] = {}
+
+    def shoot(self, recipe: ClipRecipe) -> Shot:
+        """The clip of a recipe."""
+        clean = self._clean_shot(recipe.clean)
+        if not recipe.injections:
+            return clean
+        table, doses = injected(recipe, clean)
+        return self._shot(recipe, clean.clip, table, doses)
+
+    def close(self) -> None:
+        """Free what the graphics library holds."""
+        if self._drawer:
+            self._drawer.close()
+        self._drawer, self._clean = None, None
+
+    def _clean_shot(self, recipe: ClipRecipe) -> Shot:
+        if self._clean and self._clean.recipe == recipe:
+            return self._clean
+        broken = ""
+        for attempt in range(ATTEMPTS):
+            self.close()
+            clip = build_clip(recipe, attempt)
+            self._drawer, self._views = Drawer(clip.scene, recipe.width, recipe.height), {}
+            instances = [self._drawer.instances(row) for row in _shown(recipe, clip.table).rows()]
+            broken = broken_rule(clip, [drawn == 1 for drawn in instances])
+            if not broken:
+                self._clean = self._shot(recipe, clip, clip.table, ())
+                return self._clean
+        raise UserError(
+            f"{recipe.case}: {ATTEMPTS} scenes were drawn and none is a memory test: {broken}. Take another seed, "
+            "camera, wait or length."
+        )
+
+    def _shot(self, recipe: ClipRecipe, clip: Clip, table: StateTable, doses: tuple[float, ...]) -> Shot:
+        shown = _shown(recipe, table)
+        views = tuple(self._view(row) for row in shown.rows())
+        camera = intrinsics(recipe.width, recipe.height)
+        phases = find_phases([view.instances == 1 for view in views], shown, clip.scene, camera)
+        return Shot(recipe=recipe, clip=clip, table=shown, views=views, phases=phases, doses=doses)
+
+    def _view(self, row: StateTable) -> View:
+        key = row.drawn_key()
+        known = self._views.get(key)
+        if known is not None:
+            return known
+        if self._drawer is None:
+            raise RuntimeError("nothing has been built yet")
+        view = self._drawer.draw(row)
+        if self._clean is None:  # only the frames of the clean clip come again
+            self._views[key] = view
+        return view
+
+
+def injected(recipe: ClipRecipe, clean: Shot) -> tuple[StateTable, tuple[float, ...]]:
+    """The table with all faults, in the order of `FAULTS` whatever the order in the recipe, and their doses."""
+    order = list(FAULTS)
+    table, doses = clean.clip.table, [0.0] * len(recipe.injections)
+    for number, injection in sorted(
+        enumerate(recipe.injections), key=lambda pair: order.index(find_fault(pair[1].fault).name)
+    ):
+        fault = FAULTS[injection.fault]
+        case = FaultyCase(clip=clean.clip, phases=clean.phases, take=recipe.take)
+        if refusal := fault.declines(case):
+            raise CannotInject(f"{recipe.case}: {fault.name} cannot be injected, for {refusal}.")
+        if injection.severity > 0:
+            case = replace(case, clip=replace(clean.clip, table=table))
+            table = fault.edit(case, table, injection.severity)
+            doses[number] = fault.dose(case, table)
+    return table, tuple(doses)
+
+
+def _shown(recipe: ClipRecipe, table: StateTable) -> StateTable:
+    return table.take(np.arange(recipe.frames))

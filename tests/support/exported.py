@@ -1,0 +1,68 @@
+"""A rendered set for the tests of exports, drawn once for all of them."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import shutil
+import tempfile
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from lookaway.io.world_clips import WorldClip, open_world
+from lookaway.world.recipe import PERFECT, ClipRecipe, Injection
+from lookaway.world.rendering import clip_folder
+from lookaway.world.studio import Studio
+from lookaway.world.words import words_of
+from lookaway.world.writing import write_shot
+
+LEFT = ClipRecipe(family="playroom", event="in_place", camera="yaw_left_60", seed=1)
+RIGHT = ClipRecipe(family="playroom", event="both", camera="yaw_right_60", seed=2)
+ORBIT = ClipRecipe(family="playroom", event="none", camera="orbit_left", seed=1)
+STATIC = ClipRecipe(family="playroom", event="none", camera="static", seed=1)
+FRAMES = LEFT.frames
+
+
+@cache
+def world_root() -> Path:
+    """Two memory tests, remembered and with a camera that never moves, once in two takes; and two other cases."""
+    root = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, root, ignore_errors=True)
+    studio = Studio()
+    still = (Injection(fault="camera_never_moves", severity=1.0),)
+    for case in (LEFT, RIGHT):
+        for recipe in (case, replace(case, model="still", injections=still)):
+            _render(studio, root, recipe)
+    studio.close()
+    _copy(root, replace(LEFT, model="still"), replace(LEFT, model="still", take=1))
+    seen = {"visible": (0, FRAMES), "disappeared": (FRAMES, FRAMES), "reappeared": (FRAMES, FRAMES)}
+    for case, action in ((ORBIT, "orbit_left_then_right"), (STATIC, "static")):
+        _copy(root, LEFT, case, action=action, phases={**seen, "causes": [("visible", 0, FRAMES)]})
+    return root
+
+
+def world_clips() -> list[WorldClip]:
+    return open_world(world_root())
+
+
+def clip_of(case: ClipRecipe, model: str = PERFECT) -> WorldClip:
+    return WorldClip.open(clip_folder(world_root(), replace(case, model=model)))
+
+
+def change_card(folder: Path, **fields: Any) -> None:
+    path = folder / "clip.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
+
+
+def _copy(root: Path, source: ClipRecipe, target: ClipRecipe, **fields: Any) -> None:
+    """As if the target had been rendered too; its pictures are those of the source."""
+    folder = clip_folder(root, target)
+    shutil.copytree(clip_folder(root, source), folder)
+    change_card(folder, case=target.case, camera=target.camera, event=target.event, take=target.take, **fields)
+
+
+def _render(studio: Studio, root: Path, recipe: ClipRecipe) -> None:
+    shot = studio.shoot(recipe)
+    write_shot(shot, clip_folder(root, recipe), words_of(shot.clip))

@@ -1,0 +1,27 @@
+"""Small clips of the simulated world."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from lookaway.engine.inline import Inline
+from lookaway.world.grid import Grid
+from lookaway.world.recipe import ClipRecipe
+from lookaway.world.rendering import CaseReport, render_set
+
+FORM = ClipRecipe(family="", event="none", camera="", seed=0, width=224, height=128, fps=8, seconds=2.0, wait=0.5)
+"""Cheap to draw, and still a memory test."""
+
+
+def small(**fields: Any) -> ClipRecipe:
+    """A recipe of that form, with some fields said otherwise."""
+    named = {"family": "playroom", "camera": "yaw_right_60", **fields}
+    return replace(FORM, **named)
+
+
+def render_small(root: Path, **axes: Any) -> list[CaseReport]:
+    """A set of such clips."""
+    asked = {"families": ("playroom",), "events": ("both",), "cameras": ("yaw_right_60",), "seeds": (0,)}
+    return render_set(Grid(**{**asked, **axes}).recipes(FORM), root, Inline())

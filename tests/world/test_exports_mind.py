@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import json
+
+import av
+import numpy as np
+import pytest
+
+from lookaway.world.exports import export_world
+from lookaway.world.exports.conventions import from_colmap, from_unreal
+from tests.support.exported import FRAMES, LEFT, ORBIT, RIGHT, STATIC, clip_of, world_root
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    root = tmp_path_factory.mktemp("mind") / "out"
+    return root, export_world(world_root(), "mind", root)
+
+
+@pytest.fixture
+def truth(exported):
+    return exported[0] / "MIND-Data/1st_data/test/mem_test" / LEFT.case
+
+
+def predicted(exported, model):
+    return exported[0] / f"models/{model}/1st_data/mem_test" / LEFT.case
+
+
+def actions(folder):
+    return json.loads((folder / "action.json").read_text())
+
+
+def vectors(rows, name):
+    return np.array([[row[name][axis] for axis in "xyz"] for row in rows])
+
+
+def cameras_in(path):
+    """As MIND reads it: every second line that is no comment, quaternion first."""
+    lines = [line for line in path.read_text().split("\n") if not line.startswith("#")]
+    rows = [line.split() for line in lines[:-1:2]]
+    assert all(not line for line in lines[1::2])
+    assert [row[0] for row in rows] == [str(number + 1) for number in range(len(rows))]
+    assert [row[8:] for row in rows] == [["1", f"images/frame_{number:06d}.jpg"] for number in range(len(rows))]
+    numbers = np.array([row[1:8] for row in rows], float)
+    return from_colmap(numbers[:, :4], numbers[:, 4:])
+
+
+def planes(path):
+    """Brightness as decoded, without any conversion."""
+    with av.open(str(path)) as file:
+        return [picture.reformat(format="gray").to_ndarray() for picture in file.decode(video=0)]
+
+
+def test_the_context_ends_where_the_target_is_lost(truth):
+    content = actions(truth)
+    assert content["mark_time"] == clip_of(LEFT).card.phases.disappeared[0]
+    assert content["total_time"] == FRAMES == len(content["data"])
+    assert content["caption"] == clip_of(LEFT).card.caption
+    assert 0 < content["mark_time"] < FRAMES
+
+
+def test_every_frame_has_its_keys_and_the_actor_s_place(truth):
+    for frame, row in enumerate(actions(truth)["data"]):
+        assert set(row) == {"time", "ws", "ad", "ud", "lr", "actor_pos", "actor_rpy"}
+        assert row["time"] == frame
+        assert all(isinstance(row[key], int) and 0 <= row[key] <= 2 for key in ("ws", "ad", "ud", "lr"))
+        assert all(isinstance(row[name][axis], float) for name in ("actor_pos", "actor_rpy") for axis in "xyz")
+
+
+def test_keys_say_where_the_camera_turns_next(truth):
+    held = [row["lr"] for row in actions(truth)["data"]]
+    assert held == [0] * 6 + [1] * 6 + [0] * 12 + [2] * 6 + [0] * 6
+    yaw = vectors(actions(truth)["data"], "actor_rpy")[:, 2]
+    assert all(yaw[frame + 1] < yaw[frame] for frame in range(6, 12))  # Unreal counts turns to the right
+
+
+def test_the_actor_is_the_true_camera_in_unreal_s_terms(truth):
+    rows = actions(truth)["data"]
+    cameras = clip_of(LEFT).arrays().camera_to_world
+    assert np.abs(from_unreal(vectors(rows, "actor_pos"), vectors(rows, "actor_rpy")) - cameras).max() < 1e-6
+    assert vectors(rows, "actor_pos")[0, 2] == pytest.approx(100 * cameras[0, 2, 3])
+
+
+@pytest.mark.parametrize("model", ["perfect", "still"])
+def test_poses_begin_at_the_mark_and_are_the_executed_cameras(exported, truth, model):
+    mark = actions(truth)["mark_time"]
+    executed = clip_of(LEFT, model).arrays().camera_to_world[mark:]
+    assert np.abs(cameras_in(predicted(exported, model) / "images.txt") - executed).max() < 1e-6
+    if model == "perfect":
+        assert np.abs(cameras_in(truth / "images.txt") - executed).max() < 1e-6
+
+
+@pytest.mark.parametrize("model", ["perfect", "still"])
+def test_a_prediction_is_what_the_model_made_from_the_mark_on_without_loss(exported, truth, model):
+    mark = actions(truth)["mark_time"]
+    made, cut = planes(clip_of(LEFT, model).video)[mark:], planes(predicted(exported, model) / "video.mp4")
+    assert len(cut) == FRAMES - mark
+    assert all(np.array_equal(one, other) for one, other in zip(made, cut, strict=True))
+
+
+def test_the_prediction_of_the_perfect_model_is_the_end_of_the_truth(exported, truth):
+    whole, cut = planes(truth / "video.mp4"), planes(predicted(exported, "perfect") / "video.mp4")
+    assert np.array_equal(np.stack(whole[-len(cut) :]), np.stack(cut))
+    assert (truth / "video.mp4").samefile(clip_of(LEFT).video)
+
+
+def test_all_folders_are_there_without_which_the_evaluator_does_not_start(exported):
+    for view in ("1st_data", "3rd_data"):
+        for test in ("mem_test", "action_space_test"):
+            assert (exported[0] / "MIND-Data" / view / "test" / test).is_dir()
+        for test in ("mem_test", "action_space_test", "mirror_test"):
+            assert (exported[0] / "models/perfect" / view / test).is_dir()
+
+
+def test_takes_compete_under_names_of_their_own(exported):
+    assert {path.name for path in (exported[0] / "models").iterdir()} == {"perfect", "still", "still_take1"}
+    assert {path.name for path in (exported[0] / "models/still_take1/1st_data/mem_test").iterdir()} == {LEFT.case}
+    assert {path.name for path in (exported[0] / "models/still/1st_data/mem_test").iterdir()} == {LEFT.case, RIGHT.case}
+
+
+def test_cases_in_which_nothing_is_lost_are_left_out_by_name(exported):
+    left_out = exported[1].left_out
+    assert exported[1].written == 5
+    assert [ORBIT.case in left_out[0], STATIC.case in left_out[1]] == [True, True]
+    assert all("does not leave the view" in text for text in left_out)
+    notes = json.loads((exported[0] / "lookaway_export.json").read_text())
+    assert notes["left_out"] == list(left_out)
+    assert notes["cases"].keys() == {LEFT.case, RIGHT.case}
