@@ -60,6 +60,7 @@ def card_fields() -> dict[str, Any]:
     roles = ("target", "structure", "prop")
     return {
         "format": 1,
+        "world_version": 1,
         "case": "room-none-static-000",
         "family": "room",
         "event": "none",

@@ -33,15 +33,31 @@ def recipe(family: str, event: str, camera: str, **form: object) -> ClipRecipe:
 
 @dataclass(frozen=True)
 class Sights:
-    """What a large drawing of one family shows, each with the pose of its camera."""
+    """What large drawings of one family show, by name: points with their descriptors, poses, mean brightness."""
 
-    first: Pixels
-    last: Pixels
-    turned: Pixels
-    moved: Pixels
-    away: Pixels
-    in_view: frozenset[str]
+    points: dict[str, tuple[np.ndarray, np.ndarray]]
     poses: dict[str, np.ndarray]
+    brightness: dict[str, float]
+    in_view: frozenset[str]
+    """Things in the first view."""
+
+    def matches(self, other: str) -> tuple[np.ndarray, np.ndarray]:
+        """Places of what the first view and another one have in common."""
+        (places_1, words_1), (places_2, words_2) = self.points["first"], self.points[other]
+        rows_1, rows_2 = mutual_matches(words_1, words_2, 0.8)
+        return places_1[rows_1], places_2[rows_2]
+
+    def views(self, other: str) -> TwoViews:
+        """The first camera and that of another view."""
+        camera = intrinsics(WIDTH, HEIGHT)
+        back = np.linalg.inv(self.poses[other]) @ self.poses["first"]
+        return TwoViews(
+            intrinsics_1=camera,
+            intrinsics_2=camera,
+            rotation=back[:3, :3],
+            translation=back[:3, 3],
+            is_pure_rotation=float(np.linalg.norm(back[:3, 3])) < 1e-9,
+        )
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -76,42 +92,23 @@ def sights(family: str, scene: Scene) -> Sights:
         "moved": ("none", "pan_right", ON_THE_WAY),
         "away": ("none", "yaw_left_120", 18),
     }
-    pictures, poses, in_view = {}, {}, frozenset[str]()
+    found, poses, brightness, in_view = {}, {}, {}, frozenset[str]()
     with Drawer(scene, WIDTH, HEIGHT) as drawer:
         for name, (event, camera, frame) in asked.items():
             clip = build_clip(recipe(family, event, camera, width=WIDTH, height=HEIGHT))
             row = clip.table.take(np.array([frame % clip.recipe.frames]))
             view = drawer.draw(row)
-            pictures[name], poses[name] = view.picture, row.camera[0]
+            found[name], poses[name], brightness[name] = points(view.picture), row.camera[0], view.picture.mean()
             if name == "first":
                 seen = [index for index in np.unique(view.instances) if (view.instances == index).mean() > 0.001]
                 in_view = frozenset(scene.names[index - 1] for index in seen if index)
-    return Sights(**pictures, in_view=in_view, poses=poses)
+    return Sights(points=found, poses=poses, brightness=brightness, in_view=in_view)
 
 
 def points(picture: Pixels) -> tuple[np.ndarray, np.ndarray]:
     detector = cv2.SIFT_create(nfeatures=2048, enable_precise_upscale=True)
     keypoints, descriptors = detector.detectAndCompute(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY), None)
     return np.array([keypoint.pt for keypoint in keypoints]) + 0.5, descriptors
-
-
-def matches(first: Pixels, second: Pixels) -> tuple[np.ndarray, np.ndarray]:
-    (places_1, words_1), (places_2, words_2) = points(first), points(second)
-    rows_1, rows_2 = mutual_matches(words_1, words_2, 0.8)
-    return places_1[rows_1], places_2[rows_2]
-
-
-def two_views(first: np.ndarray, second: np.ndarray) -> TwoViews:
-    camera = intrinsics(WIDTH, HEIGHT)
-    back = np.linalg.inv(second) @ first
-    is_turn = float(np.linalg.norm(back[:3, 3])) < 1e-9
-    return TwoViews(
-        intrinsics_1=camera,
-        intrinsics_2=camera,
-        rotation=back[:3, :3],
-        translation=back[:3, 3],
-        is_pure_rotation=is_turn,
-    )
 
 
 def test_there_are_at_least_thirteen_families_and_each_scene_knows_its_own():
@@ -203,27 +200,25 @@ def test_at_least_three_of_at_least_four_movable_things_are_in_the_first_view(sc
 
 
 def test_first_and_last_frame_have_two_hundred_points_in_common_that_are_where_they_were(sights):
-    before, after = matches(sights.first, sights.last)
+    before, after = sights.matches("last")
     assert len(before) >= 200
-    assert np.median(np.linalg.norm(before - after, axis=1)) < 1
+    assert np.median(transfer_distances(sights.views("last"), before, after)) < 1
 
 
 def test_points_seen_from_a_turned_camera_are_where_the_turn_puts_them(sights):
-    views = two_views(sights.poses["first"], sights.poses["turned"])
-    assert views.is_pure_rotation
-    before, after = matches(sights.first, sights.turned)
-    assert len(before) >= 100
-    assert np.median(transfer_distances(views, before, after)) < 1
+    assert sights.views("turned").is_pure_rotation
+    before, after = sights.matches("turned")
+    assert len(before) >= 200
+    assert np.median(transfer_distances(sights.views("turned"), before, after)) < 1
 
 
 def test_points_seen_from_a_moved_camera_lie_on_their_epipolar_lines(sights):
-    views = two_views(sights.poses["first"], sights.poses["moved"])
-    assert not views.is_pure_rotation
-    before, after = matches(sights.first, sights.moved)
-    assert len(before) >= 100
-    assert np.median(epipolar_distances(views, before, after)) < 1
+    assert not sights.views("moved").is_pure_rotation
+    before, after = sights.matches("moved")
+    assert len(before) >= 200
+    assert np.median(epipolar_distances(sights.views("moved"), before, after)) < 1
 
 
 def test_what_the_camera_sees_instead_of_the_target_is_neither_blank_nor_dark(sights):
-    assert len(points(sights.away)[0]) >= 100
-    assert 45 < sights.away.mean() < 215
+    assert len(sights.points["away"][0]) >= 100
+    assert 45 < sights.brightness["away"] < 215

@@ -47,6 +47,22 @@ def test_an_unknown_fault_is_told_the_nearest_name():
         with_fault(FORM, "vanished", 1.0)
 
 
+@pytest.mark.parametrize(
+    ("axis", "name", "nearest"),
+    [
+        ("families", "playrom", "playroom"),
+        ("events", "spacial", "spatial"),
+        ("cameras", "yaw_left_6", "yaw_left_60"),
+        ("faults", "vanished", "vanish"),
+        ("actors", "perfekt", "perfect"),
+    ],
+)
+def test_a_name_that_does_not_exist_is_told_before_the_first_recipe(axis, name, nearest):
+    recipes = grid(**{axis: (name,), "severities": (1.0,)}).recipes(FORM)
+    with pytest.raises(UnknownName, match=f"Did you mean '{nearest}'"):
+        next(recipes)
+
+
 @pytest.mark.parametrize("severity", [-0.1, 1.01, float("nan")])
 def test_a_severity_outside_0_to_1_is_refused(severity):
     with pytest.raises(UserError, match="from 0 to 1"):

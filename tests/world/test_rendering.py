@@ -74,11 +74,6 @@ def test_what_cannot_be_made_is_refused_with_its_reason_and_the_rest_is_made(tmp
     assert "nothing happens" in reason
 
 
-def test_a_family_that_does_not_exist_is_refused_with_the_nearest_name(tmp_path):
-    (report,) = render_small(tmp_path, families=("playrom",))
-    assert "Did you mean 'playroom'" in report.refused[0]
-
-
 def test_the_order_in_which_cases_are_drawn_changes_no_hash(world, tmp_path):
     grid = Grid(families=("playroom",), events=("spatial", "both"), cameras=("yaw_right_60",), seeds=(0,), **FAULTS)
     render_set(reversed(list(grid.recipes(FORM))), tmp_path, Inline())

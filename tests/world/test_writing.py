@@ -14,7 +14,7 @@ import pytest
 from lookaway.core import FrameRequest
 from lookaway.io.video import Video
 from lookaway.io.world_clips import ARRAYS, CARD, VIDEO, WorldClip
-from lookaway.world import writing
+from lookaway.world import software, writing
 from lookaway.world.recipe import ClipRecipe, Injection
 from lookaway.world.studio import Shot
 from lookaway.world.words import words_of
@@ -56,7 +56,7 @@ print(json.dumps(found))
 DIES_WHILE_IT_WRITES = """
 import os, signal, sys
 from pathlib import Path
-from lookaway.world import writing
+from lookaway.world import software, writing
 from lookaway.world.studio import Studio
 from lookaway.world.words import words_of
 from tests.world.test_writing import CLEAN
@@ -201,7 +201,7 @@ def test_words_and_software_are_kept(clips, shots):
 
 def test_drawing_goes_on_after_a_clip_was_written(studio, shots, tmp_path):
     shot = shots["perfect"]
-    writing.software.__globals__["_renderer"].cache_clear()
+    software._renderer.cache_clear()
     write_shot(shot, tmp_path, words_of(shot.clip))
     again = studio.shoot(faulty("vanish", 0.5))
     np.testing.assert_array_equal(again.views[0].picture, shot.views[0].picture)

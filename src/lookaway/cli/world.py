@@ -131,7 +131,10 @@ def executor_of(workers: int) -> Executor:
     """This process for one worker, Ray for more."""
     from lookaway.core import plugins
 
-    return plugins.load("executors", "ray")(workers) if workers > 1 else plugins.load("executors", "inline")()  # type: ignore[no-any-return]
+    executor: Executor = (
+        plugins.load("executors", "ray")(workers) if workers > 1 else plugins.load("executors", "inline")()
+    )
+    return executor
 
 
 def _recipes(options: dict[str, Any]) -> list[Any]:
@@ -140,6 +143,7 @@ def _recipes(options: dict[str, Any]) -> list[Any]:
     from lookaway.world.events import EVENTS
     from lookaway.world.families import FAMILIES
     from lookaway.world.faults import FAULTS
+    from lookaway.world.free_paths import read_free_path
     from lookaway.world.grid import Grid
     from lookaway.world.recipe import ClipRecipe
 
@@ -148,14 +152,22 @@ def _recipes(options: dict[str, Any]) -> list[Any]:
         return tuple(known) if "all" in asked else asked
 
     height, width = options.pop("size")
+    camera_file = options.pop("camera_file")
+    free_path = read_free_path(camera_file) if camera_file else None
     form = ClipRecipe(
-        family="", event="none", camera="", seed=0, width=width, height=height,
-        fps=options.pop("fps"), seconds=options.pop("seconds"), wait=options.pop("wait"),
-    )  # fmt: skip
+        family="",
+        event="none",
+        camera=free_path.id if free_path else "",
+        free_path=free_path,
+        seed=0,
+        width=width,
+        height=height,
+        **{name: options.pop(name) for name in ("fps", "seconds", "wait")},
+    )
     grid = Grid(
         families=chosen("families", FAMILIES) or tuple(FAMILIES),
         events=chosen("events", EVENTS),  # type: ignore[arg-type]
-        cameras=chosen("cameras", CAMERAS),
+        cameras=(free_path.id,) if free_path else chosen("cameras", CAMERAS),
         faults=chosen("faults", FAULTS),
         actors=chosen("actors", ACTORS),
         seeds=options.pop("seeds"),

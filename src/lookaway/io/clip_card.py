@@ -70,6 +70,8 @@ class ClipCard(_Record):
     """All of `clip.json`."""
 
     format: Literal[1] = 1
+    world_version: int
+    """Clips of different versions differ though their recipes are equal."""
     case: str
     """One text for what is asked, whoever answers."""
     family: str

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from lookaway.core import UserError
-from lookaway.world.actors import find_actor
-from lookaway.world.cameras import camera_path
-from lookaway.world.events import Event
-from lookaway.world.faults import find_fault
+from lookaway.core import UnknownName, UserError
+from lookaway.world.actors import ACTORS
+from lookaway.world.cameras import CAMERAS
+from lookaway.world.clip import path_of
+from lookaway.world.events import EVENTS, Event
+from lookaway.world.families import FAMILIES
+from lookaway.world.faults import FAULTS, find_fault
 from lookaway.world.recipe import PERFECT, ClipRecipe, Injection
 
 
@@ -28,15 +30,31 @@ class Grid:
     """How many times each actor plays each case."""
 
     def recipes(self, form: ClipRecipe) -> Iterator[ClipRecipe]:
-        """All clips, those of one case together; `form` gives size, length and wait."""
-        if self.faults and not self.severities:
-            raise UserError("faults are asked for without severities; add some, such as --severities 0.2,0.6,1.")
+        """All clips, those of one case together; `form` gives size, length, wait, and a camera path from a file."""
+        self._check(form)
         for family in self.families:
             for event in self.events:
                 for camera in self.cameras:
                     for seed in self.seeds:
                         case = replace(form, family=family, event=event, camera=camera, seed=seed)
                         yield from self._of_case(case)
+
+    def _check(self, form: ClipRecipe) -> None:
+        """Mistakes are told before the first clip is rendered, not after the hundredth."""
+        if self.faults and not self.severities:
+            raise UserError("faults are asked for without severities; add some, such as --severities 0.2,0.6,1.")
+        known = {"family": FAMILIES, "event": EVENTS, "camera path": CAMERAS, "fault": FAULTS, "actor": ACTORS}
+        asked = {
+            "family": self.families,
+            "event": self.events,
+            "camera path": () if form.free_path else self.cameras,
+            "fault": self.faults,
+            "actor": self.actors,
+        }
+        for kind, names in asked.items():
+            for name in names:
+                if name not in known[kind]:
+                    raise UnknownName(kind, name, known[kind])
 
     def _of_case(self, case: ClipRecipe) -> Iterator[ClipRecipe]:
         yield case
@@ -46,7 +64,7 @@ class Grid:
         for actor in self.actors:
             for take in range(self.takes):
                 if actor != PERFECT:
-                    yield find_actor(actor).plays(case, camera_path(case.camera), take)
+                    yield ACTORS[actor].plays(case, path_of(case), take)
 
 
 def with_fault(case: ClipRecipe, fault: str, severity: float) -> ClipRecipe:

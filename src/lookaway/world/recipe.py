@@ -8,6 +8,8 @@ from lookaway.core import UnknownName, UserError
 from lookaway.world.events import EVENTS, Event
 from lookaway.world.free_paths import FreePath
 
+WORLD_VERSION = 1
+"""Raised whenever one recipe would give other frames or another truth."""
 PERFECT = "perfect"
 """The model that remembers everything."""
 DEFAULT_WAIT = 1.0

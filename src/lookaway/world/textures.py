@@ -17,13 +17,16 @@ Generator = np.random.Generator
 Points = tuple[Values, Values, Values]
 """Coordinates of every texel in metres, on a picture or around a solid."""
 TEXELS_PER_METRE = 120
+MOST_TEXELS = 1280
+"""Along the longer side of a picture."""
 Pattern = Callable[[Generator, Points, tuple[Colour, ...]], Values]
 
 
 @lru_cache(maxsize=256)
 def paint_picture(surface: Surface, width: float, height: float) -> Pixels:
     """A flat picture of so many metres, [rows, columns, 3]."""
-    columns, rows = (round(float(np.clip(side * TEXELS_PER_METRE, 48, 1024))) for side in (width, height))
+    density = min(TEXELS_PER_METRE, MOST_TEXELS / max(width, height))
+    columns, rows = (max(round(side * density), 48) for side in (width, height))
     upwards = (np.arange(rows)[::-1] + 0.5) * height / rows
     x, y = np.meshgrid((np.arange(columns) + 0.5) * width / columns, upwards)
     return _painted(surface, (x, y, np.zeros_like(x)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -19,7 +20,7 @@ from lookaway.io.truth_hash import hash_arrays, hash_pictures
 from lookaway.io.world_clips import ARRAYS, CARD, DEPTH, INSTANCES, VIDEO, WorldClip
 from lookaway.world.faults import find_fault
 from lookaway.world.phases import Phases
-from lookaway.world.recipe import ClipRecipe, Injection
+from lookaway.world.recipe import WORLD_VERSION, ClipRecipe, Injection
 from lookaway.world.software import software
 from lookaway.world.studio import Shot
 from lookaway.world.words import ClipWords
@@ -55,10 +56,11 @@ def is_finished(folder: Path, recipe: ClipRecipe) -> bool:
     """Whether a whole clip of just this recipe is there."""
     try:
         clip = WorldClip.open(folder)
-        is_same = clip.card.case == recipe.case and _recipe(clip.card) == recipe
+        # A path from a file is known by its id, which holds a hash of it.
+        is_same = _recipe(clip.card) == replace(recipe, free_path=None) and clip.card.case == recipe.case
     except UserError:
         return False
-    return is_same and all(file.is_file() for file in clip.files)
+    return is_same and clip.card.world_version == WORLD_VERSION and all(file.is_file() for file in clip.files)
 
 
 def _steps(metres: NDArray[np.float32]) -> NDArray[np.uint16]:
@@ -89,6 +91,7 @@ def _areas(instances: NDArray[np.uint8], things: int) -> Indices:
 def _card(shot: Shot, words: ClipWords, hashes: HashesCard) -> ClipCard:
     recipe, scene = shot.recipe, shot.clip.scene
     return ClipCard(
+        world_version=WORLD_VERSION,
         case=recipe.case,
         family=recipe.family,
         event=recipe.event,

@@ -25,7 +25,7 @@ def building_site(rng: np.random.Generator) -> Scene:
     ground = stage.surface("asphalt", (0.56, 0.46, 0.36), (0.66, 0.58, 0.46))
     stage.enclose(plan, ground, walls, heights={"front": 2.4, "left": 2.2, "right": 6.5})
     low = size * 0.22
-    _boards(stage, travel, size * 1.1, low)
+    _boards(stage, travel, size * 1.7, low)
     sack = _sack(stage, size, low)
     _mixer(stage)
     for number, (name, x, y) in enumerate(

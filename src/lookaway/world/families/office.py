@@ -36,7 +36,7 @@ def office(rng: np.random.Generator) -> Scene:
     chair(stage, "visitor chair", (-3.2, stage.between(-2.6, -1.6), 0), 90, (0.6, 0.3, 0.25))
     carton(stage, "carton of paper", (stage.between(-1.1, -0.8), 1.35, 0), (0.42, 0.36, 0.3))
     carton(stage, "spare carton", (3.2, stage.between(-3.2, -2.2), 0), (0.5, 0.4, 0.4))
-    stage.hang("wall chart", plan, {"back": 3, "left": 1, "right": 2, "front": 1}, (0.9, 0.7, 1.7))
+    stage.hang("wall chart", plan, {"back": 3, "left": 1, "right": 2, "front": 1}, (0.9, 0.7, 1.95))
     out = size * 0.55
     return Scene(
         family="office",
