@@ -2,12 +2,23 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
+import click
 import pytest
 
 from lookaway.cli.main import lookaway as group
 from tests.support.command import lookaway
 
-COMMANDS = [[name] for name in group.commands] + [["export", "mbench"]]
+
+def commands(found: click.Group) -> list[list[str]]:
+    names = []
+    for name, command in found.commands.items():
+        names.append([name])
+        if isinstance(command, click.Group):
+            names += [[name, *inner] for inner in commands(command)]
+    return names
+
+
+COMMANDS = commands(group)
 
 
 def test_help_names_every_command_and_every_exit_code():

@@ -97,11 +97,19 @@ def falling(rng: np.random.Generator) -> Scene:
     return replace(scene, things=(target, table, *scene.things[1:]), motion=motion)
 
 
+def painted(rng: np.random.Generator) -> Scene:
+    """The room in which a seed changes nothing but the paint of the ball."""
+    scene = room(np.random.default_rng(0))
+    part = replace(scene.target.parts[0], surface=surface(int(rng.integers(1 << 30))))
+    return replace(scene, things=(replace(scene.target, parts=(part,)), *scene.things[1:]))
+
+
 SCENES: dict[str, Callable[[np.random.Generator], Scene]] = {
     "test_room": room,
     "test_sliding": sliding,
     "test_carried": carried,
     "test_falling": falling,
+    "test_painted": painted,
 }
 
 

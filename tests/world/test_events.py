@@ -98,8 +98,10 @@ def test_a_process_can_be_undone(family):
         np.testing.assert_allclose(getattr(back, column), getattr(still, column), atol=1e-15)
 
 
-@pytest.mark.parametrize(("camera", "sign"), [("yaw_right_60", 1), ("yaw_left_60", -1)])
-def test_the_target_moves_towards_the_middle_of_the_view(camera, sign):
+@pytest.mark.parametrize(
+    ("camera", "sign"), [("yaw_right_60", 1), ("yaw_left_60", -1), ("yaw_right_30", -1), ("yaw_left_30", 1)]
+)
+def test_the_target_moves_towards_the_middle_of_the_view_but_away_from_a_small_turn(camera, sign):
     moved = table("spatial", camera=camera).position[:, 0]
     assert np.sign(moved[small_recipe().frames - 1, 0] - moved[0, 0]) == sign
 

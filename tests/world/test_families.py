@@ -160,7 +160,7 @@ def test_target_and_camera_stand_where_the_paths_expect_them(scene):
 
 @pytest.mark.parametrize("camera", ["pan_left", "pan_right", "forward_backward", "orbit_left", "orbit_right"])
 def test_nothing_stands_where_the_camera_goes(family, scene, camera):
-    way = build_clip(recipe(family, "none", camera, fps=6)).table.camera[:, :3, 3]
+    way = build_clip(recipe(family, "none", camera, fps=48)).table.camera[:, :3, 3]
     for thing in scene.things:
         for part in thing.parts:
             turn = rotation(quaternion_from_degrees((0, 0, thing.heading)))

@@ -335,6 +335,25 @@ def test_another_layout_leaves_the_target_alone_and_the_walls_where_they_are(a_s
     assert (apart > reach)[moved > 0].all()
 
 
+def test_nothing_is_moved_into_the_target(a_set):
+    clip = a_set.clean.clip
+    block = clip.scene.names.index("block 1")
+    near = clip.table.position.copy()
+    near[:, block] = near[:, 0] + (0.45, 0.1, 0)
+    table = clip.table.edited(position=near)
+    reach = (clip.scene.things[block].diameter + clip.scene.target.diameter) / 2
+    for take in range(10):
+        case = FaultyCase(clip=replace(clip, table=table), phases=a_set.clean.phases, take=take)
+        moved = FAULTS["layout_change"].edit(case, table, 1.0).position[-1]
+        assert np.linalg.norm((moved[block] - moved[0])[:2]) > reach
+
+
+def test_a_camera_drifts_towards_the_target_so_that_it_stays_in_view(a_set):
+    table, last = a_set.edited("camera_drift", 1.0), a_set.last
+    found, true = (middle(view.instances == 1) for view in (a_set.view(table, last), a_set.clean.views[last]))
+    assert np.sign(found[0] - true[0]) == -a_set.clean.clip.path.side
+
+
 def test_pictures_on_a_wall_stay_on_it(a_set):
     table, scene = a_set.edited("layout_change", 1.0), a_set.clean.clip.scene
     posters = [scene.names.index(f"poster {number}") for number in (1, 2)]
@@ -435,6 +454,18 @@ def test_a_vanished_target_may_still_have_copies(shoot):
     last, things = shot.views[-1].instances, len(shot.clip.scene.things)
     assert not (last == 1).any()
     assert (last == things - 4).any()
+
+
+def test_a_camera_that_stands_still_drags_nothing_along(shoot):
+    assert shoot(camera_never_moves=1.0, dragged_along=1.0).doses == (pytest.approx(1.0), 0.0)
+
+
+def test_what_a_process_has_used_up_has_a_dose_all_the_same(a_set):
+    table = a_set.clean.clip.table
+    gone = table.edited(part_size=table.part_size * (1, 1, 0), part_tint=table.part_tint * (1, 0, 1))
+    case = replace(a_set.case, clip=replace(a_set.clean.clip, table=gone))
+    for fault in ("identity_shape", "identity_colour"):
+        assert 0 < FAULTS[fault].dose(case, FAULTS[fault].edit(case, gone, 1.0)) < 1
 
 
 # Where a fault makes no sense

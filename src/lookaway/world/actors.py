@@ -48,12 +48,12 @@ _FROM_BEST_TO_WORST = (
     Actor(
         name="drifter",
         summary="comes back a little off its way, in a little other light",
-        habits=(("camera_drift", (0.4, 0.6)), ("lighting_shift", (0.08, 0.16)), ("identity_colour", (0.1, 0.3))),
+        habits=(("camera_drift", (0.1, 0.25)), ("lighting_shift", (0.06, 0.12)), ("identity_colour", (0.1, 0.3))),
     ),
     Actor(
         name="forgetful",
         summary="loses things: the target fades, some furniture has moved",
-        habits=(("vanish", (0.5, 1.0)), ("layout_change", (0.2, 0.4)), ("lighting_shift", (0.2, 0.3))),
+        habits=(("vanish", (0.5, 1.0)), ("layout_change", (0.45, 0.6)), ("lighting_shift", (0.22, 0.32))),
     ),
     Actor(
         name="hallucinator",

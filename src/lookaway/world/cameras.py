@@ -78,6 +78,13 @@ class CameraPath:
     reach: Callable[[Viewpoint, float], Place]
     """Where it is, relative to its first place, when it has gone a part (0 to 1) of its way out."""
     clock: Clock = out_and_back
+    travel: float = 1.0
+    """How much of its way a target that moves goes here, towards the middle of the view; below 0, away from it."""
+
+    @property
+    def inwards(self) -> float:
+        """The direction along x from where the target stands towards the middle of the first view and beyond."""
+        return -1.0 if self.side > 0 else 1.0
 
     def cameras(self, view: Viewpoint, times: Floats, seconds: float, wait: float) -> Floats:
         """[N, 4, 4] camera to world at these times of a clip."""
@@ -135,6 +142,8 @@ def _all() -> tuple[CameraPath, ...]:
                 side=sign,
                 looks_away=True,
                 reach=_yaw(sign * degrees),
+                # So small a turn loses only a target that does not follow it.
+                travel=-0.6 if degrees == 30 else 1.0,
             )
             for degrees in (30, 60, 120)
         ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -35,6 +35,8 @@ def build_clip(recipe: ClipRecipe, attempt: int = 0) -> Clip:
     recipe = recipe.clean
     scene = build_scene(recipe.family, recipe.seed, attempt)
     path = path_of(recipe)
+    if scene.motion.kind != "fall":  # a shorter push would not reach the edge
+        scene = replace(scene, motion=replace(scene.motion, travel=scene.motion.travel * abs(path.travel)))
     low, high = scene.target.box
     view = Viewpoint(
         distance=scene.distance,
@@ -44,7 +46,7 @@ def build_clip(recipe: ClipRecipe, attempt: int = 0) -> Clip:
     )
     times = np.arange(recipe.frames + round(TAIL_SECONDS * recipe.fps)) / recipe.fps
     table = still_table(scene, path.cameras(view, times, recipe.seconds, recipe.wait), times)
-    direction = -1.0 if path.side > 0 else 1.0
+    direction = path.inwards if path.travel > 0 else -path.inwards
     table = add_event(table, scene, recipe.event, direction=direction, fps=recipe.fps, seconds=recipe.seconds)
     return Clip(recipe=recipe, scene=scene, path=path, table=table)
 

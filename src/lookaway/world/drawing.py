@@ -15,11 +15,13 @@ from lookaway.world.graphics import geom_type, half_sizes, load_mujoco
 from lookaway.world.nouns import Part, Scene
 from lookaway.world.states import StateTable
 from lookaway.world.style import restyled
-from lookaway.world.textures import another, paint_picture, paint_solid
+from lookaway.world.textures import another, paint_picture, paint_sky, paint_solid
 from lookaway.world.turns import rotation
 
 NEAR_METRES, FAR_METRES = 0.05, 80.0
 LAMP_CUTOFF_DEGREES = 80.0
+UNPAINTED: Pixels = np.full((6, 1, 3), 128, np.uint8)
+"""Six faces of one grey texel."""
 SHOWN, HIDDEN = 0, 5
 """Groups of geoms; only the first is drawn."""
 SEED_TINT = 0.999
@@ -32,6 +34,8 @@ class Quality:
 
     samples: int = 4
     shadow_texels: int = 1024
+    is_painted: bool = True
+    """Without patterns a scene is ready sooner; its depth and instances are the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,6 +201,11 @@ def _texture(part: Part, *, is_repainted: bool = False) -> Pixels:
     return paint_solid(surface, width, depth, height)
 
 
+def _add_texture(spec: Any, name: str, kind: Any, pixels: Pixels) -> None:
+    texture = spec.add_texture(name=name, type=kind, width=pixels.shape[1], height=pixels.shape[0], nchannel=3)
+    texture.data = pixels.tobytes()
+
+
 def _compile(mujoco: Any, scene: Scene, width: int, height: int, quality: Quality) -> Any:
     spec = mujoco.MjSpec()
     spec.visual.global_.offwidth, spec.visual.global_.offheight = width, height
@@ -206,28 +215,12 @@ def _compile(mujoco: Any, scene: Scene, width: int, height: int, quality: Qualit
     spec.visual.map.shadowclip = scene.extent
     spec.visual.headlight.diffuse, spec.visual.headlight.specular = [0.0] * 3, [0.0] * 3
     spec.visual.headlight.ambient = list(scene.light.ambient)
-    if scene.light.sky:
-        horizon, zenith = scene.light.sky
-        spec.add_texture(
-            name="sky",
-            type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
-            builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
-            rgb1=list(zenith),
-            rgb2=list(horizon),
-            width=256,
-            height=256,
-        )
+    kinds = mujoco.mjtTexture
+    if scene.light.sky and quality.is_painted:
+        _add_texture(spec, "sky", kinds.mjTEXTURE_SKYBOX, paint_sky(scene.light))
     for index, part in enumerate(scene.parts):
-        pixels = _texture(part)
-        is_flat = part.shape == "panel"
-        texture = spec.add_texture(
-            name=f"texture{index}",
-            type=mujoco.mjtTexture.mjTEXTURE_2D if is_flat else mujoco.mjtTexture.mjTEXTURE_CUBE,
-            width=pixels.shape[1],
-            height=pixels.shape[0],
-            nchannel=3,
-        )
-        texture.data = pixels.tobytes()
+        kind = kinds.mjTEXTURE_2D if part.shape == "panel" else kinds.mjTEXTURE_CUBE
+        _add_texture(spec, f"texture{index}", kind, _texture(part) if quality.is_painted else UNPAINTED)
         material = spec.add_material(name=f"material{index}", specular=0.0, emission=part.surface.emission)
         material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = f"texture{index}"
         spec.worldbody.add_geom(

@@ -60,6 +60,9 @@ class ClipRecipe:
             raise UnknownName("event", self.event, EVENTS)
         if self.seed < 0 or self.take < 0:
             raise UserError(f"the seed is {self.seed} and the take is {self.take}, expected numbers from 0 on.")
+        faults = [injection.fault for injection in self.injections]
+        if len(set(faults)) < len(faults):
+            raise UserError(f"the faults are {', '.join(faults)}, expected each at most once.")
         if self.free_path and self.camera != self.free_path.id:
             raise UserError(f"the camera is {self.camera!r}, expected the id of its path: {self.free_path.id!r}.")
         if self.free_path and self.wait != DEFAULT_WAIT:

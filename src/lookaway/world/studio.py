@@ -8,7 +8,7 @@ import numpy as np
 
 from lookaway.core import Floats, UserError
 from lookaway.world.clip import Clip, build_clip
-from lookaway.world.drawing import Drawer, View, intrinsics
+from lookaway.world.drawing import Drawer, Quality, View, intrinsics
 from lookaway.world.faults import FAULTS, FaultyCase, find_fault
 from lookaway.world.phases import Phases, find_phases
 from lookaway.world.recipe import ClipRecipe
@@ -71,13 +71,14 @@ class Studio:
         if self._clean and self._clean.recipe == recipe:
             return self._clean
         broken = ""
+        self.close()
         for attempt in range(ATTEMPTS):
-            self.close()
             clip = build_clip(recipe, attempt)
-            self._drawer, self._views = Drawer(clip.scene, recipe.width, recipe.height), {}
-            instances = [self._drawer.instances(row) for row in _shown(recipe, clip.table).rows()]
-            broken = broken_rule(clip, [drawn == 1 for drawn in instances])
+            with Drawer(clip.scene, recipe.width, recipe.height, Quality(is_painted=False)) as sketch:
+                masks = [sketch.instances(row) == 1 for row in _shown(recipe, clip.table).rows()]
+            broken = broken_rule(clip, masks)
             if not broken:
+                self._drawer, self._views = Drawer(clip.scene, recipe.width, recipe.height), {}
                 self._clean = self._shot(recipe, clip, clip.table, ())
                 return self._clean
         raise UserError(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookaway.core import Pixels
-from lookaway.world.nouns import Colour, Surface
+from lookaway.world.nouns import Colour, Light, Surface
 
 Values = NDArray[np.float64]
 Generator = np.random.Generator
@@ -19,6 +19,7 @@ Points = tuple[Values, Values, Values]
 TEXELS_PER_METRE = 120
 MOST_TEXELS = 1280
 """Along the longer side of a picture."""
+SKY_TEXELS = 256
 Pattern = Callable[[Generator, Points, tuple[Colour, ...]], Values]
 
 
@@ -44,6 +45,27 @@ def paint_solid(surface: Surface, width: float, depth: float, height: float) -> 
     return _painted(surface, (x * width, y * depth, z * height))
 
 
+def paint_sky(light: Light) -> Pixels:
+    """Clouds all around, six faces below each other, as MuJoCo wants a sky: [6 side, side, 3]."""
+    if light.sky is None:
+        raise ValueError("there is no sky under a ceiling")
+    u, v = np.meshgrid(*[(np.arange(SKY_TEXELS) + 0.5) / SKY_TEXELS * 2 - 1] * 2)
+    one = np.ones_like(u)
+    faces = [(one, u, -v), (-one, -u, -v), (u, -v, one), (u, v, -one), (u, -one, -v), (-u, one, -v)]
+    x, y, z = (np.concatenate([face[axis] for face in faces]) for axis in range(3))
+    length = np.sqrt(x * x + y * y + z * z)
+    x, y, z = x / length, y / length, z / length
+    rng = np.random.default_rng([round((axis + 1) * 1e6) for axis in light.direction])
+    horizon, zenith = light.sky
+    height = np.clip(z, 0, 1)
+    blue = _mixed(horizon, zenith, height**0.6)
+    # Flat from below, as clouds are, and thinner towards the horizon.
+    billows = noise(rng, (x, y, 1.6 * z), 3, 5)
+    cover = np.clip((billows - 0.5) * 7, 0, 1) * np.clip(height * 5, 0, 1)
+    grey = 0.82 + 0.18 * noise(rng, (x, y, z), 6, 3)
+    return _levels(blue * (1 - cover[..., None]) + (grey * cover)[..., None])
+
+
 def another(surface: Surface) -> Surface:
     """What a forgetful painter would make of it: the same kind of pattern with other colours in other places."""
     rotated = tuple((blue, 1 - red, green) for red, green, blue in surface.colours)
@@ -54,7 +76,10 @@ def _painted(surface: Surface, points: Points) -> Pixels:
     rng = np.random.default_rng(surface.seed)
     if surface.pattern not in PATTERNS:
         raise ValueError(f"no pattern is named {surface.pattern!r}; known: {', '.join(PATTERNS)}")
-    picture = PATTERNS[surface.pattern](rng, points, surface.colours)
+    return _levels(PATTERNS[surface.pattern](rng, points, surface.colours))
+
+
+def _levels(picture: Values) -> Pixels:
     return np.rint(np.clip(picture, 0, 1) * 255).astype(np.uint8)
 
 
@@ -111,19 +136,27 @@ def _mixed(first: Colour, second: Colour, weight: Values) -> Values:
 def _cells(rng: Generator, points: Points, counts: tuple[float, float, float], stagger: float) -> tuple[Values, Values]:
     """For every texel a random number that its cell shares, and the distance to the cell's border in parts of it."""
     x, y, z = (axis - axis.min() for axis in points)
-    row = np.floor(y * counts[1])
-    across = x * counts[0] + stagger * (row % 2)
-    places = (across, y * counts[1], z * counts[2])
-    index = [np.floor(place).astype(np.int64) for place in places]
-    shared = rng.random([int(axis.max()) + 1 for axis in index])[index[0], index[1], index[2]]
-    used = [place for place, axis in zip(places, points, strict=True) if np.ptp(axis) > 0]
-    border = np.minimum.reduce([0.5 - np.abs(place - np.floor(place) - 0.5) for place in used])
-    return shared, border
+    row, across_row = _divided(rng, y, counts[1])
+    shift = stagger * rng.uniform(0.6, 1.4, int(row.max()) + 1)[row] * (row % 2) / counts[0]
+    column, across_column = _divided(rng, x + shift, counts[0])
+    layer, across_layer = _divided(rng, z, counts[2])
+    shared = rng.random([int(index.max()) + 1 for index in (column, row, layer)])[column, row, layer]
+    parts = (across_column, across_row, across_layer)
+    used = [part for part, axis in zip(parts, points, strict=True) if np.ptp(axis) > 0]
+    return shared, np.minimum.reduce([0.5 - np.abs(part - 0.5) for part in used])
+
+
+def _divided(rng: Generator, line: Values, per_metre: float) -> tuple[NDArray[np.int64], Values]:
+    """In which cell a place lies, and where in it from 0 to 1. No two cells are equally wide: they would look alike."""
+    edges = np.cumsum(rng.uniform(0.75, 1.25, int(float(line.max()) * per_metre / 0.75) + 2)) / per_metre
+    cell = np.searchsorted(edges, line.ravel(), side="right").reshape(line.shape)
+    low = np.concatenate([[0.0], edges])[cell]
+    return cell, np.asarray((line - low) / (edges[cell] - low))
 
 
 def _plaster(rng: Generator, points: Points, colours: tuple[Colour, ...]) -> Values:
-    picture = _shaded(colours[0], 0.72 + 0.56 * noise(rng, points, 1.5, 5))
-    stains = noise(rng, points, 1.2, 5)
+    picture = _shaded(colours[0], 0.72 + 0.56 * noise(rng, points, 1.5, 4))
+    stains = noise(rng, points, 1.2, 4)
     picture[stains > 0.58] *= np.array(colours[-1]) * 0.3 + 0.7
     specks = noise(rng, points, 22, 1) * noise(rng, points, 5, 1)
     picture[specks > 0.62] *= 0.68
@@ -141,7 +174,9 @@ def _bricks(rng: Generator, points: Points, colours: tuple[Colour, ...]) -> Valu
 def _tiles(rng: Generator, points: Points, colours: tuple[Colour, ...]) -> Values:
     shared, border = _cells(rng, points, (3.6, 3.6, 3.6), 0.0)
     chosen = np.minimum((shared * len(colours)).astype(int), len(colours) - 1)
-    picture: Values = np.array(colours)[chosen] * (0.75 + 0.5 * noise(rng, points, 5, 4))[..., None]
+    # What is left of the shared number after the choice gives each tile a tint of its own.
+    tint = 0.55 + 0.3 * (shared * len(colours) % 1) + 0.6 * noise(rng, points, 5, 4)
+    picture: Values = np.array(colours)[chosen] * tint[..., None]
     picture[border < 0.04] *= 0.4
     return picture
 

@@ -62,7 +62,7 @@ def kitchen(rng: np.random.Generator) -> Scene:
 
 def _jug(stage: Stage, height: float) -> Thing:
     width = height * stage.between(0.66, 0.74)
-    glaze = stage.pick(((0.9, 0.62, 0.15), (0.95, 0.9, 0.8)), ((0.85, 0.3, 0.2), (0.95, 0.88, 0.75)))
+    glaze = stage.pick(((0.15, 0.28, 0.65), (0.95, 0.9, 0.8)), ((0.85, 0.25, 0.15), (0.95, 0.8, 0.5)))
     parts = [
         cylinder("body", (width, width, height), stage.surface("stripes", *glaze), (0, 0, height / 2)),
         cylinder(

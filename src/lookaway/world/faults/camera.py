@@ -9,7 +9,6 @@ from scipy.spatial.transform import Rotation
 
 from lookaway.core import Floats
 from lookaway.world.faults.contract import FaultyCase, doubling, replaced
-from lookaway.world.faults.target import inwards
 from lookaway.world.states import StateTable
 from lookaway.world.turns import quaternion, rotation, steps
 
@@ -24,7 +23,7 @@ class CameraDrift:
     summary = "the camera deviates from what was asked, up to 0.9, 1.8, 3.5, 7 or 14 degrees at the end"
     dose_unit = "degrees at the end"
     begins_unseen = False
-    moves = ("camera_interaction",)
+    moves: tuple[str, ...] = ()  # of those that exist: an action is told by its direction, not by its end
     spares: tuple[str, ...] = ()
     full = 14.0
 
@@ -36,7 +35,7 @@ class CameraDrift:
         """A turn about the vertical that grows from the first motion on, towards the target."""
         start, last = _first_motion(table.camera), case.clip.recipe.frames - 1
         part = np.clip((np.arange(len(table)) - start) / max(1, last - start), 0, 1)
-        angles = inwards(case) * np.radians(doubling(severity, self.full)) * part
+        angles = case.clip.path.inwards * np.radians(doubling(severity, self.full)) * part
         camera = table.camera.copy()
         cosine, sine, zero, one = np.cos(angles), np.sin(angles), np.zeros_like(angles), np.ones_like(angles)
         turn = np.stack([[cosine, -sine, zero], [sine, cosine, zero], [zero, zero, one]]).transpose(2, 0, 1)
@@ -85,7 +84,7 @@ class DraggedAlong:
     dose_unit = "weight of the camera"
     begins_unseen = False
     moves: tuple[str, ...] = ()
-    spares = ("camera_interaction",)
+    spares = ("rendering_lighting", "camera_interaction")
 
     def declines(self, case: FaultyCase) -> str | None:
         """A camera that stands still drags nothing."""
@@ -107,7 +106,7 @@ class DraggedAlong:
         clean = case.clip.table
         whole = self.edit(case, clean, 1.0)
         done, asked = (_length(t.position[:, 0] - clean.position[:, 0]) for t in (table, whole))
-        return done / asked
+        return done / asked if asked > STILL else 0.0
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ class TemporalCut:
     summary = "up to s seconds are skipped in mid-clip, camera and all"
     dose_unit = "seconds skipped"
     begins_unseen = False
-    moves: tuple[str, ...] = ()
+    moves = ("camera_interaction",)
     spares: tuple[str, ...] = ()
 
     def declines(self, case: FaultyCase) -> str | None:

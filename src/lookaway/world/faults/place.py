@@ -22,7 +22,7 @@ class LayoutChange:
     dose_unit = "fraction of the movable things in view"
     begins_unseen = True
     moves = ("spatial_epipolar", "spatial_reprojection")
-    spares = ("camera_interaction",)
+    spares = ("rendering_lighting", "camera_interaction")
     farthest = 0.8
     """Metres."""
 
@@ -115,7 +115,7 @@ class StyleShift:
     summary = "all patterns are cross-faded to another palette by s, with stronger contrast and drawn contours"
     dose_unit = "weight of the other look"
     begins_unseen = True
-    moves = ("rendering_lighting",)
+    moves = ("spatial_epipolar", "spatial_reprojection", "rendering_lighting")
     spares = ("camera_interaction",)
 
     def declines(self, case: FaultyCase) -> str | None:

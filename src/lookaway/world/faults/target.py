@@ -13,8 +13,8 @@ from lookaway.world.stage import COPIES
 from lookaway.world.states import StateTable
 from lookaway.world.turns import rotation
 
-BACKGROUND = ("spatial_epipolar", "spatial_reprojection", "rendering_lighting", "camera_interaction")
-"""Measurements of the place, its light and the camera: a fault of the target leaves them alone."""
+LIGHT_AND_CAMERA = ("rendering_lighting", "camera_interaction")
+"""What a fault of the target leaves alone. Points on the target count among those of the place, so that those react."""
 
 
 class _TargetFault:
@@ -22,7 +22,7 @@ class _TargetFault:
 
     begins_unseen = True
     moves: tuple[str, ...] = ()
-    spares = BACKGROUND
+    spares: tuple[str, ...] = LIGHT_AND_CAMERA
 
     def declines(self, case: FaultyCase) -> str | None:
         """They need a target that comes back."""
@@ -85,7 +85,7 @@ class IdentityColour(_TargetFault):
     def dose(self, case: FaultyCase, table: StateTable) -> float:
         """Against the colour that it should have then."""
         true = case.clip.table.part_tint[case.returned, case.target_parts]
-        return float(np.abs(1 - table.part_tint[case.returned, case.target_parts] / true).mean())
+        return float(np.abs(1 - _factors(table.part_tint[case.returned, case.target_parts], true)).mean())
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class IdentityShape(_TargetFault):
     def dose(self, case: FaultyCase, table: StateTable) -> float:
         """Against the size that it should have then."""
         true = case.clip.table.part_size[case.returned, case.target_parts]
-        return float(np.abs(np.log2(table.part_size[case.returned, case.target_parts] / true)).mean())
+        return float(np.abs(np.log2(_factors(table.part_size[case.returned, case.target_parts], true))).mean())
 
 
 @dataclass(frozen=True)
@@ -144,6 +144,7 @@ class Duplicate(_TargetFault):
     name = "duplicate"
     summary = "one to five copies stand around the target"
     dose_unit = "copies"
+    spares = ("camera_interaction",)
     spots = ((1.25, 0.0), (-1.25, 0.35), (0.6, 1.3), (2.4, 0.5), (-0.8, 1.5))
     """Diameters across and away from the camera."""
 
@@ -203,14 +204,16 @@ def _reach(shape: Shape, upwards: Floats, half: Floats) -> Floats:
     return np.asarray(reach)
 
 
-def inwards(case: FaultyCase) -> float:
-    """The direction along x from where the target is towards the middle of the first view and beyond."""
-    return -1.0 if case.clip.path.side > 0 else 1.0
+def _factors(edited: Floats, true: Floats) -> Floats:
+    """What was multiplied; 1 where a process has left nothing to multiply."""
+    return np.divide(edited, true, out=np.ones_like(edited), where=true > 0)
 
 
 def free_side(case: FaultyCase) -> float:
-    """The direction along x in which there is room in view: back where it came from, once it has moved."""
-    return -inwards(case) if case.clip.table.progress[:, 0].any() else inwards(case)
+    """The direction along x in which there is room in view: back where it came from, once it has moved inwards."""
+    path = case.clip.path
+    has_moved_inwards = case.clip.table.progress[:, 0].any() and path.travel > 0
+    return -path.inwards if has_moved_inwards else path.inwards
 
 
 TARGET_FAULTS = (Vanish(), IdentityTexture(), IdentityColour(), IdentityShape(), Teleport(), Duplicate())

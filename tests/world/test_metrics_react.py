@@ -1,0 +1,43 @@
+"""What each fault says of the measurements that exist, held against what they say of it."""
+
+from __future__ import annotations
+
+import pytest
+
+import lookaway
+from lookaway.engine.inline import Inline
+from lookaway.world.exports import export_world
+from lookaway.world.faults import FAULTS
+from lookaway.world.grid import Grid
+from lookaway.world.recipe import ClipRecipe
+from lookaway.world.rendering import render_set
+
+LEAST_REACTION, MOST_REACTION = 0.15, 0.06
+
+
+@pytest.fixture(scope="module")
+def scores(tmp_path_factory) -> dict[tuple[str, str], float]:
+    """Score of each model, which is a fault at full severity, in each measurement."""
+    root = tmp_path_factory.mktemp("reactions")
+    grid = Grid(
+        families=("playroom",), events=("in_place",), cameras=("yaw_left_60",), seeds=(0,),
+        faults=tuple(FAULTS), severities=(1.0,),
+    )  # fmt: skip
+    render_set(grid.recipes(ClipRecipe(family="", event="none", camera="", seed=0, fps=8)), root / "world", Inline())
+    export_world(root / "world", "mbench-a", root / "dataset")
+    run = lookaway.evaluate(root / "dataset", root / "run")
+    return {
+        (cell.model.removesuffix("-1.00"), cell.metric.rpartition(".")[2]): cell.estimate.mean
+        for cell in run.table().cells
+        if cell.estimate
+    }
+
+
+@pytest.mark.parametrize(("fault", "metric"), [(f.name, metric) for f in FAULTS.values() for metric in f.moves])
+def test_a_measurement_that_must_react_to_a_fault_does(fault, metric, scores):
+    assert scores[fault, metric] < scores["perfect", metric] - LEAST_REACTION
+
+
+@pytest.mark.parametrize(("fault", "metric"), [(f.name, metric) for f in FAULTS.values() for metric in f.spares])
+def test_a_measurement_that_must_not_react_to_a_fault_does_not(fault, metric, scores):
+    assert abs(scores[fault, metric] - scores["perfect", metric]) < MOST_REACTION
