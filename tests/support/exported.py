@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import os
 import shutil
 import tempfile
 from dataclasses import replace
@@ -19,6 +20,7 @@ from lookaway.world.words import words_of
 from lookaway.world.writing import write_shot
 
 LEFT = ClipRecipe(family="playroom", event="in_place", camera="yaw_left_60", seed=1)
+QUIET = replace(LEFT, event="none")
 RIGHT = ClipRecipe(family="playroom", event="both", camera="yaw_right_60", seed=2)
 ORBIT = ClipRecipe(family="playroom", event="none", camera="orbit_left", seed=1)
 STATIC = ClipRecipe(family="playroom", event="none", camera="static", seed=1)
@@ -43,6 +45,17 @@ def world_root() -> Path:
     return root
 
 
+@cache
+def world_root_with_a_quiet_case() -> Path:
+    """The same, and a memory test in which nothing happens."""
+    root = Path(tempfile.mkdtemp()) / "world"
+    atexit.register(shutil.rmtree, root.parent, ignore_errors=True)
+    shutil.copytree(world_root(), root, copy_function=os.link)
+    for model in (PERFECT, "still"):
+        _copy(root, replace(LEFT, model=model), replace(QUIET, model=model))
+    return root
+
+
 def world_clips() -> list[WorldClip]:
     return open_world(world_root())
 
@@ -53,7 +66,9 @@ def clip_of(case: ClipRecipe, model: str = PERFECT) -> WorldClip:
 
 def change_card(folder: Path, **fields: Any) -> None:
     path = folder / "clip.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
+    text = path.read_text()
+    path.unlink()  # it may be one file with that of another folder
+    path.write_text(json.dumps({**json.loads(text), **fields}))
 
 
 def _copy(root: Path, source: ClipRecipe, target: ClipRecipe, **fields: Any) -> None:

@@ -15,7 +15,19 @@ from lookaway.io.video import probe
 from lookaway.io.world_clips import WorldClip, open_world
 from lookaway.world.exports import EXPORTS, export_world
 from lookaway.world.exports.folder import checked_name
-from tests.support.exported import FRAMES, LEFT, ORBIT, RIGHT, STATIC, change_card, clip_of, world_clips, world_root
+from tests.support.exported import (
+    FRAMES,
+    LEFT,
+    ORBIT,
+    QUIET,
+    RIGHT,
+    STATIC,
+    change_card,
+    clip_of,
+    world_clips,
+    world_root,
+    world_root_with_a_quiet_case,
+)
 from tests.support.runs import outcomes
 from tests.support.world_clip import write_clip_folder
 
@@ -25,7 +37,7 @@ LEFT_ITEM = f"{LEFT.case}:left_then_right_3s"
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory):
     root = tmp_path_factory.mktemp("mbench") / "a"
-    return root, export_world(world_root(), "mbench-a", root)
+    return root, export_world(world_root_with_a_quiet_case(), "mbench-a", root)
 
 
 @pytest.fixture(scope="module")
@@ -36,11 +48,11 @@ def dataset(exported):
 @pytest.fixture(scope="module")
 def text_dataset(tmp_path_factory):
     root = tmp_path_factory.mktemp("mbench") / "t"
-    export_world(world_root(), "mbench-t", root)
+    export_world(world_root_with_a_quiet_case(), "mbench-t", root)
     return read(root)
 
 
-def rollout(dataset, subset="environment", case=LEFT, model="perfect", seed="0"):
+def rollout(dataset, subset="object", case=LEFT, model="perfect", seed="0"):
     found = [
         one
         for one in dataset.rollouts
@@ -60,21 +72,22 @@ def fake_clip(root, **fields):
 def test_the_reader_finds_every_clip_in_its_subsets_and_no_problem(dataset):
     assert (dataset.suite, dataset.problems) == ("mbench-a", ())
     clips = [("perfect", "0"), ("still", "0")]
-    expected = {(s, LEFT.case, *clip) for s in ("environment", "object", "causal") for clip in [*clips, ("still", "1")]}
+    expected = {(s, LEFT.case, *clip) for s in ("object", "causal") for clip in [*clips, ("still", "1")]}
+    expected |= {(s, QUIET.case, *clip) for s in ("environment", "object") for clip in clips}
     expected |= {(s, RIGHT.case, *clip) for s in ("object", "causal") for clip in clips}
     found = {(one.case.subset, one.case.scene.partition(":")[2], one.model, one.seed) for one in dataset.rollouts}
     assert found == expected
     assert len(dataset.rollouts) == len(expected)
 
 
-def test_a_moving_target_is_no_test_of_the_environment(dataset):
+def test_a_target_that_moves_or_changes_is_no_test_of_the_environment(dataset):
     assert {one.case.scene for one in dataset.rollouts if one.case.subset == "environment"} == {
-        f"environment:{LEFT.case}"
+        f"environment:{QUIET.case}"
     }
 
 
 def test_the_condition_has_mbench_s_name_and_the_action_its_waits(dataset):
-    assert rollout(dataset).case.id == f"environment:{LEFT_ITEM}"
+    assert rollout(dataset).case.id == f"object:{LEFT_ITEM}"
     phases = rollout(dataset).case.action.split("_then_")
     assert [phase for phase in phases if phase != "wait"] == ["left", "right"]
     assert {phases[0], phases[len(phases) // 2], phases[-1]} == {"wait"}
@@ -122,7 +135,7 @@ def test_depth_poses_and_lens_fit_together(dataset):
 
 
 def test_videos_are_the_rendered_files_themselves(dataset, exported):
-    for subset in ("environment", "object", "causal"):
+    for subset in ("object", "causal"):
         assert rollout(dataset, subset).video.samefile(clip_of(LEFT).video)
     sample = exported[0] / "samples/object" / RIGHT.case
     assert (sample / "source_video.mp4").samefile(clip_of(RIGHT).video)
@@ -141,7 +154,7 @@ def test_the_dataset_file_names_what_the_protocol_asks_for(exported):
 
 def test_cameras_without_a_name_are_left_out_by_name(exported):
     report = exported[1]
-    assert report.written == 5
+    assert report.written == 7
     assert len(report.left_out) == 2
     assert any(ORBIT.case in text and "orbit_left_then_right" in text for text in report.left_out)
     assert any(STATIC.case in text and "'static'" in text for text in report.left_out)
@@ -165,7 +178,7 @@ def test_the_camera_that_does_what_was_asked_scores_high_and_the_still_one_low(d
 
 def test_a_remembered_room_is_consistent_under_its_own_poses_and_not_under_others(exported, tmp_path):
     shutil.copytree(exported[0], tmp_path / "off")
-    path = tmp_path / f"off/models/perfect/artifacts/environment/{LEFT.case}/left_then_right_3s/da3/results.npz"
+    path = tmp_path / f"off/models/perfect/artifacts/environment/{QUIET.case}/left_then_right_3s/da3/results.npz"
     with np.load(path) as file:
         arrays = dict(file)
     turn = np.array([[np.cos(0.02), 0, np.sin(0.02)], [0, 1, 0], [-np.sin(0.02), 0, np.cos(0.02)]])

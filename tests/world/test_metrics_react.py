@@ -20,10 +20,10 @@ def scores(tmp_path_factory) -> dict[tuple[str, str], float]:
     """Score of each model, which is a fault at full severity, in each measurement."""
     root = tmp_path_factory.mktemp("reactions")
     grid = Grid(
-        families=("playroom",), events=("in_place",), cameras=("yaw_left_60",), seeds=(0,),
+        families=("playroom",), events=("none", "in_place"), cameras=("yaw_left_60",), seeds=(0,),
         faults=tuple(FAULTS), severities=(1.0,),
     )  # fmt: skip
-    render_set(grid.recipes(ClipRecipe(family="", event="none", camera="", seed=0, fps=8)), root / "world", Inline())
+    render_set(grid.recipes(ClipRecipe(family="", event="none", camera="", seed=0, fps=6)), root / "world", Inline())
     export_world(root / "world", "mbench-a", root / "dataset")
     run = lookaway.evaluate(root / "dataset", root / "run")
     return {

@@ -31,7 +31,7 @@ KNOWN_ACTIONS: Final = {
 }
 """Ours, and what MBench calls them: left and right are turns there. Sideways moves, tilts and orbits have no name."""
 SUBSETS: Final = {
-    "environment": "The camera leaves a view and comes back to it; nothing moves by itself.",
+    "environment": "The camera leaves a view and comes back to it; nothing moves or changes by itself.",
     "object": "The target leaves the view and comes back.",
     "causal": "Something happens to the target, seen or not.",
 }
@@ -99,7 +99,7 @@ def _subsets(case: Case) -> tuple[str, ...]:
     """What the metrics of each subset take for granted: a room that stands still, a target that returns, an event."""
     card = case.lead.card
     belongs = {
-        "environment": card.camera != "static" and card.event in ("none", "in_place"),
+        "environment": card.camera != "static" and card.event == "none",
         "object": case.is_memory_test,
         "causal": card.event != "none",
     }

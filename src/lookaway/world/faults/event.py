@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from lookaway.core import Floats
 from lookaway.world.events import with_process
 from lookaway.world.faults.contract import FaultyCase, needs_event, replaced
-from lookaway.world.faults.target import LIGHT_AND_CAMERA
 from lookaway.world.states import StateTable
 from lookaway.world.turns import between_frames
 
@@ -24,7 +23,7 @@ class StateReset:
     dose_unit = "progress missing"
     begins_unseen = True
     moves: tuple[str, ...] = ()
-    spares = LIGHT_AND_CAMERA
+    spares = ("camera_interaction",)
 
     def declines(self, case: FaultyCase) -> str | None:
         """It needs an event."""
@@ -50,7 +49,7 @@ class FrozenWhileUnseen:
     dose_unit = "seconds of standstill"
     begins_unseen = True
     moves: tuple[str, ...] = ()
-    spares = LIGHT_AND_CAMERA
+    spares = ("camera_interaction",)
 
     def declines(self, case: FaultyCase) -> str | None:
         """It needs an event."""
