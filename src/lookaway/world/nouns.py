@@ -23,7 +23,7 @@ class Surface:
     """The look of a part: a painted pattern that is unique to its seed."""
 
     pattern: str
-    """A name of `textures.PATTERNS`."""
+    """A name of `patterns.PATTERNS`."""
     colours: tuple[Colour, ...]
     seed: int
     emission: float = 0.0
