@@ -14,20 +14,25 @@ from lookaway.world.states import StateTable
 from lookaway.world.turns import between_frames
 
 
-@dataclass(frozen=True)
-class StateReset:
-    """The event is undone."""
+class _EventFault:
+    """What they have in common."""
 
-    name = "state_reset"
-    summary = "the event's progress is multiplied by 1 - s; at 1 it is as if nothing had happened"
-    dose_unit = "progress missing"
     begins_unseen = True
     moves: tuple[str, ...] = ()
     spares = ("camera_interaction",)
 
     def declines(self, case: FaultyCase) -> str | None:
-        """It needs an event."""
+        """They need an event."""
         return needs_event(case)
+
+
+@dataclass(frozen=True)
+class StateReset(_EventFault):
+    """The event is undone."""
+
+    name = "state_reset"
+    summary = "the event's progress is multiplied by 1 - s; at 1 it is as if nothing had happened"
+    dose_unit = "progress missing"
 
     def edit(self, case: FaultyCase, table: StateTable, severity: float) -> StateTable:
         """Both clocks are set back."""
@@ -41,19 +46,12 @@ class StateReset:
 
 
 @dataclass(frozen=True)
-class FrozenWhileUnseen:
+class FrozenWhileUnseen(_EventFault):
     """Nothing happens while nobody looks."""
 
     name = "frozen_while_unseen"
     summary = "the event stands still for a fraction s of the unseen time"
     dose_unit = "seconds of standstill"
-    begins_unseen = True
-    moves: tuple[str, ...] = ()
-    spares = ("camera_interaction",)
-
-    def declines(self, case: FaultyCase) -> str | None:
-        """It needs an event."""
-        return needs_event(case)
 
     def edit(self, case: FaultyCase, table: StateTable, severity: float) -> StateTable:
         """Both clocks stop when the target is lost from sight, and go on later."""
