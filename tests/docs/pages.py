@@ -156,7 +156,7 @@ def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
         "OPENBLAS_NUM_THREADS": "1",
     }
     return subprocess.run(
-        command, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120
+        command, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300
     )
 
 

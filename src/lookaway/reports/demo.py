@@ -7,21 +7,19 @@ from pathlib import Path
 from lookaway.engine.run import Run
 from lookaway.reports.numbers import fixed
 from lookaway.reports.standings import standings
-from lookaway.reports.table import print_table, table_json
+from lookaway.reports.table import table_json
 from lookaway.reports.text import print_json, print_lines, print_rows
 from lookaway.world.actors import ACTORS
 
 
 def print_demo(run: Run, output: Path, *, quiet: bool, as_json: bool) -> None:
-    """The table, the order of the actors, and where to look next."""
+    """The order of the actors, and where to look next."""
     table = run.table()
     order = standings(table)
     if as_json:
         ranked = [{"model": s.model, "rank": s.rank, "consistency": s.consistency, "camera": s.camera} for s in order]
         print_json({"standings": ranked, "table": table_json(run, table)})
         return
-    print_table(run, table, as_json=False)
-    print_lines([""])
     rows = [
         {
             "rank": "not tested" if s.rank is None else s.rank,
@@ -39,7 +37,7 @@ def print_demo(run: Run, output: Path, *, quiet: bool, as_json: bool) -> None:
             [
                 "",
                 "A camera that does not do as it is told puts nothing to the test, however consistent the picture is.",
-                f"See a clip:   lookaway world show {example}",
-                f"The run:      lookaway show {output / 'run'}",
+                f"See a clip:        lookaway world show {example}",
+                f"See every number:  lookaway show {output / 'run'}",
             ]
         )
