@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import click
@@ -126,6 +127,14 @@ def test_a_mistaken_option_is_explained_before_anything_is_rendered(options, sai
     assert said in result.err
     assert "Traceback" not in result.err
     assert not (tmp_path / "world").exists()
+
+
+def test_without_mujoco_one_line_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    result = lookaway("world", "render", "-o", tmp_path / "world", "--families", "playroom,kitchen", *SMALL)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.count("\n") == 1
+    assert "pip install 'lookaway[world]'" in result.err
 
 
 def test_seeds_can_be_lists_and_ranges():

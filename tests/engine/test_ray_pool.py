@@ -7,11 +7,23 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import ray
 
+import lookaway
 from lookaway.core import MissingExtra
 from lookaway.engine.ray_pool import RayPool
+from lookaway.world.exports import export_world
+from tests.support.world import render_small
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray's own making
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Ray as it runs where somebody else has started it."""
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    yield
+    ray.shutdown()
 
 
 def make_square() -> Callable[[int], tuple[int, int]]:
@@ -40,7 +52,7 @@ class Fragile:
         return make_fragile(self._marks)
 
 
-def test_every_item_is_worked_on_once_and_by_several_processes_of_their_own():
+def test_every_item_is_worked_on_once_and_by_several_processes_of_their_own(cluster):
     results = list(RayPool(workers=2).map(make_square, range(40)))
     assert sorted(square for square, _ in results) == [number * number for number in range(40)]
     processes = {process for _, process in results}
@@ -48,11 +60,11 @@ def test_every_item_is_worked_on_once_and_by_several_processes_of_their_own():
     assert os.getpid() not in processes
 
 
-def test_an_item_whose_worker_is_killed_is_worked_on_again_and_none_is_lost(tmp_path):
+def test_an_item_whose_worker_is_killed_is_worked_on_again_and_none_is_lost(cluster, tmp_path):
     assert sorted(RayPool(workers=2).map(Fragile(tmp_path), range(8))) == list(range(8))
 
 
-def test_an_error_in_the_work_reaches_the_caller():
+def test_an_error_in_the_work_reaches_the_caller(cluster):
     def make() -> Callable[[int], float]:
         return lambda number: 1 / number
 
@@ -60,11 +72,45 @@ def test_an_error_in_the_work_reaches_the_caller():
         list(RayPool(workers=1).map(make, [1, 0]))
 
 
-def test_no_items_need_no_results():
+def test_an_error_keeps_its_own_message(cluster):
+    def make() -> Callable[[int], None]:
+        def work(_: int) -> None:
+            raise MissingExtra("This", "world")
+
+        return work
+
+    with pytest.raises(MissingExtra) as caught:
+        list(RayPool(workers=1).map(make, [1]))
+    assert str(caught.value) == str(MissingExtra("This", "world"))
+
+
+def test_no_items_need_no_results(cluster):
     assert list(RayPool(workers=1).map(make_square, [])) == []
+
+
+def test_a_cluster_of_others_is_left_running_and_has_its_cores_back(cluster):
+    for _ in range(3):
+        assert len(list(RayPool(workers=2).map(make_square, range(4)))) == 4
+    assert ray.is_initialized()
 
 
 def test_without_ray_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtra, match=r"lookaway\[ray\]"):
         list(RayPool().map(make_square, [1]))
+
+
+def test_ray_that_was_started_for_the_work_is_stopped_after_it():
+    ray.shutdown()
+    assert sorted(square for square, _ in RayPool(workers=1).map(make_square, [2, 3])) == [4, 9]
+    assert not ray.is_initialized()
+
+
+def test_rollouts_measured_by_ray_and_in_this_process_give_the_same_table(tmp_path):
+    render_small(tmp_path / "world", events=("none",), faults=("layout_change",), severities=(1.0,))
+    export_world(tmp_path / "world", "mbench-a", tmp_path / "data")
+    tables = [
+        lookaway.evaluate(tmp_path / "data", tmp_path / name, executor=name).table() for name in ("inline", "ray")
+    ]
+    assert tables[0] == tables[1]
+    assert len(tables[0].cells) == 6

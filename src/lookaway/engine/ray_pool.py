@@ -48,17 +48,29 @@ class RayPool:
     ) -> Iterator[Result]:
         kind = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=RETRIES)(_Worker)
         actors = [kind.remote(make_worker) for _ in range(self._workers)]
-        busy: dict[Any, Any] = {}
-        idle = [actor for actor in actors for _ in range(IN_FLIGHT_PER_WORKER)]
-        while True:
-            while idle and (item := next(items, _NOTHING)) is not _NOTHING:
-                actor = idle.pop(0)
-                busy[actor.work.remote(item)] = actor
-            if not busy:
-                return
-            ready, _ = ray.wait(list(busy), num_returns=1)
-            idle.append(busy.pop(ready[0]))
-            yield ray.get(ready[0])
+        try:
+            yield from _results(ray, actors, items)
+        finally:
+            for actor in actors:  # so that a cluster has its cores back at once
+                ray.kill(actor)
+
+
+def _results(ray: Any, actors: list[Any], items: Iterator[Any]) -> Iterator[Any]:
+    busy: dict[Any, Any] = {}
+    idle = [actor for actor in actors for _ in range(IN_FLIGHT_PER_WORKER)]
+    while True:
+        while idle and (item := next(items, _NOTHING)) is not _NOTHING:
+            actor = idle.pop(0)
+            busy[actor.work.remote(item)] = actor
+        if not busy:
+            return
+        ready, _ = ray.wait(list(busy), num_returns=1)
+        idle.append(busy.pop(ready[0]))
+        try:
+            result = ray.get(ready[0])
+        except ray.exceptions.RayTaskError as error:
+            raise error.cause from error  # as it would be without Ray
+        yield result
 
 
 class _Worker:

@@ -8,10 +8,10 @@ from functools import partial
 from itertools import groupby
 from pathlib import Path
 
-from lookaway.core import Executor, UserError
+from lookaway.core import Executor
 from lookaway.io.manifest import write_manifest
 from lookaway.world.recipe import ClipRecipe
-from lookaway.world.studio import Studio
+from lookaway.world.studio import CannotShoot, Studio
 from lookaway.world.words import words_of
 from lookaway.world.writing import is_finished, write_shot
 
@@ -47,7 +47,7 @@ class CaseRenderer:
         for recipe in missing:
             try:
                 shot = self._studio.shoot(recipe)
-            except UserError as error:
+            except CannotShoot as error:
                 refused.append(f"{recipe.model}: {error}")
                 continue
             write_shot(shot, clip_folder(self._root, recipe), words_of(shot.clip))

@@ -19,7 +19,11 @@ ATTEMPTS = 12
 """Scenes drawn from one seed until one keeps the rules."""
 
 
-class CannotInject(UserError):
+class CannotShoot(UserError):
+    """No clip can be made of this recipe; others may be fine."""
+
+
+class CannotInject(CannotShoot):
     """A fault that makes no sense in a case, such as undoing an event where nothing happens."""
 
 
@@ -81,7 +85,7 @@ class Studio:
                 self._drawer, self._views = Drawer(clip.scene, recipe.width, recipe.height), {}
                 self._clean = self._shot(recipe, clip, clip.table, ())
                 return self._clean
-        raise UserError(
+        raise CannotShoot(
             f"{recipe.case}: {ATTEMPTS} scenes were drawn and none is a memory test: {broken}. Take another seed, "
             "camera, wait or length."
         )
