@@ -49,14 +49,14 @@ def world_command() -> None:
 @world_command.command("render")
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Folder to write or go on with.")
 @click.option("--families", callback=split_names, metavar="A,B", help="Families of scenes; by default all.")
-@click.option("--events", callback=split_names, default="none", show_default=True, metavar="A,B", help="Or `all`.")
+@click.option("--events", callback=split_names, default="none", show_default=True, metavar="A,B", help="Names, or all.")
 @click.option(
-    "--cameras", callback=split_names, default="yaw_right_60", show_default=True, metavar="A,B", help="Or `all`."
+    "--cameras", callback=split_names, default="yaw_right_60", show_default=True, metavar="A,B", help="Names, or all."
 )
 @click.option("--camera-file", type=click.Path(path_type=Path), help="A camera path of your own, instead of --cameras.")
-@click.option("--faults", callback=split_names, default="", metavar="A,B", help="Faults to inject, or `all`.")
+@click.option("--faults", callback=split_names, default="", metavar="A,B", help="Faults to inject, or all.")
 @click.option("--severities", callback=_numbers, default="", metavar="S,T", help="Of each fault, from 0 to 1.")
-@click.option("--actors", callback=split_names, default="", metavar="A,B", help="Actors to play the cases, or `all`.")
+@click.option("--actors", callback=split_names, default="", metavar="A,B", help="Actors to play the cases, or all.")
 @click.option(
     "--takes", type=click.IntRange(min=1), default=1, show_default=True, help="Times each actor plays a case."
 )
