@@ -14,7 +14,7 @@ THINNEST = 1e-5
 
 
 def load_mujoco() -> Any:
-    """The module, set up to draw in memory by Mesa's software renderer, which gives the same pixels everywhere."""
+    """The module, set up to draw in memory by Mesa's software renderer, whose pixels hang on no graphics card."""
     os.environ.setdefault("MUJOCO_GL", "egl")
     os.environ.setdefault("LIBGL_ALWAYS_SOFTWARE", "1")
     os.environ.setdefault("GALLIUM_DRIVER", "llvmpipe")
