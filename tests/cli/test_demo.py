@@ -7,6 +7,8 @@ import pytest
 from lookaway.world.actors import ACTORS
 from tests.support.command import lookaway
 
+pytestmark = pytest.mark.timeout(900)  # the demo is run before the first test
+
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):

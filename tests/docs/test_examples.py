@@ -8,6 +8,8 @@ import pytest
 
 from tests.docs.pages import PAGES, REPOSITORY, RUN_LANGUAGES, Ran, agrees, blocks, has_examples, steps
 
+pytestmark = pytest.mark.timeout(900)  # all pages are run before the first test
+
 EXAMPLES = [path for path in PAGES if has_examples(path)]
 SHOWN_ONLY = ("text", "json", "toml")
 

@@ -12,6 +12,8 @@ from lookaway.world.grid import Grid
 from lookaway.world.recipe import ClipRecipe
 from lookaway.world.rendering import render_set
 
+pytestmark = pytest.mark.timeout(900)  # all clips are measured before the first test
+
 LEAST_REACTION, MOST_REACTION = 0.15, 0.06
 
 
