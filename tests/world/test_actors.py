@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lookaway.core import UnknownName
-from lookaway.world.actors import ACTORS, find_actor
+from lookaway.world.actors import ACTORS
 from lookaway.world.cameras import CAMERAS, camera_path
 from lookaway.world.events import EVENTS
 from lookaway.world.faults import FAULTS
@@ -15,7 +14,7 @@ CASE = ClipRecipe(family="playroom", event="both", camera="yaw_left_60", seed=3)
 
 
 def play(actor: str, recipe: ClipRecipe = CASE, take: int = 0) -> ClipRecipe:
-    return find_actor(actor).plays(recipe, camera_path(recipe.camera), take)
+    return ACTORS[actor].plays(recipe, camera_path(recipe.camera), take)
 
 
 def test_the_best_actor_comes_first_and_makes_no_mistake():
@@ -56,8 +55,3 @@ def test_an_actor_leaves_out_mistakes_that_make_no_sense_in_a_case(camera, event
         faults = {injection.fault for injection in play(actor, recipe).injections}
         assert event != "none" or "state_reset" not in faults
         assert camera != "static" or not faults & {"camera_never_moves", "vanish", "duplicate", "layout_change"}
-
-
-def test_an_unknown_actor_is_told_the_nearest_name():
-    with pytest.raises(UnknownName, match="Did you mean 'amnesiac'"):
-        find_actor("amnesia")

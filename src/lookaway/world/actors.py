@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lookaway.core import UnknownName
 from lookaway.world.cameras import CameraPath
 from lookaway.world.events import Event
 from lookaway.world.recipe import PERFECT, ClipRecipe, Injection
@@ -72,10 +71,3 @@ _FROM_BEST_TO_WORST = (
 
 ACTORS: dict[str, Actor] = {actor.name: actor for actor in _FROM_BEST_TO_WORST}
 """In their true order, from the best to the worst."""
-
-
-def find_actor(name: str) -> Actor:
-    """The actor of this name."""
-    if name not in ACTORS:
-        raise UnknownName("actor", name, ACTORS)
-    return ACTORS[name]

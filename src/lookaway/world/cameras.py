@@ -127,86 +127,91 @@ def _orbit(degrees: float) -> Callable[[Viewpoint, float], Place]:
     return reach
 
 
-def _all() -> tuple[CameraPath, ...]:
-    paths = [
+def _sideways(way: str, other: str, sign: int) -> list[CameraPath]:
+    turns = [
         CameraPath(
-            name="static", action="static", words="the camera stands still", side=0, looks_away=False, reach=_yaw(0)
+            name=f"yaw_{way}_{degrees}",
+            action=f"{way}_then_{other}",
+            words=f"the camera turns {way} by {degrees} degrees and comes back",
+            side=sign,
+            looks_away=True,
+            reach=_yaw(sign * degrees),
+            # So small a turn loses only a target that does not follow it.
+            travel=-0.6 if degrees == 30 else 1.0,
         )
+        for degrees in (30, 60, 120)
     ]
-    for way, other, sign in (("left", "right", 1), ("right", "left", -1)):
-        paths += [
-            CameraPath(
-                name=f"yaw_{way}_{degrees}",
-                action=f"{way}_then_{other}",
-                words=f"the camera turns {way} by {degrees} degrees and comes back",
-                side=sign,
-                looks_away=True,
-                reach=_yaw(sign * degrees),
-                # So small a turn loses only a target that does not follow it.
-                travel=-0.6 if degrees == 30 else 1.0,
-            )
-            for degrees in (30, 60, 120)
-        ]
-        paths += [
-            CameraPath(
-                name=f"pan_{way}",
-                action=f"pan_{way}_then_{other}",
-                words=f"the camera moves sideways to the {way} and comes back",
-                side=sign,
-                looks_away=True,
-                reach=_pan(-sign),
-            ),
-            CameraPath(
-                name=f"orbit_{way}",
-                action=f"orbit_{way}_then_{other}",
-                words=f"the camera goes round to the {way} and comes back",
-                side=0,
-                looks_away=False,
-                reach=_orbit(-sign * 40),
-            ),
-        ]
-    for way, other, sign in (("up", "down", 1), ("down", "up", -1)):
-        paths.append(
-            CameraPath(
-                name=f"tilt_{way}",
-                action=f"tilt_{way}_then_{other}",
-                words=f"the camera tilts {way} and comes back",
-                side=0,
-                looks_away=True,
-                reach=_tilt(sign * 48),
-            )
-        )
-    paths += [
-        CameraPath(
-            name="forward_backward",
-            action="forward_then_backward",
-            words="the camera moves forward and back",
-            side=-1,
-            looks_away=True,
-            reach=_forward,
-        ),
-        CameraPath(
-            name="u_turn",
-            action="turn_around_then_back",
-            words="the camera turns around and comes back",
-            side=-1,
-            looks_away=True,
-            reach=_yaw(-180),
-        ),
-        CameraPath(
-            name="full_turn",
-            action="turn_around_once",
-            words="the camera turns once all the way around",
-            side=-1,
-            looks_away=True,
-            reach=_yaw(-180),
-            clock=once_around,
-        ),
-    ]
-    return tuple(paths)
+    pan = CameraPath(
+        name=f"pan_{way}",
+        action=f"pan_{way}_then_{other}",
+        words=f"the camera moves sideways to the {way} and comes back",
+        side=sign,
+        looks_away=True,
+        reach=_pan(-sign),
+    )
+    orbit = CameraPath(
+        name=f"orbit_{way}",
+        action=f"orbit_{way}_then_{other}",
+        words=f"the camera goes round to the {way} and comes back",
+        side=0,
+        looks_away=False,
+        reach=_orbit(-sign * 40),
+    )
+    return [*turns, pan, orbit]
 
 
-CAMERAS = {path.name: path for path in _all()}
+def _upwards(way: str, other: str, sign: int) -> CameraPath:
+    return CameraPath(
+        name=f"tilt_{way}",
+        action=f"tilt_{way}_then_{other}",
+        words=f"the camera tilts {way} and comes back",
+        side=0,
+        looks_away=True,
+        reach=_tilt(sign * 48),
+    )
+
+
+_STATIC = CameraPath(
+    name="static", action="static", words="the camera stands still", side=0, looks_away=False, reach=_yaw(0)
+)
+_FAR = (
+    CameraPath(
+        name="forward_backward",
+        action="forward_then_backward",
+        words="the camera moves forward and back",
+        side=-1,
+        looks_away=True,
+        reach=_forward,
+    ),
+    CameraPath(
+        name="u_turn",
+        action="turn_around_then_back",
+        words="the camera turns around and comes back",
+        side=-1,
+        looks_away=True,
+        reach=_yaw(-180),
+    ),
+    CameraPath(
+        name="full_turn",
+        action="turn_around_once",
+        words="the camera turns once all the way around",
+        side=-1,
+        looks_away=True,
+        reach=_yaw(-180),
+        clock=once_around,
+    ),
+)
+CAMERAS = {
+    path.name: path
+    for path in (
+        _STATIC,
+        *_sideways("left", "right", 1),
+        *_sideways("right", "left", -1),
+        _upwards("up", "down", 1),
+        _upwards("down", "up", -1),
+        *_FAR,
+    )
+}
 
 
 def camera_path(name: str) -> CameraPath:
