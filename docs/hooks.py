@@ -28,6 +28,7 @@ from lookaway.cli.main import lookaway as command_line_root
 from lookaway.core import BoundMetric, Metric, Reason, errors, plugins
 from lookaway.engine.reading import load_suite
 from lookaway.io.clip_card import ClipCard
+from lookaway.perception.weights import CATALOGUE, Weights
 from lookaway.store import run_folder
 from lookaway.store.outcome_rows import SCHEMA
 from lookaway.world.actors import ACTORS
@@ -101,7 +102,9 @@ def _constants(prefix: str, value: Any) -> Iterator[tuple[str, tuple[str, str]]]
     for field in dataclasses.fields(value):
         inner, path = getattr(value, field.name), f"{prefix}{field.name}"
         meaning = _meaning(hints[field.name])
-        if dataclasses.is_dataclass(inner):
+        if isinstance(inner, Weights):
+            yield path, (f"`{inner.name}`", meaning)
+        elif dataclasses.is_dataclass(inner):
             yield path, (_kind(inner), meaning)
             yield from _constants(f"{path}.", inner)
         else:
@@ -287,7 +290,8 @@ def extractors() -> str:
                     ("Used by", ", ".join(f"[{user}](metrics/{user}.md)" for user in users) or "no installed suite"),
                 ],
             ),
-            _table(("Field", "Default", "Meaning"), rows),
+            _table(("Field", "Default", "Meaning"), rows) if rows else "",
+            _table(("Array", "Type and axes", "Meaning"), [_array(*entry) for entry in kind.arrays.items()]),
         ]
     return "\n\n".join(parts)
 
@@ -297,7 +301,37 @@ def _values(binding: Binding) -> str:
 
 
 def _default(field: dataclasses.Field[Any]) -> str:
-    return "set by the suite" if field.default is dataclasses.MISSING else f"`{field.default}`"
+    default = field.default
+    if field.default_factory is not dataclasses.MISSING:
+        default = field.default_factory()
+    if isinstance(default, Weights):
+        return f"`{default.name}`"
+    return "set by the suite" if default is dataclasses.MISSING else f"`{default}`"
+
+
+def _array(name: str, text: str) -> tuple[str, str, str]:
+    kind, _, meaning = text.partition(": ")
+    return f"`{name}`", f"`{kind}`", _text(meaning)
+
+
+def weights() -> str:
+    """All published weights."""
+    rows = []
+    for name, listing in CATALOGUE.items():
+        known = len(listing.sha256) == len(listing.files)
+        pinned = "every file" if known else f"{len(listing.sha256)} of {len(listing.files)} files"
+        rows.append(
+            (
+                f"`{name}`",
+                _text(listing.purpose),
+                f"{listing.megabytes}",
+                _text(listing.licence),
+                _text(listing.gate),
+                f"`{listing.source}`",
+                pinned,
+            )
+        )
+    return _table(("Weights", "Purpose", "MB", "Licence", "Gate", "Source", "Hash known of"), rows)
 
 
 # Command line
@@ -477,6 +511,7 @@ GENERATED: dict[str, Callable[[], str]] = {
     "rooms": rooms,
     "run-files": run_files,
     "suites": suites,
+    "weights": weights,
     "world-actors": world_actors,
     "world-cameras": world_cameras,
     "world-families": world_families,

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pytest
 
-from lookaway.core import Dataset, UnknownName, UserError
+from lookaway.core import BoundMetric, Compute, Dataset, UnknownName, UserError
 from lookaway.engine.binding import bind_metrics
+from lookaway.engine.changes import Changes
+from lookaway.engine.locking import metric_key
 from lookaway.engine.reading import load_suite
 from tests.support.scripted import MeanBrightness, install
 
@@ -23,6 +26,19 @@ class NeedsArguments:
 @dataclass(frozen=True)
 class Unbindable(MeanBrightness):
     needs: tuple[str, ...] = ("needs_arguments",)
+
+
+@dataclass(frozen=True)
+class Network:
+    """An extractor with a network, made from another with one."""
+
+    name: ClassVar[str] = "network"
+    compute: Compute = Compute()
+    inner: Network | None = None
+
+    @property
+    def needs(self):
+        return {"inner": self.inner} if self.inner else {}
 
 
 @pytest.fixture
@@ -60,3 +76,40 @@ def test_an_extractor_without_defaults_is_refused_with_what_to_do(dataset, monke
 def test_an_unknown_metric_is_answered_with_the_nearest_name(dataset):
     with pytest.raises(UnknownName, match=r"Did you mean 'mbencha.environment.spatial_epipolar'\?"):
         bind_metrics(dataset, ["mbencha.environment.spatial_epipolr"])
+
+
+def test_another_extractor_takes_the_place_of_a_feature_wherever_it_is_used(dataset):
+    (bound,) = bind_metrics(dataset, ["spatial_epipolar"], using={"poses": "true_poses"})
+    assert bound.recipes["poses"].name == "true_poses"
+    assert bound.recipes["matches"].poses == bound.recipes["poses"]
+    (plain,) = bind_metrics(dataset, ["spatial_epipolar"])
+    assert bound.recipes["matches"].pairs == plain.recipes["matches"].pairs
+
+
+def test_another_extractor_is_another_lock(dataset):
+    plain, changed = (
+        metric_key(*bind_metrics(dataset, ["spatial_epipolar"], using=using)) for using in ({}, {"poses": "true_poses"})
+    )
+    assert plain != changed
+
+
+def test_a_feature_that_no_metric_uses_is_met_with_the_nearest(dataset):
+    with pytest.raises(UnknownName, match="Did you mean 'poses'"):
+        bind_metrics(dataset, ["spatial_epipolar"], using={"pose": "true_poses"})
+
+
+def test_an_extractor_that_is_not_installed_is_met_with_the_nearest(dataset):
+    with pytest.raises(UnknownName, match="Did you mean 'true_poses'"):
+        bind_metrics(dataset, using={"poses": "tru_poses"})
+
+
+def test_networks_run_where_the_user_says_however_deep_they_are():
+    bound = BoundMetric(name="any", metric=MeanBrightness(), recipes={"outer": Network(inner=Network())})
+    asked = Compute(device="cuda:1", precision="bfloat16")
+    (changed,) = Changes(compute=asked).apply((bound,))
+    assert changed.recipes["outer"].compute == changed.recipes["outer"].inner.compute == asked
+
+
+def test_without_changes_a_protocol_stays_as_it_is(dataset):
+    bounds = bind_metrics(dataset)
+    assert Changes().apply(bounds) == bounds

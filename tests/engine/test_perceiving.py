@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 import lookaway
+from lookaway.core import Reason, Unmeasurable
 from lookaway.engine import perceiving
 from lookaway.io.video import Video
 from tests.support.runs import events, statuses
-from tests.support.scripted import CALLS, Brightness, bound, script
+from tests.support.scripted import CALLS, CRASHES, Brightness, bound, script
 from tests.support.tiny import FRAMES, write_folder
 
 
@@ -28,9 +29,9 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
             counts["opened"] += 1
             super().__init__(path)
 
-        def frames(self, requests):
+        def frames(self, requests, *, keep=False):
             counts["passes"] += 1
-            return super().frames(requests)
+            return super().frames(requests, keep=keep)
 
     monkeypatch.setattr(perceiving, "Video", CountingVideo)
     return counts
@@ -73,6 +74,22 @@ def test_a_feature_made_from_another_is_perceived_after_it(root, tmp_path, monke
     lookaway.evaluate(root, tmp_path / "run", suite="scripted")
     assert CALLS["ground.perceive"] == CALLS["brightness.perceive"] == 1
     assert statuses(tmp_path / "run") == {"derived": "score"}
+
+
+def test_a_feature_made_from_another_finds_the_pictures_already_decoded(root, tmp_path, monkeypatch, opened):
+    ground = Brightness(name="ground")
+    script(monkeypatch, bound("derived", Brightness(from_features=(ground,))))
+    lookaway.evaluate(root, tmp_path / "run", suite="scripted")
+    assert opened == {"opened": 1, "passes": 2}
+    assert [event["decoded_frames"] for event in events(tmp_path / "run")] == [FRAMES]
+
+
+def test_what_keeps_an_extractor_from_loading_is_found_out_once(tmp_path, monkeypatch):
+    script(monkeypatch, bound())
+    CRASHES["brightness.load"] = Unmeasurable(Reason.MISSING_WEIGHTS, "there are no weights.")
+    lookaway.evaluate(write_folder(tmp_path / "videos", cases=3), tmp_path / "run", suite="scripted")
+    assert CALLS["brightness.load"] == 1
+    assert set(statuses(tmp_path / "run").values()) == {"missing_weights"}
 
 
 def test_a_metric_added_later_uses_kept_features_without_opening_the_video(root, tmp_path, monkeypatch, opened):

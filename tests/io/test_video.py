@@ -136,6 +136,36 @@ def test_two_passes_do_not_disturb_each_other(clip):
             assert late.index == early.index + 20
 
 
+def test_a_later_pass_finds_what_a_pass_kept(clip):
+    first, second = FrameRequest(frozenset({1}), 24), FrameRequest(frozenset(range(4)))
+    with Video(clip) as fresh:
+        expected = [frame.pixels for _, frame in fresh.frames([second])]
+    with Video(clip) as video:
+        list(video.frames([first], keep=True))
+        decoded = video.decoded_pictures
+        found = [frame.pixels for _, frame in video.frames([second])]
+        assert video.decoded_pictures == decoded == video.timeline.frame_count
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_pictures_that_take_too_much_memory_are_not_kept(clip, monkeypatch):
+    monkeypatch.setattr("lookaway.io.video.KEPT_BYTES", 1000)
+    request = FrameRequest(frozenset({0, 1}))
+    with Video(clip) as video:
+        first = [frame.pixels for _, frame in video.frames([request], keep=True)]
+        once = video.decoded_pictures
+        second = [frame.pixels for _, frame in video.frames([request])]
+        assert video.decoded_pictures == 2 * once
+    np.testing.assert_array_equal(first, second)
+
+
+def test_a_pass_broken_off_keeps_nothing(clip):
+    everything = FrameRequest(frozenset(range(4)))
+    with Video(clip) as video:
+        next(video.frames([everything], keep=True))
+        assert [frame.index for _, frame in video.frames([everything])] == [0, 1, 2, 3]
+
+
 def test_a_closed_video_says_so(clip):
     with Video(clip) as video:
         frames = video.frames([request(0, 1, 2)])

@@ -10,7 +10,8 @@ import yaml
 import lookaway
 from lookaway.core import DatasetError, UnknownName, UserError
 from lookaway.engine.reading import read
-from lookaway.io.poses import read_da3_poses
+from lookaway.io.pose_files.da3 import read_da3
+from lookaway.io.pose_files.source import PoseSource
 from lookaway.io.video import probe
 from lookaway.io.world_clips import WorldClip, open_world
 from lookaway.world.exports import EXPORTS, export_world
@@ -106,7 +107,8 @@ def test_the_target_and_the_prompt_are_those_of_the_card(dataset, text_dataset):
 def test_poses_come_back_as_the_cameras_that_were_executed(dataset, model):
     one, clip = rollout(dataset, model=model), clip_of(LEFT, model)
     convention = dataset.settings["extrinsics_convention"]
-    trajectory = read_da3_poses(one.artifacts["poses"], probe(one.video), convention)
+    source = PoseSource(path=one.artifacts["poses"], timeline=probe(one.video), convention=convention)
+    trajectory = read_da3(source).trajectory
     assert np.abs(trajectory.camera_to_world - clip.arrays().camera_to_world).max() < 1e-6
     assert np.abs(trajectory.intrinsics - clip.arrays().intrinsics).max() < 1e-6
     assert trajectory.frame_indices.tolist() == list(range(FRAMES))

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from lookaway.cli.options import dataset_options, json_option
+from lookaway.cli.options import chosen_changes, dataset_options, json_option
 
 EXIT_WITH_FAILURES = 3
 
@@ -33,7 +33,7 @@ def eval_command(
     from lookaway.reports.progress import progress_bar
     from lookaway.reports.table import print_table
 
-    metrics = options.pop("metrics")
+    metrics, changes = options.pop("metrics"), chosen_changes(options)
     with progress_bar(enabled=not (quiet or no_progress or as_json)) as on_progress:
         run = evaluate(
             options.pop("dataset"),
@@ -42,6 +42,7 @@ def eval_command(
             executor=executor,
             features=features,
             on_progress=on_progress,
+            **changes,
             **options,
         )
     table = run.table()

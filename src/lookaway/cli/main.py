@@ -18,6 +18,7 @@ from lookaway.cli.plan import plan_command
 from lookaway.cli.show import show_command
 from lookaway.cli.suites import suites_command
 from lookaway.cli.validate import validate_command
+from lookaway.cli.weights import weights_command
 from lookaway.cli.world import world_command
 
 EXIT_USER_ERROR, EXIT_INTERRUPTED = 2, 130
@@ -44,6 +45,7 @@ for command in (
     suites_command,
     metrics_command,
     extractors_command,
+    weights_command,
 ):
     lookaway.add_command(command)
 

@@ -19,6 +19,17 @@ def split_names(context: click.Context, parameter: click.Parameter, value: str |
     return None if value is None else tuple(part.strip() for part in value.split(",") if part.strip())
 
 
+def split_pairs(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
+    """Pairs that an equals sign joins."""
+    pairs = {}
+    for text in value:
+        name, sign, meaning = (part.strip() for part in text.partition("="))
+        if not (name and sign and meaning):
+            raise click.BadParameter(f"{text!r} is not FEATURE=EXTRACTOR, such as poses=tracked_poses.")
+        pairs[name] = meaning
+    return pairs
+
+
 def dataset_options(command: Command) -> Command:
     """DATASET and everything that chooses a part of it."""
     decorators = [
@@ -36,6 +47,20 @@ def dataset_options(command: Command) -> Command:
             type=click.Choice(["world_to_camera", "camera_to_world"]),
             help="What supplied pose matrices turn into what; by default as the dataset says, else world_to_camera.",
         ),
+        click.option(
+            "--use",
+            "using",
+            multiple=True,
+            callback=split_pairs,
+            metavar="FEATURE=EXTRACTOR",
+            help="Another extractor for a feature, such as poses=tracked_poses; can be repeated.",
+        ),
+        click.option("--device", help="Where networks run: cpu, cuda or cuda:1; by default as their recipes say: cpu."),
+        click.option(
+            "--precision",
+            type=click.Choice(["float32", "bfloat16", "float16"]),
+            help="In which networks compute; by default as their recipes say: float32.",
+        ),
         click.option("--allow-outside", is_flag=True, help="Allow files that lie outside the dataset's folder."),
     ]
     for decorate in reversed(decorators):
@@ -48,12 +73,20 @@ def json_option(command: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")(command)
 
 
+def chosen_changes(options: dict[str, Any]) -> dict[str, Any]:
+    """Other extractors and devices, if the options say so; takes them out of `options`."""
+    from lookaway.core import Compute
+
+    said = {name: value for name in ("device", "precision") if (value := options.pop(name)) is not None}
+    return {"using": options.pop("using"), "compute": Compute(**said) if said else None}
+
+
 def read_dataset(options: dict[str, Any]) -> tuple[Dataset, tuple[BoundMetric, ...]]:
     """The dataset and the metrics that the options name; takes them out of `options`."""
     from lookaway.engine.binding import bind_metrics
     from lookaway.engine.reading import read
 
-    root, metrics = options.pop("dataset"), options.pop("metrics")
+    root, metrics, changes = options.pop("dataset"), options.pop("metrics"), chosen_changes(options)
     names = ("suite", "models", "subsets", "limit", "pattern", "extrinsics_convention", "allow_outside")
     dataset = read(root, **{name: options.pop(name) for name in names})
-    return dataset, bind_metrics(dataset, metrics)
+    return dataset, bind_metrics(dataset, metrics, **changes)

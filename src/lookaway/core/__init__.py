@@ -1,13 +1,16 @@
 """The nouns, contracts and errors that every room shares."""
 
 from lookaway.core.cases import Case, Dataset, Problem, Rollout, Target
+from lookaway.core.compute import Compute
 from lookaway.core.contracts import BoundMetric, Executor, Extractor, Judge, Metric, Perceiver, Suite, Watch
 from lookaway.core.errors import (
     ArtifactError,
     DatasetError,
     LookawayError,
+    MissingDevice,
     MissingExtra,
     NameClash,
+    NoEnvironment,
     RunError,
     UnknownName,
     Unmeasurable,
@@ -18,18 +21,22 @@ from lookaway.core.errors import (
 from lookaway.core.features import Feature, Features, Floats, Indices, Pixels
 from lookaway.core.frames import Frame, FrameRequest, Timeline
 from lookaway.core.lock import Json, Lock, canonical_json, describe, digest
+from lookaway.core.masks import MASK_ARRAYS, Mask, MaskTrack
 from lookaway.core.outcomes import Abstention, Failure, Outcome, Score, Unit
 from lookaway.core.pairs import Pairs, PairSelector
 from lookaway.core.reasons import Reason
 from lookaway.core.tables import Cell, Estimate, Group, Table
-from lookaway.core.trajectory import Trajectory, angles_degrees
+from lookaway.core.trajectory import TRAJECTORY_ARRAYS, Trajectory, angles_degrees
 
 __all__ = [
+    "MASK_ARRAYS",
+    "TRAJECTORY_ARRAYS",
     "Abstention",
     "ArtifactError",
     "BoundMetric",
     "Case",
     "Cell",
+    "Compute",
     "Dataset",
     "DatasetError",
     "Estimate",
@@ -47,9 +54,13 @@ __all__ = [
     "Judge",
     "Lock",
     "LookawayError",
+    "Mask",
+    "MaskTrack",
     "Metric",
+    "MissingDevice",
     "MissingExtra",
     "NameClash",
+    "NoEnvironment",
     "Outcome",
     "PairSelector",
     "Pairs",

@@ -71,6 +71,11 @@ class Extractor(Protocol):
         ...
 
     @property
+    def arrays(self) -> Mapping[str, str]:
+        """What the feature holds: type, axes and meaning of each array, as in `float32 [frames, 3]: mean colours`."""
+        ...
+
+    @property
     def needs(self) -> Mapping[str, Extractor]:
         """Recipes of the features that this one is made from."""
         ...

@@ -6,7 +6,9 @@ LookawayError
 │   ├── UnknownName          nothing of that name is installed
 │   ├── NameClash            two packages offer one name
 │   ├── RunError             the run folder cannot be used
-│   └── MissingExtra         an optional dependency is not installed
+│   ├── MissingExtra         an optional dependency is not installed
+│   ├── NoEnvironment        an environment for a network could not be made
+│   └── MissingDevice        the device that was asked for is not in this machine
 └── Unmeasurable             this rollout cannot be measured; becomes an abstention with its typed reason
     ├── VideoError           the video cannot be read
     ├── ArtifactError        a file beside the video (poses, depth) cannot be read
@@ -74,6 +76,14 @@ class MissingExtra(UserError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional dependency. Install it with: pip install 'lookaway[{extra}]'")
+
+
+class NoEnvironment(UserError):
+    """An environment for a network could not be made."""
+
+
+class MissingDevice(UserError):
+    """The device that was asked for is not in this machine."""
 
 
 class Unmeasurable(LookawayError):

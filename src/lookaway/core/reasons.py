@@ -30,4 +30,5 @@ class Reason(StrEnum):
     JUDGE_FAILED = "judge_failed"
     JUDGE_REFUSED = "judge_refused"
     MISSING_WEIGHTS = "missing_weights"
+    WRONG_WEIGHTS = "wrong_weights"
     NOT_YET_MEASURED = "not_yet_measured"

@@ -82,6 +82,16 @@ class Trajectory:
         )
 
 
+TRAJECTORY_ARRAYS = {
+    "camera_to_world": "float64 [poses, 4, 4]: camera to world in OpenCV axes",
+    "intrinsics": "float64 [poses, 3, 3]: for an image of `size`",
+    "frame_indices": "int64 [poses]: the frame of each pose",
+    "median_depth": "float64 [poses]: scale of the scene",
+    "size": "int64 [3]: width, height, and frames of the whole video",
+}
+"""What the feature of a trajectory holds."""
+
+
 def angles_degrees(rotations: Floats, others: Floats) -> Floats:
     """Angle between rotations, broadcasting over leading axes.
 

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from lookaway.core import BoundMetric, Dataset, Extractor, Metric, UnknownName, UserError, plugins
+from lookaway.core import BoundMetric, Compute, Dataset, Extractor, Metric, UnknownName, UserError, plugins
+from lookaway.engine.changes import Changes
 from lookaway.engine.reading import load_suite
 
 
-def bind_metrics(dataset: Dataset, names: Sequence[str] | None = None) -> tuple[BoundMetric, ...]:
-    """The suite's protocol, or the named part of it, or any installed metric by its own name."""
+def bind_metrics(
+    dataset: Dataset,
+    names: Sequence[str] | None = None,
+    *,
+    using: Mapping[str, str] | None = None,
+    compute: Compute | None = None,
+) -> tuple[BoundMetric, ...]:
+    """The suite's protocol, or the named part of it, or any installed metric by its own name.
+
+    `using` names other extractors for features, and `compute` says where all networks run, and how precisely.
+    """
+    recipes = {feature: _default_recipe(extractor) for feature, extractor in (using or {}).items()}
+    return Changes(using=recipes, compute=compute).apply(_chosen(dataset, names))
+
+
+def _chosen(dataset: Dataset, names: Sequence[str] | None) -> tuple[BoundMetric, ...]:
     protocol = {bound.name: bound for bound in load_suite(dataset.suite).metrics(dataset.settings)}
     if names is None:
         return tuple(protocol.values())
@@ -36,12 +51,16 @@ def _recipe(feature: str, protocol: dict[str, BoundMetric]) -> Extractor:
         for known, recipe in bound.recipes.items():
             if feature in (known, recipe.name):
                 return recipe
-    kind = plugins.load("extractors", feature)
+    return _default_recipe(feature)
+
+
+def _default_recipe(extractor: str) -> Extractor:
+    kind = plugins.load("extractors", extractor)
     try:
         default: Extractor = kind()
     except TypeError as error:
         raise UserError(
-            f"The extractor {feature!r} cannot be used by name alone ({error}). "
+            f"The extractor {extractor!r} cannot be used by name alone ({error}). "
             "Bind the metric in a suite that gives it a recipe, or give its fields defaults."
         ) from error
     return default

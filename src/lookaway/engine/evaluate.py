@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from lookaway.core import BoundMetric, Dataset, Executor, Json, plugins
+from lookaway.core import BoundMetric, Compute, Dataset, Executor, Json, plugins
 from lookaway.engine.binding import bind_metrics
 from lookaway.engine.locking import metric_key
 from lookaway.engine.plan import Plan, make_plan
@@ -30,11 +30,13 @@ class Progress:
     last: Report | None
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and all have defaults
     source: Dataset | Path | str,
     output: Path | str,
     *,
     metrics: Sequence[str] | None = None,
+    using: Mapping[str, str] | None = None,
+    compute: Compute | None = None,
     executor: str = "inline",
     features: Path | None = None,
     on_progress: Callable[[Progress], None] | None = None,
@@ -42,11 +44,12 @@ def evaluate(
 ) -> Run:
     """Measure every rollout of a dataset, or what a run that was cut off still lacks.
 
-    `metrics` names a part of the suite's protocol, or any installed metric. `features` is a folder of features to
+    `metrics` names a part of the suite's protocol, or any installed metric. `using` names other extractors
+    for features, and `compute` says where networks run, and how precisely. `features` is a folder of features to
     share between runs; otherwise they are kept with the run. Other options go to `read`.
     """
     dataset = source if isinstance(source, Dataset) else read(source, **reading)
-    plan = make_plan(dataset, bind_metrics(dataset, metrics))
+    plan = make_plan(dataset, bind_metrics(dataset, metrics, using=using, compute=compute))
     chosen: Executor = plugins.load("executors", executor)()
     folder = RunFolder(Path(output))
     folder.begin(plan.lock, plan.rollouts, _about(plan))

@@ -10,7 +10,9 @@ from lookaway.core import (
     Extractor,
     Feature,
     FrameRequest,
+    MissingDevice,
     MissingExtra,
+    NoEnvironment,
     Perceiver,
     Rollout,
     RunError,
@@ -24,7 +26,7 @@ from lookaway.store.feature_store import FeatureStore
 
 Perceived: TypeAlias = Feature | Exception
 """A feature, or why there is none."""
-ENDS_THE_RUN = (MissingExtra, RunError)
+ENDS_THE_RUN = (MissingDevice, MissingExtra, NoEnvironment, RunError)
 """What is wrong with the machine is no finding about a rollout."""
 
 
@@ -33,15 +35,21 @@ class Extractors:
     """Extractors, each loaded at its first use and then kept, and the store of what they perceived."""
 
     store: FeatureStore | None
-    _perceivers: dict[str, Perceiver] = field(default_factory=dict)
+    _perceivers: dict[str, Perceiver | Unmeasurable] = field(default_factory=dict)
     _keys: dict[Extractor, str] = field(default_factory=dict)
 
     def load(self, recipe: Extractor) -> Perceiver:
-        """The loaded extractor of a recipe."""
+        """The loaded extractor of a recipe; what kept it from loading is found out once, too."""
         key = self.key(recipe)
         if key not in self._perceivers:
-            self._perceivers[key] = recipe.load()
-        return self._perceivers[key]
+            try:
+                self._perceivers[key] = recipe.load()
+            except Unmeasurable as error:
+                self._perceivers[key] = error
+        loaded = self._perceivers[key]
+        if isinstance(loaded, Unmeasurable):
+            raise loaded
+        return loaded
 
     def key(self, recipe: Extractor) -> str:
         """The key of a recipe, computed once."""
@@ -79,8 +87,11 @@ class Perceiving:
             return self.perceived
         try:
             with Video(self.rollout.video) as video:
-                while missing:
-                    missing = self._round(video, missing)
+                try:
+                    while missing:
+                        missing = self._round(video, missing)
+                finally:
+                    self.decoded_frames = video.decoded_pictures
         except ENDS_THE_RUN:
             raise
         except Exception as error:  # noqa: BLE001 - a video that cannot be opened is a finding, not the end of the run
@@ -109,7 +120,10 @@ class Perceiving:
         finishing = self._begin_all(video.timeline, missing)
         if not finishing:
             finishing = self._unfinished()
-            self._watch(video, finishing)
+            is_another_pass_to_come = any(
+                recipe not in self.perceived and recipe not in self._watches for recipe in missing
+            )
+            self._watch(video, finishing, keep=is_another_pass_to_come)
         for recipe in finishing:
             self._finish(recipe)
         return [recipe for recipe in missing if recipe not in self.perceived]
@@ -143,14 +157,11 @@ class Perceiving:
         except Exception as error:  # noqa: BLE001 - one feature less, not the end of the run
             self.perceived[recipe] = error
 
-    def _watch(self, video: Video, recipes: Sequence[Extractor]) -> None:
+    def _watch(self, video: Video, recipes: Sequence[Extractor], *, keep: bool) -> None:
         requests = [request for recipe in recipes if (request := self._requests[recipe]) is not None]
         if not requests:
             return
-        last = None
-        for position, frame in video.frames(requests):
-            self.decoded_frames += frame.index != last
-            last = frame.index
+        for position, frame in video.frames(requests, keep=keep):
             recipe = recipes[position]
             if recipe in self.perceived:
                 continue

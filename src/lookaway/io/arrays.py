@@ -1,4 +1,4 @@
-"""Reads `.npz` archives that others made: no pickle, no more memory than asked for."""
+"""Reads `.npz` archives and `.npy` files that others made: no pickle, no more memory than asked for."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import lzma
 import math
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from tokenize import TokenError
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any, Self, TypeAlias
 
 import numpy as np
 from numpy.lib import format as npy
@@ -61,7 +61,7 @@ class ArrayArchive:
                 raise self.error(f"{name} claims the shape {shape}, which is too large to be what it should be.")
             return np.ndarray(shape, dtype, self._bytes(name, member, size), order="F" if fortran else "C")
 
-    def rows(self, name: str) -> Iterator[NDArray[Any]]:
+    def rows(self, name: str) -> Generator[NDArray[Any], None, None]:
         """An array one entry of its first axis at a time, for arrays that do not fit into memory."""
         with self._open(name) as member:
             shape, fortran, dtype = self._header(name, member)
@@ -87,26 +87,59 @@ class ArrayArchive:
             raise self.error(f"{name} cannot be read ({error}).") from error
 
     def _header(self, name: str, member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-        try:
-            version = npy.read_magic(member)
-            read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-            shape, fortran, dtype = read(member)
-        except (*DAMAGE, TypeError, SyntaxError, TokenError, MemoryError) as error:
-            raise self.error(f"{name} is not a NumPy array ({error}).") from error
-        if dtype.hasobject:
-            raise self.error(f"{name} holds pickled objects, which are never loaded. Save plain numbers.")
-        if dtype.kind not in "biufc":
-            raise self.error(f"{name} holds {dtype}, expected plain numbers.")
-        held = self._zip.getinfo(f"{name}.npy").file_size
-        if any(not 0 <= extent <= held for extent in shape):
-            raise self.error(f"{name} claims the shape {shape} of {dtype}, but holds only {held} bytes.")
-        return shape, fortran, dtype
+        return _read_header(name, member, self._zip.getinfo(f"{name}.npy").file_size, self.error)
 
     def _bytes(self, name: str, member: IO[bytes], count: int) -> bytes:
-        try:
-            data = member.read(count)
-        except DAMAGE as error:
-            raise self.error(f"{name} is damaged ({error}).") from error
-        if len(data) < count:
-            raise self.error(f"{name} is cut off.")
-        return data
+        return _read_bytes(name, member, count, self.error)
+
+
+Refuse: TypeAlias = Callable[..., ArtifactError]
+"""Makes the error about one file, from a message and a reason."""
+
+
+def read_array(path: Path) -> tuple[NDArray[Any], Refuse]:
+    """The array in a `.npy` file, and what makes a typed error about that file."""
+
+    def error(message: str, reason: Reason = Reason.INVALID_INPUT) -> ArtifactError:
+        return ArtifactError(reason, f"{path.name}: {message}")
+
+    if not path.is_file():
+        raise error("there is no such file.", Reason.MISSING_INPUT)
+    try:
+        file = path.open("rb")
+    except OSError as problem:
+        raise error(f"it cannot be read ({problem}).") from problem
+    with file:
+        shape, fortran, dtype = _read_header("the file", file, path.stat().st_size, error)
+        size = math.prod(shape) * dtype.itemsize
+        if size > MOST_BYTES_WHOLE:
+            raise error(f"it claims the shape {shape}, which is too large to be what it should be.")
+        data = _read_bytes("the file", file, size, error)
+    return np.ndarray(shape, dtype, data, order="F" if fortran else "C"), error
+
+
+def _read_header(name: str, file: IO[bytes], held: int, error: Refuse) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, whether columns come first, and type of an array in `held` bytes."""
+    try:
+        version = npy.read_magic(file)
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, fortran, dtype = read(file)
+    except (*DAMAGE, TypeError, SyntaxError, TokenError, MemoryError) as problem:
+        raise error(f"{name} is not a NumPy array ({problem}).") from problem
+    if dtype.hasobject:
+        raise error(f"{name} holds pickled objects, which are never loaded. Save plain numbers.")
+    if dtype.kind not in "biufc":
+        raise error(f"{name} holds {dtype}, expected plain numbers.")
+    if any(not 0 <= extent <= held for extent in shape):
+        raise error(f"{name} claims the shape {shape} of {dtype}, but holds only {held} bytes.")
+    return shape, fortran, dtype
+
+
+def _read_bytes(name: str, file: IO[bytes], count: int, error: Refuse) -> bytes:
+    try:
+        data = file.read(count)
+    except DAMAGE as problem:
+        raise error(f"{name} is damaged ({problem}).") from problem
+    if len(data) < count:
+        raise error(f"{name} is cut off.")
+    return data

@@ -16,6 +16,9 @@ from lookaway.core import Frame, FrameRequest, Json, Pixels, Reason, Timeline
 from lookaway.io.decoding import Decoder
 from lookaway.io.pictures import orientation, to_rgb
 
+KEPT_BYTES = 512 * 1024 * 1024
+"""Decoded pictures that a video may hold for a later pass: some 900 of 480p."""
+
 
 def decoder_identity() -> dict[str, Json]:
     """What turns bytes into frames here: part of every lock."""
@@ -53,6 +56,7 @@ class Video:
             )
         self._orientation = turned
         self._stored_size = (first.width, first.height)
+        self._kept: list[av.VideoFrame] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -61,6 +65,7 @@ class Video:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._decoder.close()
+        self._kept = None
 
     @property
     def timeline(self) -> Timeline:
@@ -73,15 +78,18 @@ class Video:
         """How many pictures all passes had to decode so far, asked for or not."""
         return self._decoder.decoded_pictures
 
-    def frames(self, requests: Sequence[FrameRequest]) -> Iterator[tuple[int, Frame]]:
-        """Every requested frame with the position of its request, in order of frames, in one pass."""
+    def frames(self, requests: Sequence[FrameRequest], *, keep: bool = False) -> Iterator[tuple[int, Frame]]:
+        """Every requested frame with the position of its request, in order of frames, in one pass.
+
+        With `keep`, later passes find all pictures as they were decoded here, unless they take too much memory.
+        """
         wanted = sorted(frozenset().union(*(request.indices for request in requests)))
         count = self.timeline.frame_count
         if wanted and not 0 <= wanted[0] <= wanted[-1] < count:
             raise IndexError(f"frames {wanted[0]} to {wanted[-1]} asked for, of a video of {count} frames.")
         if any(request.height is not None and request.height < 1 for request in requests):
             raise ValueError("the height of a frame is at least 1.")
-        return self._frames(requests, wanted)
+        return self._frames(requests, wanted, keep)
 
     def windows(self, frames: int, *, step: int | None = None, height: int | None = None) -> Iterator[list[Frame]]:
         """Consecutive windows that cover all frames, the last one shorter; no more than one window is in memory."""
@@ -91,9 +99,11 @@ class Video:
         every = FrameRequest(indices=frozenset(range(self.timeline.frame_count)), height=height)
         return _windows(self.frames([every]), frames, step)
 
-    def _frames(self, requests: Sequence[FrameRequest], wanted: Sequence[int]) -> Iterator[tuple[int, Frame]]:
+    def _frames(
+        self, requests: Sequence[FrameRequest], wanted: Sequence[int], keep: bool
+    ) -> Iterator[tuple[int, Frame]]:
         scalers: dict[int | None, VideoReformatter] = defaultdict(VideoReformatter)
-        for index, picture in self._decoder.pictures(wanted):
+        for index, picture in self._pictures(wanted, keep):
             time = float(self._decoder.index.times_seconds[index])
             by_height: dict[int | None, Pixels] = {}
             for position, request in enumerate(requests):
@@ -103,6 +113,23 @@ class Video:
                 if height not in by_height:
                     by_height[height] = self._to_pixels(scalers[height], picture, height)
                 yield position, Frame(index=index, time_seconds=time, pixels=by_height[height])
+
+    def _pictures(self, wanted: Sequence[int], keep: bool) -> Iterator[tuple[int, av.VideoFrame]]:
+        if self._kept is not None:
+            yield from ((index, self._kept[index]) for index in wanted)
+        elif keep and self._fits_into_memory():
+            asked, kept = frozenset(wanted), []
+            for index, picture in self._decoder.pictures(range(self.timeline.frame_count)):
+                kept.append(picture)
+                if index in asked:
+                    yield index, picture
+            self._kept = kept
+        else:
+            yield from self._decoder.pictures(wanted)
+
+    def _fits_into_memory(self) -> bool:
+        size = sum(plane.buffer_size for plane in self._decoder.first_picture.planes)
+        return size * self.timeline.frame_count <= KEPT_BYTES
 
     def _to_pixels(self, scaler: VideoReformatter, picture: av.VideoFrame, height: int | None) -> Pixels:
         width, stored_height = self._stored_size

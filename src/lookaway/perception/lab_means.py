@@ -26,6 +26,7 @@ class LabMeans:
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless",)
     seconds_per_frame: ClassVar[float] = 0.003
     bytes_per_frame: ClassVar[float] = 24.0
+    arrays: ClassVar[Mapping[str, str]] = {"lab": "float64 [frames, 3]: means of L*, a* and b*"}
     needs: ClassVar[Mapping[str, Extractor]] = {}
 
     height: Annotated[int, "frame height at which means are taken"] = 240

@@ -41,6 +41,13 @@ class SiftMatches:
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
     seconds_per_frame: ClassVar[float] = 0.1
     bytes_per_frame: ClassVar[float] = 4000.0
+    arrays: ClassVar[Mapping[str, str]] = {
+        "pairs": "int64 [pairs, 2]: frames of each pair, earlier one first",
+        "points_1": "float32 [matches, 2]: x and y in the earlier frame",
+        "points_2": "float32 [matches, 2]: x and y in the later frame",
+        "offsets": "int64 [pairs + 1]: where the matches of each pair begin",
+        "size": "int64 [2]: width and height of the frames",
+    }
 
     poses: Annotated[Extractor, "where the camera was, to choose pairs by"]
     pairs: Annotated[PairSelector, "which frames are matched"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, get_args
 
 from lookaway.core import (
+    TRAJECTORY_ARRAYS,
     Abstention,
     Extractor,
     Feature,
@@ -18,32 +20,57 @@ from lookaway.core import (
     Rollout,
     Timeline,
     UnknownName,
+    UserError,
 )
-from lookaway.io.poses import DEPTH_STRIDE, ROTATION_TOLERANCE, Convention, read_da3_poses
+from lookaway.io.pose_files.checks import DEPTH_STRIDE, ROTATION_TOLERANCE, Convention
+from lookaway.io.pose_files.layouts import READERS, PoseLayout
+from lookaway.io.pose_files.source import PoseSource
 
 
 @dataclass(frozen=True, slots=True)
 class SuppliedPoses:
-    """The trajectory in the rollout's `poses` artifact, a `results.npz` as Depth Anything 3 writes it."""
+    """The trajectory in the rollout's `poses` artifact, written by Depth Anything 3, VGGT, MapAnything, ViPE or COLMAP.
+
+    ViPE and COLMAP keep intrinsics in a file of their own, `intrinsics/<name>.npz` and `cameras.txt`; it is taken from
+    the rollout's `intrinsics` artifact. What no file says is assumed where the recipe tells how, and then told in the
+    feature's detail; otherwise the rollout is unmeasurable.
+    """
 
     name: ClassVar[str] = "supplied_poses"
     version: ClassVar[int] = 1
     software: ClassVar[tuple[str, ...]] = ()
     seconds_per_frame: ClassVar[float] = 0.0005
     bytes_per_frame: ClassVar[float] = 250.0
+    arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS
     needs: ClassVar[Mapping[str, Extractor]] = {}
 
-    convention: Annotated[Convention, "what the stored matrices turn into what"] = "world_to_camera"
+    convention: Annotated[Convention, "what the stored matrices turn into what, where the layout leaves it open"] = (
+        "world_to_camera"
+    )
     rotation_tolerance: Annotated[float, "how far R R^T may be from the identity before the poses count as failed"] = (
         ROTATION_TOLERANCE
     )
     depth_stride: Annotated[int, "every so many pixels of a depth map, in both directions, go into its median"] = (
         DEPTH_STRIDE
     )
+    layout: Annotated[PoseLayout, "which tool wrote the poses"] = "da3"
+    assumed_fov_degrees: Annotated[float | None, "horizontal field of view where no file holds intrinsics"] = None
+    assumed_depth: Annotated[
+        float | None, "depth of the scene in the units of the poses where no file holds depth; else the path's extent"
+    ] = None
+    first_frame_number: Annotated[int, "number of the video's first frame in the names of COLMAP's images"] = 0
 
     def __post_init__(self) -> None:
         if self.convention not in get_args(Convention):
             raise UnknownName("extrinsics convention", self.convention, get_args(Convention))
+        if self.layout not in get_args(PoseLayout):
+            raise UnknownName("layout of poses", self.layout, get_args(PoseLayout))
+        if self.layout != "da3" and self.convention != "world_to_camera":
+            raise UserError(f"The layout {self.layout!r} has one convention; leave out `convention`.")
+        if self.assumed_fov_degrees is not None and not 0 < self.assumed_fov_degrees < 180:
+            raise UserError(f"A field of view lies between 0 and 180 degrees, found {self.assumed_fov_degrees}.")
+        if self.assumed_depth is not None and not 0 < self.assumed_depth < math.inf:
+            raise UserError(f"A depth is positive and finite, found {self.assumed_depth}.")
 
     def declines(self, rollout: Rollout) -> Abstention | None:
         """Whether the artifact is there."""
@@ -60,13 +87,14 @@ class SuppliedPoses:
 
     def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _Reading:
         """Start on one rollout."""
-        return _Reading(self, rollout.artifacts["poses"], timeline)
+        return _Reading(self, rollout.artifacts["poses"], rollout.artifacts.get("intrinsics"), timeline)
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
     recipe: SuppliedPoses
     path: Path
+    lens: Path | None
     timeline: Timeline
     request: ClassVar[FrameRequest | None] = None
 
@@ -74,11 +102,16 @@ class _Reading:
         raise NotImplementedError("poses are read from a file and ask for no frames")
 
     def perceive(self) -> Feature:
-        trajectory = read_da3_poses(
-            self.path,
-            self.timeline,
-            self.recipe.convention,
+        source = PoseSource(
+            path=self.path,
+            timeline=self.timeline,
+            lens=self.lens,
+            convention=self.recipe.convention,
             rotation_tolerance=self.recipe.rotation_tolerance,
             depth_stride=self.recipe.depth_stride,
+            assumed_fov_degrees=self.recipe.assumed_fov_degrees,
+            assumed_depth=self.recipe.assumed_depth,
+            first_frame_number=self.recipe.first_frame_number,
         )
-        return trajectory.to_feature()
+        read = READERS[self.recipe.layout](source)
+        return Feature(read.trajectory.to_feature().arrays, read.assumptions)

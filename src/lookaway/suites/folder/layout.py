@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from lookaway.core import Case, DatasetError, Problem, Rollout, Unmeasurable, UserError
 from lookaway.io.files import parse_json
 from lookaway.io.paths import inside
+from lookaway.io.world_clips import CARD
 
 VIDEO_SUFFIXES: Final = frozenset({".mp4", ".mov", ".mkv", ".webm", ".avi", ".m4v", ".gif"})
 PATTERN_FIELDS: Final = ("model", "case", "seed", "subset", "scene")
@@ -135,10 +136,13 @@ class FolderReader:
         )
 
     def _artifacts(self, line: ManifestLine) -> dict[str, Path]:
-        beside = os.path.splitext(line.video)[0] + POSES_SUFFIX
-        if not line.poses and not os.path.isfile(self.root / beside):
-            return {}
-        return {"poses": inside(self.root, line.poses or beside, allow_outside=self.allow_outside)}
+        found = {"truth": os.path.join(os.path.dirname(line.video), CARD)}
+        found["poses"] = line.poses or os.path.splitext(line.video)[0] + POSES_SUFFIX
+        return {
+            name: inside(self.root, path, allow_outside=self.allow_outside)
+            for name, path in found.items()
+            if os.path.isfile(self.root / path) or path == line.poses
+        }
 
 
 def _video_paths(root: Path) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lookaway.core import BoundMetric, Extractor, PairSelector
-from lookaway.io.poses import Convention
+from lookaway.io.pose_files.checks import Convention
 from lookaway.metrics.camera_interaction import CameraInteraction
 from lookaway.metrics.fold_pairs import FoldPairs
 from lookaway.metrics.rendering_lighting import RenderingLighting

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from lookaway.core import Json
 from lookaway.io.clip_card import ClipCard
 from lookaway.io.files import write_json, write_text, write_whole
-from lookaway.io.world_clips import WorldClip
+from lookaway.io.world_clips import CARD, WorldClip
 from lookaway.world.exports.conventions import inverse
 from lookaway.world.exports.folder import Case, Export, ExportReport, put, write_first_frame
 from lookaway.world.exports.motions import camera_steps, timed_action
@@ -154,7 +154,10 @@ def _write_clip(folder: Path, clip: WorldClip, condition: str, subsets: tuple[st
     for subset in subsets:
         place = f"{subset}/{card.case}/{condition}" + (f"/take{card.take}" if card.take else "")
         video, da3 = f"outputs/{place}/video.mp4", f"artifacts/{place}/da3/results.npz"
+        truth = f"artifacts/{place}/truth"
         put(clip.video, folder / video)
+        for file in clip.files:
+            put(file, folder / truth / file.name)
         if poses is None:
             poses = folder / da3
             write_whole(poses, lambda file: _write_da3(file, clip))
@@ -167,7 +170,7 @@ def _write_clip(folder: Path, clip: WorldClip, condition: str, subsets: tuple[st
             "condition_id": condition,
             "model_id": card.model,
             "media": {"videos": [{"path": video, "role": "generated"}]},
-            "artifacts": {"da3": {"path": da3}},
+            "artifacts": {"da3": {"path": da3}, "truth": {"path": f"{truth}/{CARD}"}},
             "metadata": {
                 "seed": str(card.take),
                 "injections": [found.model_dump(mode="json") for found in card.injections],

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from lookaway.core import ArtifactError, Reason, Timeline
-from lookaway.io.poses import read_da3_poses
+from lookaway.io.pose_files.da3 import read_da3
+from lookaway.io.pose_files.source import PoseSource
 
 TIMELINE = Timeline(times_seconds=np.arange(41) / 16, width=64, height=48)
 COUNT = 5
@@ -39,7 +40,7 @@ def arrays(count=COUNT, **changes):
 
 def read(folder, *, convention="world_to_camera", save=np.savez, timeline=TIMELINE, **changes):
     save(folder / "results.npz", **arrays(**changes))
-    return read_da3_poses(folder / "results.npz", timeline, convention)
+    return read_da3(PoseSource(path=folder / "results.npz", timeline=timeline, convention=convention)).trajectory
 
 
 def refused(folder, **changes):
@@ -284,14 +285,15 @@ import re, sys
 from pathlib import Path
 import numpy as np
 from lookaway.core import Timeline
-from lookaway.io.poses import read_da3_poses
+from lookaway.io.pose_files.da3 import read_da3
+from lookaway.io.pose_files.source import PoseSource
 
 def peak_megabytes():
     return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) / 1024
 
 before = peak_megabytes()
 timeline = Timeline(times_seconds=np.arange(100) / 16, width=64, height=48)
-trajectory = read_da3_poses(Path(sys.argv[1]), timeline, "world_to_camera")
+trajectory = read_da3(PoseSource(path=Path(sys.argv[1]), timeline=timeline)).trajectory
 print(len(trajectory.median_depth), peak_megabytes() - before)
 """
 

@@ -1,0 +1,1 @@
+"""Camera poses as other tools write them: one module per layout, one set of checks for all."""

@@ -1,0 +1,179 @@
+"""Reads COLMAP's text: `images.txt`, and `cameras.txt` as the lens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from lookaway.core import ArtifactError, Floats, Json, Reason, Trajectory
+from lookaway.io.pose_files.assumptions import assumed_depths, assumed_intrinsics
+from lookaway.io.pose_files.checks import as_camera_to_world, as_frame_indices, as_intrinsics, as_numbers
+from lookaway.io.pose_files.source import PoseSource, PosesRead
+
+MOST_BYTES = 256 * 1024 * 1024
+"""Poses are a hundred bytes an image; the points seen in it can be a hundred thousand."""
+IMAGE_FIELDS = 10
+"""Id, quaternion, translation, camera, name."""
+LENSES: Mapping[str, tuple[int, ...]] = {"SIMPLE_PINHOLE": (0, 0, 1, 2), "PINHOLE": (0, 1, 2, 3)}
+"""Where fx, fy, cx and cy stand among the parameters of a camera."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Image:
+    number: int
+    camera: int
+    motion: tuple[float, ...]
+    """World to camera: qw, qx, qy, qz, tx, ty, tz."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A file of lines; whatever is wrong with them is told with its name."""
+
+    path: Path
+
+    def error(self, message: str, reason: Reason = Reason.INVALID_INPUT) -> ArtifactError:
+        return ArtifactError(reason, f"{self.path.name}: {message}")
+
+    def lines(self) -> Iterator[tuple[int, list[str]]]:
+        """Number and fields of each line that is no comment."""
+        if not self.path.is_file():
+            raise self.error("there is no such file.", Reason.MISSING_INPUT)
+        try:
+            if self.path.stat().st_size > MOST_BYTES:
+                raise self.error(f"it is larger than {MOST_BYTES} bytes, which no file of poses is.")
+            text = self.path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise self.error(f"it cannot be read as text ({error}).") from error
+        for number, line in enumerate(text.split("\n"), start=1):
+            if not line.startswith("#"):
+                yield number, line.split()
+
+    def numbers(self, number: int, kind: Callable[[str], float], fields: Sequence[str]) -> list[float]:
+        try:
+            return [kind(field) for field in fields]
+        except ValueError as error:
+            raise self.error(f"line {number} has {' '.join(fields):.80} where numbers should be.") from error
+
+
+def read_colmap(source: PoseSource) -> PosesRead:
+    """The trajectory in `images.txt`; the last number in the name of an image is its frame."""
+    text = _Text(source.path)
+    images = sorted(_images(text), key=lambda image: image.number)
+    if not images:
+        raise text.error("it names no image.")
+    timeline = source.timeline
+    camera_to_world = as_camera_to_world(
+        "the file",
+        _motions(text, images, source.rotation_tolerance),
+        "world_to_camera",
+        source.rotation_tolerance,
+        text.error,
+    )
+    frames = np.array([image.number - source.first_frame_number for image in images])
+    intrinsics, (width, height), told_lens = _lens(source, text, images)
+    depth, told_depth = assumed_depths(source, camera_to_world)
+    trajectory = Trajectory(
+        camera_to_world=camera_to_world,
+        intrinsics=intrinsics,
+        frame_indices=as_frame_indices("numbers in image names", frames, len(frames), timeline.frame_count, text.error),
+        median_depth=depth,
+        width=width,
+        height=height,
+        frame_count=timeline.frame_count,
+    )
+    return PosesRead(trajectory, {**told_lens, **told_depth})
+
+
+def _images(text: _Text) -> Iterator[_Image]:
+    """Each image; the line of points after it may be empty or, in files of some tools, missing."""
+    names: set[str] = set()
+    may_be_points = False
+    for number, fields in text.lines():
+        if len(fields) != IMAGE_FIELDS:
+            if fields and not (may_be_points and _are_points(fields)):
+                raise text.error(f"line {number} is neither an image of {IMAGE_FIELDS} fields nor its points.")
+            may_be_points = False
+            continue
+        name = fields[-1]
+        if name in names:
+            raise text.error(f"line {number} names the image {name:.80} a second time.")
+        names.add(name)
+        may_be_points = True
+        yield _Image(
+            _frame_number(text, number, name),
+            int(text.numbers(number, int, fields[8:9])[0]),
+            tuple(text.numbers(number, float, fields[1:8])),
+        )
+
+
+def _are_points(fields: Sequence[str]) -> bool:
+    """Whether a line is x, y and the id of a point, many times; a name with spaces must not pass for it."""
+    return len(fields) % 3 == 0 and fields[-1].removeprefix("-").isdigit()
+
+
+def _frame_number(text: _Text, number: int, name: str) -> int:
+    found = re.findall(r"[0-9]+", name.rpartition("/")[2].partition(".")[0])
+    if not found or len(found[-1]) > 12:
+        raise text.error(f"line {number}: the name {name:.80} does not end in the number of a frame.")
+    return int(found[-1])
+
+
+def _motions(text: _Text, images: Sequence[_Image], tolerance: float) -> Floats:
+    """[N, 3, 4] world to camera."""
+    rows = as_numbers("the file", np.array([image.motion for image in images]), text.error)
+    norms = np.linalg.norm(rows[:, :4], axis=1, keepdims=True)
+    if (np.abs(norms - 1) > tolerance).any():
+        raise text.error("a quaternion is not of length 1.", Reason.POSE_FAILED)
+    w, x, y, z = (rows[:, :4] / norms).T
+    rotations = np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+    return np.concatenate([rotations.transpose(2, 0, 1), rows[:, 4:, None]], axis=2)
+
+
+def _lens(
+    source: PoseSource, text: _Text, images: Sequence[_Image]
+) -> tuple[Floats, tuple[int, int], Mapping[str, Json]]:
+    """Intrinsics of every image, the width and height that they are for, and what was assumed."""
+    if source.lens is None:
+        intrinsics, told = assumed_intrinsics(source, len(images), text.error)
+        return intrinsics, (source.timeline.width, source.timeline.height), told
+    lens = _Text(source.lens)
+    cameras = dict(_cameras(lens))
+    missing = {image.camera for image in images} - cameras.keys()
+    if missing:
+        raise lens.error(f"the camera {min(missing)} of an image is not listed.")
+    sizes = {cameras[image.camera][0] for image in images}
+    if len(sizes) > 1:
+        raise lens.error("the images are not of one size.")
+    matrices = np.array([cameras[image.camera][1] for image in images])
+    return as_intrinsics("the file", matrices, len(images), lens.error), sizes.pop(), {}
+
+
+def _cameras(lens: _Text) -> Iterator[tuple[int, tuple[tuple[int, int], Floats]]]:
+    """Id, size and matrix of each camera."""
+    for number, fields in lens.lines():
+        if not fields:
+            continue
+        places = LENSES.get(fields[1] if len(fields) > 1 else "")
+        if places is None:
+            raise lens.error(
+                f"line {number} is no camera of the kinds {' and '.join(LENSES)}; undistort the images first."
+            )
+        if len(fields) != 4 + max(places) + 1:
+            raise lens.error(f"line {number} has {len(fields) - 4} parameters, expected {max(places) + 1}.")
+        camera, width, height = (int(n) for n in lens.numbers(number, int, (fields[0], *fields[2:4])))
+        if not (0 < width < 2**31 and 0 < height < 2**31):
+            raise lens.error(f"line {number} has an image of {width} by {height}.")
+        parameters = lens.numbers(number, float, fields[4:])
+        fx, fy, cx, cy = (parameters[place] for place in places)
+        yield camera, ((width, height), np.array([[fx, 0, cx], [0, fy, cy], [0, 0, 1]]))

@@ -1,0 +1,59 @@
+"""Frames to a network in batches: never more frames in memory than one batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookaway.core import Compute, Feature, Frame, FrameRequest, Json
+
+MOST_FRAMES = 32
+"""Larger batches are no faster."""
+CPU_BYTES, GPU_BYTES = 256 * 1024 * 1024, 2 * 1024 * 1024 * 1024
+"""What one batch may take on its way through a network. Fixed, so that free memory cannot change the last digits."""
+
+
+def batch_size(bytes_per_frame: float, compute: Compute) -> int:
+    """How many frames go through a network at once.
+
+    >>> batch_size(100e6, Compute()), batch_size(1e6, Compute()), batch_size(1e12, Compute())
+    (2, 32, 1)
+    """
+    budget = CPU_BYTES if compute.device.startswith("cpu") else GPU_BYTES
+    return int(max(1, min(MOST_FRAMES, budget // bytes_per_frame)))
+
+
+@dataclass(slots=True)
+class BatchedWatch:
+    """Collects frames, shows them to a network a batch at a time, and joins what it gives along the first axis."""
+
+    request: FrameRequest
+    frames_at_once: int
+    look: Callable[[Sequence[Frame]], Mapping[str, NDArray[Any]]]
+    detail: Mapping[str, Json] = field(default_factory=dict)
+    _waiting: list[Frame] = field(default_factory=list)
+    _indices: list[int] = field(default_factory=list)
+    _seen: list[Mapping[str, NDArray[Any]]] = field(default_factory=list)
+
+    def see(self, frame: Frame) -> None:
+        """Take a frame; a full batch goes to the network at once."""
+        self._waiting.append(frame)
+        self._indices.append(frame.index)
+        if len(self._waiting) >= self.frames_at_once:
+            self._look()
+
+    def perceive(self) -> Feature:
+        """Everything, one row a frame, with the frames they belong to."""
+        if self._waiting:
+            self._look()
+        names = self._seen[0] if self._seen else {}
+        arrays = {name: np.concatenate([part[name] for part in self._seen]) for name in names}
+        return Feature({**arrays, "frame_indices": np.array(self._indices, np.int64)}, self.detail)
+
+    def _look(self) -> None:
+        self._seen.append(self.look(self._waiting))
+        self._waiting = []

@@ -1,0 +1,85 @@
+"""Virtual environments, each made once and then shared by all runs on a machine."""
+
+from __future__ import annotations
+
+import fcntl
+import platform
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+from uuid import uuid4
+
+from lookaway.core import UserError, describe, digest
+from lookaway.perception.isolation.home import lookaway_home
+from lookaway.perception.isolation.uv import run_uv
+
+PIN = re.compile(
+    r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9,._-]+\])?(==[A-Za-z0-9.!+_-]+| @ git\+https://\S+@[0-9a-f]{40})"
+)
+"""A version, or a commit; anything else could be another thing tomorrow."""
+KEY_CHARACTERS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """The packages that a network runs with. NumPy has to be among them, or be brought by them."""
+
+    requirements: Annotated[tuple[str, ...], "packages, each pinned to a version or a commit"]
+    bare: Annotated[tuple[str, ...], "packages that are installed without what they say they need"] = ()
+    python: Annotated[str, "version of Python"] = "3.11"
+
+    def __post_init__(self) -> None:
+        for requirement in (*self.requirements, *self.bare):
+            if not PIN.fullmatch(requirement):
+                raise UserError(
+                    f"{requirement!r} is no exact pin. Write `name==version` or `name @ git+https://...@<commit>`."
+                )
+        if not re.fullmatch(r"3\.[0-9]+(\.[0-9]+)?", self.python):
+            raise UserError(f"{self.python!r} is no version of Python; write `3.11`.")
+
+    @property
+    def folder(self) -> Path:
+        """Where it is, or will be."""
+        key = digest({"environment": describe(self), "machine": platform.machine()})[:KEY_CHARACTERS]
+        return lookaway_home() / "environments" / key
+
+    def ensure(self) -> Path:
+        """Its Python; the environment is made where it is not there yet. One process makes it, others wait."""
+        python = self.folder / "bin" / "python"
+        if python.exists():
+            return python
+        with _only_one(self.folder):
+            if not python.exists():
+                self._make()
+        return python
+
+    def _make(self) -> None:
+        """Under another name first, so that an environment is complete or absent."""
+        for left_over in (self.folder, *self.folder.parent.glob(f"{self.folder.name}.*.partial")):
+            shutil.rmtree(left_over, ignore_errors=True)
+        growing = self.folder.with_name(f"{self.folder.name}.{uuid4().hex}.partial")
+        try:
+            uv = partial(run_uv, folder=self.folder.parent)
+            uv("venv", "--quiet", "--relocatable", "--python", self.python, str(growing))
+            install = ("pip", "install", "--quiet", "--python", str(growing / "bin" / "python"))
+            if self.requirements:
+                uv(*install, *self.requirements)
+            if self.bare:
+                uv(*install, "--no-deps", *self.bare)
+            growing.rename(self.folder)
+        finally:
+            shutil.rmtree(growing, ignore_errors=True)
+
+
+@contextmanager
+def _only_one(folder: Path) -> Iterator[None]:
+    """Wait until no other process is making this folder; the lock goes with the process that holds it."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_name(f"{folder.name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

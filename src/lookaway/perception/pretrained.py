@@ -1,0 +1,42 @@
+"""Loads a network of transformers from published weights, whole or not at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lookaway.core import Compute, MissingExtra, Reason, Unmeasurable
+from lookaway.perception.torch_setup import dtype_of, load_torch
+from lookaway.perception.weights import Weights
+
+
+def load_pretrained(kind: str, weights: Weights, compute: Compute) -> Any:
+    """The model of a class of transformers, on its device, ready to look; its files were compared with their hashes."""
+    torch = load_torch(compute)
+    try:
+        import transformers
+    except ImportError as error:
+        raise MissingExtra("A network", "torch") from error
+    transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    folder = weights.folder()
+    try:
+        model, report = getattr(transformers, kind).from_pretrained(
+            folder,
+            local_files_only=True,
+            use_safetensors=True,
+            dtype=dtype_of(torch, compute),
+            output_loading_info=True,
+        )
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise _refused(kind, weights, reason) from error
+    # A network with parameters left to chance would run, and give numbers.
+    for problem in ("missing_keys", "mismatched_keys"):
+        if report[problem]:
+            names = sorted(str(name) for name in report[problem])
+            raise _refused(kind, weights, f"{problem.replace('_', ' ')}: {', '.join(names[:3])} ({len(names)} in all)")
+    return model.to(compute.device).eval()
+
+
+def _refused(kind: str, weights: Weights, reason: str) -> Unmeasurable:
+    message = f"the weights {weights.name} do not load as {kind}: {reason}. Nothing was loaded."
+    return Unmeasurable(Reason.WRONG_WEIGHTS, message)

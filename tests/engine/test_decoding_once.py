@@ -1,0 +1,72 @@
+"""All metrics of all suites on one rollout: the video is decoded once, and nothing is perceived twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lookaway.core import plugins
+from lookaway.engine import perceiving
+from lookaway.engine.binding import bind_metrics
+from lookaway.engine.perceiving import with_needs
+from lookaway.engine.plan import make_plan
+from lookaway.engine.reading import load_suite, read
+from lookaway.engine.worker import RolloutWorker, Work
+from lookaway.io.video import Video
+from lookaway.store.feature_store import FeatureStore
+from lookaway.store.run_folder import RunFolder
+from tests.support.world import render_small
+
+METRICS = {bound.name for suite in plugins.names("suites") for bound in load_suite(suite).metrics({})}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("world")
+    render_small(root)
+    return root
+
+
+@pytest.mark.parametrize("poses", ["true_poses", "tracked_poses"])
+def test_all_metrics_of_all_suites_share_one_decoding_and_every_feature(world, tmp_path, monkeypatch, poses):
+    counts: Counter[str] = Counter()
+    finished: Counter[str] = Counter()
+
+    class CountingVideo(Video):
+        def __init__(self, path: Path) -> None:
+            counts["opened"] += 1
+            super().__init__(path)
+
+    original = perceiving.Perceiving._finish
+
+    def counting(self, recipe):
+        finished[self.extractors.key(recipe)] += 1
+        original(self, recipe)
+
+    monkeypatch.setattr(perceiving, "Video", CountingVideo)
+    monkeypatch.setattr(perceiving.Perceiving, "_finish", counting)
+    dataset = read(world, suite="folder", pattern="clips/{case}/{model}/{seed}/video.mp4")
+    (rollout,) = [rollout for rollout in dataset.rollouts if rollout.model == "perfect"]
+    rollout = replace(
+        rollout, case=replace(rollout.case, subset="any", action="right_then_left", prompt=("a room",) * 5)
+    )
+    bounds = {
+        bound.name: replace(bound, subsets=None)
+        for suite in plugins.names("suites")
+        for bound in bind_metrics(replace(dataset, suite=suite), using={"poses": poses})
+    }
+    folder = RunFolder(tmp_path / "run")
+    plan = make_plan(replace(dataset, rollouts=(rollout,)), tuple(bounds.values()))
+    folder.begin(plan.lock, plan.rollouts, {})
+    worker = RolloutWorker(folder, FeatureStore(tmp_path / "features"), bounds)
+    report = worker(Work(rollout=rollout, content=plan.rollouts[0][1], metrics=tuple(bounds)))
+    recipes = with_needs(recipe for bound in bounds.values() for recipe in bound.recipes.values())
+    assert bounds.keys() == METRICS
+    assert report.failures == 0
+    assert report.scores > 0
+    assert counts == {"opened": 1}
+    assert report.decoded_frames == 16
+    assert finished == {worker._extractors.key(recipe): 1 for recipe in recipes}

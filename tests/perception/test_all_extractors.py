@@ -1,0 +1,56 @@
+"""What holds for every installed extractor."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import subprocess
+import sys
+from typing import get_type_hints
+
+import pytest
+
+from lookaway.core import Compute, plugins
+
+NAMES = plugins.names("extractors")
+ARRAY = re.compile(r"(u?int|float|bool)(8|16|32|64)? \[\w+( \+ \d)?(, \w+( \+ \d)?)*\]: \S.*[^.]")
+HEAVY = ("torch", "transformers", "onnxruntime", "cv2", "scipy.optimize", "poselib")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_array_is_documented_with_type_axes_and_meaning(name):
+    kind = plugins.load("extractors", name)
+    assert kind.arrays
+    for array, text in kind.arrays.items():
+        assert ARRAY.fullmatch(text), f"{array}: {text}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_recipe_is_a_frozen_value_whose_every_field_has_a_meaning(name):
+    kind = plugins.load("extractors", name)
+    assert kind.name == name
+    assert kind.__dataclass_params__.frozen
+    hints = get_type_hints(kind, include_extras=True)
+    for field in dataclasses.fields(kind):
+        assert hints[field.name].__metadata__[0], field.name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_runs_a_network_says_where_and_with_which_software(name):
+    kind = plugins.load("extractors", name)
+    fields = {field.name for field in dataclasses.fields(kind)}
+    if "torch" in kind.software and "embedding" not in fields:
+        assert "compute" in fields
+        assert isinstance(next(f for f in dataclasses.fields(kind) if f.name == "compute").default, Compute)
+
+
+def test_listing_extractors_imports_no_network_library():
+    script = f"""
+import sys
+from lookaway.core import plugins
+for name in plugins.names("extractors"):
+    plugins.load("extractors", name)
+print([name for name in {HEAVY!r} if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lookaway.core import MaskTrack, Reason, Rollout, Trajectory, Unmeasurable
+from lookaway.io.sampling import EveryFrame, UniformFrames
+from lookaway.io.world_clips import CARD, DEPTH, VIDEO
+from lookaway.perception.true_boxes import TrueBoxes
+from lookaway.perception.true_depth import TrueDepth
+from lookaway.perception.true_masks import TrueMasks
+from lookaway.perception.true_poses import TruePoses
+from lookaway.perception.true_states import TrueStates
+from tests.support.watching import check_documented, perceive, rollout_of
+from tests.support.world_clip import (
+    FRAMES,
+    HEIGHT,
+    WIDTH,
+    clip_arrays,
+    depth_planes,
+    instance_planes,
+    write_clip_folder,
+)
+
+ALL = [TruePoses(), TrueMasks(EveryFrame()), TrueBoxes(EveryFrame()), TrueDepth(EveryFrame()), TrueStates()]
+
+
+@pytest.fixture
+def rollout(tmp_path: Path) -> Rollout:
+    write_clip_folder(tmp_path)
+    return rollout_of(tmp_path / VIDEO, artifacts={"truth": tmp_path / CARD})
+
+
+@pytest.mark.parametrize("recipe", ALL, ids=lambda recipe: recipe.name)
+def test_a_feature_holds_what_is_documented(recipe, rollout):
+    check_documented(recipe, perceive(recipe, rollout))
+
+
+@pytest.mark.parametrize("recipe", ALL, ids=lambda recipe: recipe.name)
+def test_a_video_of_a_model_has_no_truth(recipe, rollout):
+    declined = recipe.declines(rollout_of(rollout.video))
+    assert declined.reason is Reason.MISSING_INPUT
+    assert "simulated world" in declined.message
+
+
+@pytest.mark.parametrize("recipe", ALL, ids=lambda recipe: recipe.name)
+def test_a_card_that_is_not_valid_is_an_abstention(recipe, rollout):
+    rollout.artifacts["truth"].write_text("{}")
+    with pytest.raises(Unmeasurable) as refused:
+        perceive(recipe, rollout)
+    assert refused.value.reason is Reason.INVALID_INPUT
+
+
+@pytest.mark.parametrize("recipe", ALL, ids=lambda recipe: recipe.name)
+def test_the_truth_of_another_clip_is_refused(recipe, tmp_path, rollout):
+    write_clip_folder(
+        tmp_path / "other",
+        frames=FRAMES + 1,
+        phases={"visible": [0, 2], "disappeared": [2, 4], "reappeared": [4, FRAMES + 1], "causes": []},
+    )
+    other = rollout_of(rollout.video, artifacts={"truth": tmp_path / "other" / CARD})
+    with pytest.raises(Unmeasurable, match="do not belong together"):
+        perceive(recipe, other)
+
+
+def test_poses_are_those_of_the_camera(rollout):
+    trajectory = Trajectory.from_feature(perceive(TruePoses(), rollout))
+    np.testing.assert_array_equal(trajectory.camera_to_world, clip_arrays().camera_to_world)
+    assert trajectory.frame_count == FRAMES
+
+
+def test_masks_are_those_of_the_target_in_the_sampled_frames(rollout):
+    track = MaskTrack.from_feature(perceive(TrueMasks(UniformFrames(3)), rollout))
+    assert track.frame_indices.tolist() == [0, 2, 5]
+    assert set(track.things) == {1}
+    for position, index in enumerate(track.frame_indices):
+        np.testing.assert_array_equal(track.mask(position), instance_planes()[index] == 1)
+
+
+def test_masks_of_all_things_cover_all_but_the_sky(rollout):
+    track = MaskTrack.from_feature(perceive(TrueMasks(UniformFrames(1), all_things=True), rollout))
+    together = sum(track.mask(position).astype(int) for position in range(len(track)))
+    np.testing.assert_array_equal(together, instance_planes()[0] > 0)
+
+
+def test_boxes_hold_the_target_and_nothing_around_it(rollout):
+    feature = perceive(TrueBoxes(EveryFrame()), rollout)
+    for index, box in zip(feature["frame_indices"], feature["boxes"] * [WIDTH, HEIGHT, WIDTH, HEIGHT], strict=True):
+        assert box.round(3).tolist() == [5 + index, 20, 15 + index, 30]
+
+
+def test_a_target_that_is_unseen_has_no_box_but_was_looked_for(tmp_path):
+    card = write_clip_folder(tmp_path)
+    things = [thing.model_dump() for thing in card.things]
+    things[0]["id"] = 99
+    write_clip_folder(tmp_path, things=things)
+    rollout = rollout_of(tmp_path / VIDEO, artifacts={"truth": tmp_path / CARD})
+    feature = perceive(TrueBoxes(UniformFrames(2)), rollout)
+    assert feature["boxes"].shape == (0, 4)
+    assert feature["looked_at"].tolist() == [0, 5]
+
+
+def test_depth_is_taken_from_the_middle_of_every_so_many_pixels(rollout):
+    feature = perceive(TrueDepth(UniformFrames(2), stride=4), rollout)
+    expected = depth_planes()[5][2::4, 2::4] / 1000
+    np.testing.assert_allclose(feature["depth"][1], expected, rtol=1e-3)
+
+
+def test_damaged_depth_is_an_abstention(rollout):
+    path = rollout.video.parent / DEPTH
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(Unmeasurable):
+        perceive(TrueDepth(), rollout)
+
+
+def test_states_are_those_of_the_simulation(rollout):
+    feature = perceive(TrueStates(), rollout)
+    np.testing.assert_array_equal(feature["position"], clip_arrays().position)
+    assert feature["things"].tolist() == [1, 2, 3]
