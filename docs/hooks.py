@@ -285,7 +285,7 @@ def extractors() -> str:
                 ("", ""),
                 [
                     ("Version", str(kind.version)),
-                    ("Software in the lock", ", ".join(f"`{entry}`" for entry in kind.software) or "none"),
+                    ("Software in the lock", _software(kind)),
                     ("Rough cost", f"{kind.seconds_per_frame:g} s and {kind.bytes_per_frame:g} bytes a frame"),
                     ("Used by", ", ".join(f"[{user}](metrics/{user}.md)" for user in users) or "no installed suite"),
                 ],
@@ -307,6 +307,12 @@ def _default(field: dataclasses.Field[Any]) -> str:
     if isinstance(default, Weights):
         return f"`{default.name}`"
     return "set by the suite" if default is dataclasses.MISSING else f"`{default}`"
+
+
+def _software(kind: Any) -> str:
+    if not isinstance(kind.software, tuple):
+        return "that of its parts"
+    return ", ".join(f"`{entry}`" for entry in kind.software) or "none"
 
 
 def _array(name: str, text: str) -> tuple[str, str, str]:

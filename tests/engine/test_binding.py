@@ -10,6 +10,7 @@ from lookaway.engine.binding import bind_metrics
 from lookaway.engine.changes import Changes
 from lookaway.engine.locking import metric_key
 from lookaway.engine.reading import load_suite
+from lookaway.perception.sface_faces import SfaceFaces
 from tests.support.scripted import MeanBrightness, install
 
 
@@ -108,6 +109,12 @@ def test_networks_run_where_the_user_says_however_deep_they_are():
     asked = Compute(device="cuda:1", precision="bfloat16")
     (changed,) = Changes(compute=asked).apply((bound,))
     assert changed.recipes["outer"].compute == changed.recipes["outer"].inner.compute == asked
+
+
+def test_networks_that_know_no_precision_run_on_the_device_too():
+    bound = BoundMetric(name="any", metric=MeanBrightness(), recipes={"faces": SfaceFaces()})
+    (changed,) = Changes(compute=Compute(device="cuda")).apply((bound,))
+    assert changed.recipes["faces"].device == "cuda"
 
 
 def test_without_changes_a_protocol_stays_as_it_is(dataset):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lookaway.core import Compute, Frame, FrameRequest
-from lookaway.perception.batching import CPU_BYTES, MOST_FRAMES, BatchedWatch, batch_size
+from lookaway.perception.networks.batching import CPU_BYTES, MOST_FRAMES, BatchedWatch, batch_size
 
 
 def watch(batches: list[int], at_once: int) -> BatchedWatch:

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from lookaway.core import Compute
-from lookaway.perception.fits import CentreCrop, Colours, Fitted, Squeezed, WholeFrame, to_input
+from lookaway.perception.networks.fits import CentreCrop, Colours, Fitted, Squeezed, WholeFrame, to_input
 
 BYTES = Colours(mean=(0, 0, 0), std=(1 / 255, 1 / 255, 1 / 255))
 """With these a tensor holds the bytes of the picture."""

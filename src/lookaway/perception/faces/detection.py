@@ -1,0 +1,97 @@
+"""What detectors of faces have in common: a square input, cells of three strides, and overlapping finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookaway.core import Floats, Pixels
+
+STRIDES = (8, 16, 32)
+LANDMARKS = 5
+"""Eyes, tip of the nose, corners of the mouth; of each two, that on the left of the picture first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Faces of one picture, in its pixels, the surest first."""
+
+    boxes: Floats
+    """[faces, 4]: left, top, right, bottom."""
+    landmarks: Floats
+    """[faces, 5, 2]"""
+    scores: Floats
+    """[faces]"""
+
+    def __getitem__(self, rows: NDArray[Any] | slice) -> Found:
+        return Found(self.boxes[rows], self.landmarks[rows], self.scores[rows])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Found]) -> Found:
+        """All of several."""
+        boxes, landmarks, scores = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("boxes", "landmarks", "scores")
+        )
+        return cls(boxes, landmarks, scores)
+
+    def scaled(self, factor: float) -> Found:
+        """In pixels of another size."""
+        return Found(self.boxes * factor, self.landmarks * factor, self.scores)
+
+
+Detector: TypeAlias = Callable[[Pixels], Found]
+"""Faces of a picture of any size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which finds of a detector are faces."""
+
+    least_score: float
+    most_overlap: float
+    most_faces: int
+
+    def __call__(self, found: Found) -> Found:
+        """The surest of those that cover each other."""
+        order = np.argsort(-found.scores, kind="stable")
+        left = found[order[found.scores[order] >= self.least_score]]
+        kept: list[Found] = []
+        while len(left.scores) and len(kept) < self.most_faces:
+            kept.append(left[:1])
+            left = left[_overlaps(left.boxes[0], left.boxes) <= self.most_overlap]
+        return Found.joined(kept) if kept else left[:0]
+
+
+def cells(side: int, stride: int) -> Floats:
+    """[cells, 2]: column and row of each cell of a square input, row by row."""
+    count = side // stride
+    rows, columns = np.divmod(np.arange(count * count), count)
+    return np.stack([columns, rows], axis=1).astype(np.float32)
+
+
+def boxed(cv2: ModuleType, picture: Pixels, side: int) -> tuple[Pixels, float]:
+    """A picture scaled to fit a square, black to the right of it or below; and by how much it was scaled."""
+    scale = side / max(picture.shape[:2])
+    height, width = (min(side, max(1, round(length * scale))) for length in picture.shape[:2])
+    square = np.zeros((side, side, 3), np.uint8)
+    square[:height, :width] = cv2.resize(picture, (width, height), interpolation=cv2.INTER_LINEAR)
+    return square, scale
+
+
+def _overlaps(box: Floats, boxes: Floats) -> Floats:
+    """[boxes]: shared area over joint area; above 1 for the box itself, so that it always goes, even without area."""
+    width, height = (
+        np.maximum(0, np.minimum(box[end], boxes[:, end]) - np.maximum(box[end - 2], boxes[:, end - 2]))
+        for end in (2, 3)
+    )
+    shared = width * height
+    area, areas = (box[2] - box[0]) * (box[3] - box[1]), (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+    joint = np.maximum(area + areas - shared, np.finfo(np.float32).tiny)
+    overlaps: Floats = shared / joint
+    overlaps[0] = 2
+    return overlaps

@@ -1,0 +1,73 @@
+"""Faces of the sampled frames of a rollout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import ModuleType
+
+import numpy as np
+
+from lookaway.core import Feature, Features, Floats, Frame, FrameRequest, Rollout, Timeline
+from lookaway.io.sampling import Sampler
+from lookaway.perception.faces.alignment import aligned
+from lookaway.perception.faces.detection import Detector, Found
+from lookaway.perception.faces.recognition import Recogniser
+
+FACE_ARRAYS = {
+    "boxes": "float32 [faces, 4]: left, top, right and bottom, as parts of the frame",
+    "landmarks": "float32 [faces, 5, 2]: eyes, tip of the nose, corners of the mouth, as parts of the frame",
+    "scores": "float32 [faces]: how sure the detector is",
+    "embeddings": "float32 [faces, channels]: one vector of length 1 a face",
+    "frame_indices": "int64 [faces]: the frame of each face",
+    "looked_at": "int64 [frames]: every frame that was looked at, with a face or without",
+}
+"""What features of faces hold; without a face in any frame they have no rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class FacePerceiver:
+    """A detector of faces and a network that tells them apart."""
+
+    cv2: ModuleType
+    frames: Sampler
+    detect: Detector
+    recognise: Recogniser
+
+    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> FaceWatch:
+        """Start on one rollout."""
+        return FaceWatch(self, FrameRequest(frozenset(self.frames.indices(timeline, rollout))))
+
+
+@dataclass(frozen=True, slots=True)
+class FaceWatch:
+    """Collects the faces of one rollout."""
+
+    perceiver: FacePerceiver
+    request: FrameRequest
+    _looked_at: list[int] = field(default_factory=list)
+    _found: list[Found] = field(default_factory=list)
+    _embeddings: list[Floats] = field(default_factory=list)
+
+    def see(self, frame: Frame) -> None:
+        """Find the faces of a frame."""
+        found = self.perceiver.detect(frame.pixels)
+        faces = [aligned(self.perceiver.cv2, frame.pixels, landmarks) for landmarks in found.landmarks]
+        self._embeddings.append(self.perceiver.recognise(faces))
+        height, width = frame.pixels.shape[:2]
+        boxes = (found.boxes / [width, height, width, height]).clip(0, 1)
+        self._found.append(Found(boxes, found.landmarks / [width, height], found.scores))
+        self._looked_at.append(frame.index)
+
+    def perceive(self) -> Feature:
+        """All faces, one row each, in order of frames and then of scores."""
+        found = Found.joined(self._found)
+        counts = [len(part.scores) for part in self._found]
+        arrays = {
+            "boxes": found.boxes.astype(np.float32),
+            "landmarks": found.landmarks.astype(np.float32),
+            "scores": found.scores.astype(np.float32),
+            "embeddings": np.concatenate(self._embeddings),
+            "frame_indices": np.repeat(np.array(self._looked_at, np.int64), counts),
+            "looked_at": np.array(self._looked_at, np.int64),
+        }
+        return Feature(arrays)

@@ -1,0 +1,67 @@
+"""Grounding DINO: how well each of its boxes fits each token of a text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from lookaway.core import Compute, Floats, Pixels
+from lookaway.perception.networks.batching import batch_size
+from lookaway.perception.networks.fits import Colours, Fitted, to_input
+from lookaway.perception.networks.pretrained import load_pretrained, load_tokenizer
+from lookaway.perception.networks.text_query import token_ids
+from lookaway.perception.networks.torch_setup import load_torch
+from lookaway.perception.weights import Weights
+
+STRIDES = (8, 16, 32, 64)
+"""Of the maps that the network looks at, in pixels."""
+COPIES = 24
+"""Of those maps that it holds at once, roughly, in single precision: at each place it takes 4 samples from each."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroundingDino:
+    """The loaded network."""
+
+    torch: ModuleType
+    model: Any
+    tokenizer: Any
+    compute: Compute
+
+    @classmethod
+    def load(cls, weights: Weights, compute: Compute) -> GroundingDino:
+        """The network and its tokenizer, from the same files."""
+        torch, model = load_torch(compute), load_pretrained("GroundingDinoForObjectDetection", weights, compute)
+        return cls(torch, model, load_tokenizer("AutoTokenizer", weights), compute)
+
+    def tokens(self, phrase: str) -> list[int]:
+        """Of a query, no more than the network takes."""
+        return token_ids(self.tokenizer, phrase, self.model.config.max_text_len)
+
+    def __call__(self, pictures: Sequence[Pixels], fitted: Fitted, tokens: Sequence[int]) -> tuple[Floats, Floats]:
+        """Of pictures of one size: [pictures, boxes, tokens] probabilities and [pictures, boxes, 4] corners."""
+        with self.torch.inference_mode():
+            batch = to_input(self.torch, pictures, fitted, Colours(), self.compute)
+            text = self.torch.tensor([tokens] * len(pictures), device=self.compute.device)
+            found = self.model(pixel_values=batch, input_ids=text)
+            probabilities = found.logits[:, :, : len(tokens)].float().sigmoid().cpu().numpy()
+            middle, size = np.split(found.pred_boxes.float().cpu().numpy(), 2, axis=-1)
+        return probabilities, np.concatenate([middle - size / 2, middle + size / 2], axis=-1).clip(0, 1)
+
+    @property
+    def queries(self) -> int:
+        """How many boxes it draws in a picture."""
+        return int(self.model.config.num_queries)
+
+    def places(self, fitted: Fitted) -> int:
+        """At how many places of a picture it looks."""
+        width, height = fitted.window
+        return sum(-(-width // stride) * -(-height // stride) for stride in STRIDES)
+
+    def frames_at_once(self, fitted: Fitted) -> int:
+        """How many pictures go through at once."""
+        return batch_size(self.places(fitted) * self.model.config.d_model * 4 * COPIES, self.compute)

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from lookaway.perception.camera_tracking.bundle import Observations, Scene, adjust
+from lookaway.perception.camera_tracking.cross_products import cross_matrices
+from lookaway.perception.camera_tracking.epipolar import fit_epipolar
+from lookaway.perception.camera_tracking.essential import rough_focal
+from lookaway.perception.camera_tracking.focal_prior import FocalPrior
+from lookaway.perception.camera_tracking.links import MOST_KEYFRAMES, Link, link_frames
+from lookaway.perception.camera_tracking.model_choice import preference_for_moving
+from lookaway.perception.camera_tracking.sightings import Sighting
+from lookaway.perception.camera_tracking.tracks import join_tracks
+from lookaway.perception.camera_tracking.triangulation import meet
+from lookaway.perception.camera_tracking.turn_between import fit_turn, nearest_rotation, rays
+from lookaway.perception.opencv import load_opencv
+from tests.perception.camera_tracking.synthetic import Cloud, orbit, poses, room
+
+PRIOR = FocalPrior.from_field(60, 448, 0.3)
+
+
+def link(cloud, truth, first=0, second=11):
+    found = cloud.sightings(truth)
+    return next(
+        pair
+        for pair in link_frames([found[first], found[second]], 0.8, 1e9).links
+        if (pair.first, pair.second) == (0, 1)
+    )
+
+
+def test_a_field_of_view_is_a_focal_length():
+    assert FocalPrior.from_field(90, 200, 0.3).focal == pytest.approx(100)
+
+
+def test_a_prior_has_bounds_and_grows_stronger_with_matches():
+    assert PRIOR.bounded(1e9) == pytest.approx(3 * PRIOR.focal)
+    assert PRIOR.bounded(1.0) == pytest.approx(PRIOR.focal / 3)
+    assert PRIOR.is_at_bound(PRIOR.bounded(1e9))
+    assert PRIOR.is_at_bound(PRIOR.bounded(1.0))
+    assert not PRIOR.is_at_bound(2 * PRIOR.focal)
+    assert PRIOR.tempered(10).spread == PRIOR.spread
+    assert PRIOR.tempered(4000).spread == pytest.approx(PRIOR.spread / 2)
+
+
+def test_a_cross_matrix_multiplies_like_the_cross_product():
+    one, two = np.random.default_rng(0).normal(size=(2, 5, 3))
+    np.testing.assert_allclose(np.einsum("nij,nj->ni", cross_matrices(one), two), np.cross(one, two))
+
+
+def test_the_nearest_rotation_is_never_a_mirror():
+    turn = Rotation.from_rotvec([0.3, -0.2, 0.1]).as_matrix()
+    np.testing.assert_allclose(nearest_rotation(turn * 2.5), turn, atol=1e-12)
+    assert np.linalg.det(nearest_rotation(-turn)) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("wrong", [0.0, 0.3])
+def test_the_turn_between_two_frames_is_found_among_wrong_matches(wrong):
+    truth = poses(25)
+    pair = link(Cloud(room(), wrong=wrong), truth)
+    turn = fit_turn(pair.points_1, pair.points_2, 350.0, 1.5)
+    angle = np.degrees(Rotation.from_matrix(turn.rotation @ truth[11, :3, :3]).magnitude())
+    assert angle < 0.1
+    assert turn.inliers.mean() == pytest.approx((1 - wrong) ** 2, abs=0.12)
+
+
+def test_a_wrong_focal_length_makes_a_turn_explain_less():
+    pair = link(Cloud(room()), poses(25))
+    right, wrong = (fit_turn(pair.points_1, pair.points_2, focal, 1.5).cost for focal in (350.0, 250.0))
+    assert right < 0.3 * wrong
+
+
+def test_a_turn_prefers_to_be_a_turn_and_a_way_prefers_to_be_a_way():
+    for truth, expected in ((poses(15), -1), (orbit(15), 1)):
+        pair = link(Cloud(room()), truth)
+        epipolar = fit_epipolar(load_opencv(), pair, 1.0)
+        turn = fit_turn(pair.points_1, pair.points_2, 350.0, 1.5)
+        assert np.sign(preference_for_moving(turn.errors, epipolar.errors, 0.5)) == expected
+
+
+def test_points_that_stand_still_have_no_epipolar_geometry_that_rules_any_out():
+    points = np.random.default_rng(0).uniform(-100, 100, (60, 2))
+    rows = np.arange(60)
+    found = fit_epipolar(load_opencv(), Link(0, 1, rows, rows, points, points), 1.0)
+    assert found.inliers.all() or not found.inliers.any()
+
+
+def test_essential_matrices_tell_the_focal_length_of_a_camera_that_turns_on_its_way_only():
+    cv2 = load_opencv()
+    both = [link(Cloud(room(), focal=200), poses(30, way=(0.5, 0, 0.5)), 0, last) for last in (7, 8, 11)]
+    assert rough_focal(cv2, both, PRIOR, 1.0) == pytest.approx(200, rel=0.2)
+    straight = [link(Cloud(room(), focal=200), poses(way=(0.5, 0, 0.5)), 0, last) for last in (7, 8, 11)]
+    assert rough_focal(cv2, straight, PRIOR, 1.0) == pytest.approx(PRIOR.focal)
+
+
+def test_rays_meet_where_the_point_is_unless_they_are_nearly_parallel():
+    point, origins = np.array([0.2, -0.1, 4.0]), np.array([[0, 0, 0], [1.0, 0, 0], [0, 0.5, 0]])
+    directions = (point - origins) / np.linalg.norm(point - origins, axis=1, keepdims=True)
+    places = meet(directions, origins, np.zeros(3, int), 2, np.radians(1.5))
+    np.testing.assert_allclose(places[0], point)
+    assert np.isnan(places[1]).all()
+    close = origins * 0.01
+    directions = (point - close) / np.linalg.norm(point - close, axis=1, keepdims=True)
+    assert np.isnan(meet(directions, close, np.zeros(3, int), 1, np.radians(1.5))).all()
+
+
+def test_a_track_with_two_points_of_one_frame_is_dropped():
+    sightings = [Sighting(frame, np.zeros((3, 2)), np.zeros((3, 128))) for frame in range(3)]
+
+    def matched(first, second, rows, columns):
+        return Link(first, second, np.array(rows), np.array(columns), np.zeros((2, 2)), np.zeros((2, 2)))
+
+    links = [matched(0, 1, [0, 1], [0, 1]), matched(1, 2, [0, 1], [0, 1]), matched(0, 2, [0, 2], [0, 1])]
+    tracks = join_tracks(sightings, links)
+    assert tracks.count == 1
+    assert tracks.frames.tolist() == [0, 1, 2]
+
+
+def test_bundle_adjustment_finds_cameras_points_and_focal_length_back():
+    truth, random = orbit(40, frames=12), np.random.default_rng(0)
+    places = random.uniform([-2, -1, 3], [2, 1, 7], (120, 3))
+    rotations = truth[:, :3, :3].transpose(0, 2, 1)
+    shifts = -np.einsum("nij,nj->ni", rotations, truth[:, :3, 3])
+    cameras, points = (grid.ravel() for grid in np.meshgrid(np.arange(12), np.arange(120), indexing="ij"))
+    local = np.einsum("oij,oj->oi", rotations[cameras], places[points]) + shifts[cameras]
+    pixels = 300 * local[:, :2] / local[:, 2:]
+    pixels[::20] += 40  # outliers
+    rough = Scene(
+        Rotation.from_rotvec(random.normal(0, 0.02, (12, 3))).as_matrix() @ rotations,
+        shifts + random.normal(0, 0.05, shifts.shape),
+        places + random.normal(0, 0.1, places.shape),
+        330.0,
+    )
+    no_belief = FocalPrior(focal=PRIOR.focal, spread=100.0)
+    scene, errors = adjust(rough, Observations(cameras, points, pixels), no_belief, 1.0, 100)
+    assert np.quantile(errors, 0.9) < 0.05
+    assert scene.focal == pytest.approx(300, rel=0.005)
+    turned = scene.rotations[4] @ scene.rotations[0].T
+    assert np.degrees(Rotation.from_matrix(turned.T @ rotations[4] @ rotations[0].T).magnitude()) < 0.1
+
+
+def test_there_are_never_too_many_keyframes():
+    truth = poses(300, frames=100)
+    links = link_frames(Cloud(room()).sightings(truth), 0.8, 1.0)
+    assert 10 < len(links.keyframes) <= MOST_KEYFRAMES
+    assert links.keyframes[0] == 0
+
+
+def test_a_still_camera_has_one_keyframe():
+    assert link_frames(Cloud(room()).sightings(poses()), 0.8, 20.0).keyframes == (0,)
+
+
+def test_rays_are_of_length_one_and_go_through_their_points():
+    found = rays(np.array([[3.0, -4.0]]), 12.0)
+    np.testing.assert_allclose(found, [[3 / 13, -4 / 13, 12 / 13]])

