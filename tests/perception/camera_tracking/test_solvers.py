@@ -9,7 +9,7 @@ from lookaway.perception.camera_tracking.cross_products import cross_matrices
 from lookaway.perception.camera_tracking.epipolar import fit_epipolar
 from lookaway.perception.camera_tracking.essential import rough_focal
 from lookaway.perception.camera_tracking.focal_prior import FocalPrior
-from lookaway.perception.camera_tracking.links import MOST_KEYFRAMES, Link, link_frames
+from lookaway.perception.camera_tracking.links import MOST_KEYFRAMES, Link, Links, link_frames
 from lookaway.perception.camera_tracking.model_choice import preference_for_moving
 from lookaway.perception.camera_tracking.sightings import Sighting
 from lookaway.perception.camera_tracking.tracks import join_tracks
@@ -21,7 +21,7 @@ from tests.perception.camera_tracking.synthetic import Cloud, orbit, poses, room
 PRIOR = FocalPrior.from_field(60, 448, 0.3)
 
 
-def link(cloud, truth, first=0, second=11):
+def link(cloud, truth, first=0, second=8):
     found = cloud.sightings(truth)
     return next(
         pair
@@ -60,7 +60,7 @@ def test_the_turn_between_two_frames_is_found_among_wrong_matches(wrong):
     truth = poses(25)
     pair = link(Cloud(room(), wrong=wrong), truth)
     turn = fit_turn(pair.points_1, pair.points_2, 350.0, 1.5)
-    angle = np.degrees(Rotation.from_matrix(turn.rotation @ truth[11, :3, :3]).magnitude())
+    angle = np.degrees(Rotation.from_matrix(turn.rotation @ truth[8, :3, :3]).magnitude())
     assert angle < 0.1
     assert turn.inliers.mean() == pytest.approx((1 - wrong) ** 2, abs=0.12)
 
@@ -88,9 +88,9 @@ def test_points_that_stand_still_have_no_epipolar_geometry_that_rules_any_out():
 
 def test_essential_matrices_tell_the_focal_length_of_a_camera_that_turns_on_its_way_only():
     cv2 = load_opencv()
-    both = [link(Cloud(room(), focal=200), poses(30, way=(0.5, 0, 0.5)), 0, last) for last in (7, 8, 11)]
+    both = [link(Cloud(room(), focal=200), poses(30, way=(0.5, 0, 0.5)), 0, last) for last in (5, 6, 8)]
     assert rough_focal(cv2, both, PRIOR, 1.0) == pytest.approx(200, rel=0.2)
-    straight = [link(Cloud(room(), focal=200), poses(way=(0.5, 0, 0.5)), 0, last) for last in (7, 8, 11)]
+    straight = [link(Cloud(room(), focal=200), poses(way=(0.5, 0, 0.5)), 0, last) for last in (5, 6, 8)]
     assert rough_focal(cv2, straight, PRIOR, 1.0) == pytest.approx(PRIOR.focal)
 
 
@@ -145,6 +145,31 @@ def test_there_are_never_too_many_keyframes():
     links = link_frames(Cloud(room()).sightings(truth), 0.8, 1.0)
     assert 10 < len(links.keyframes) <= MOST_KEYFRAMES
     assert links.keyframes[0] == 0
+
+
+def test_frames_are_linked_to_their_neighbours_and_keyframes_to_those_that_show_the_same_place():
+    links = link_frames(Cloud(room()).sightings(poses(60, frames=30)), 0.8, 22.0)
+    pairs = {(link.first, link.second) for link in links.links}
+    assert all((frame - 1, frame) in pairs for frame in range(1, 30))
+    # The way out and the way back show the same.
+    out, back = (set(links.keyframes) & set(range(*ends)) for ends in ((6, 12), (18, 24)))
+    assert len(out) >= 3
+    assert sum(any((one, two) in pairs for two in back) for one in out) >= 3
+    # The start and the far end have nothing in common.
+    assert not any((one, two) in pairs for one in range(4) for two in range(13, 16))
+
+
+def test_a_link_is_wide_where_a_quarter_of_the_points_of_two_keyframes_moved_by_more_than_the_step():
+    start = np.random.default_rng(0).uniform(-100, 100, (40, 2))
+
+    def moved(share, first=0):
+        way = np.where(np.arange(40) < share * 40, 12.0, 0.0)[:, None] * [0.6, 0.8]
+        return Link(first, 5, np.arange(40), np.arange(40), start, start + way)
+
+    links = Links((), (0, 5), 10.0)
+    assert links.is_wide(moved(0.3))
+    assert not links.is_wide(moved(0.2))
+    assert not links.is_wide(moved(0.3, first=1))
 
 
 def test_a_still_camera_has_one_keyframe():
