@@ -92,12 +92,13 @@ def test_the_unit_of_a_path_is_the_median_depth_of_what_is_seen_first():
 
 
 def test_depths_and_centres_have_one_unit_in_every_frame():
-    cloud, truth = Cloud(room(), noise=0.1), poses(20, way=(0, 0, 2))
+    ahead = np.random.default_rng(0).uniform([-5, -3, 6], [5, 3, 10], (400, 3))
+    cloud, truth = Cloud(ahead, noise=0.1), poses(10, way=(0, 0, 4))
     path = follow(cloud.sightings(truth))
     depths = np.array([cloud.median_depth(pose) for pose in truth])
     np.testing.assert_allclose(path.median_depth, depths / depths[0], rtol=0.1)
     extents = np.linalg.norm(path.camera_to_world[:, :3, 3], axis=1)
-    assert extents.max() == pytest.approx(2 / depths[0], rel=0.1)
+    assert extents.max() == pytest.approx(4 / depths[0], rel=0.1)
 
 
 def test_the_axes_are_those_of_the_first_frame_wherever_it_looks():

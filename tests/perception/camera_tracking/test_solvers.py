@@ -1,20 +1,27 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from lookaway.core import angles_degrees
+from lookaway.perception.camera_tracking import turn_adjustment
 from lookaway.perception.camera_tracking.bundle import Observations, Scene, adjust
+from lookaway.perception.camera_tracking.camera_path import CameraPath
 from lookaway.perception.camera_tracking.cross_products import cross_matrices
 from lookaway.perception.camera_tracking.epipolar import fit_epipolar
 from lookaway.perception.camera_tracking.essential import rough_focal
 from lookaway.perception.camera_tracking.focal_prior import FocalPrior
 from lookaway.perception.camera_tracking.links import MOST_KEYFRAMES, Link, Links, link_frames
 from lookaway.perception.camera_tracking.model_choice import preference_for_moving
+from lookaway.perception.camera_tracking.moving import Moving
 from lookaway.perception.camera_tracking.sightings import Sighting
 from lookaway.perception.camera_tracking.tracks import join_tracks
 from lookaway.perception.camera_tracking.triangulation import meet
 from lookaway.perception.camera_tracking.turn_between import fit_turn, nearest_rotation, rays
+from lookaway.perception.camera_tracking.turning import fit_turning
 from lookaway.perception.opencv import load_opencv
 from tests.perception.camera_tracking.synthetic import Cloud, orbit, poses, room
 
@@ -63,6 +70,39 @@ def test_the_turn_between_two_frames_is_found_among_wrong_matches(wrong):
     angle = np.degrees(Rotation.from_matrix(turn.rotation @ truth[8, :3, :3]).magnitude())
     assert angle < 0.1
     assert turn.inliers.mean() == pytest.approx((1 - wrong) ** 2, abs=0.12)
+
+
+def test_turns_are_chained_along_links_in_either_direction(monkeypatch):
+    # Adjustment finds its way even from a wrong start.
+    monkeypatch.setattr(turn_adjustment, "STEPS", 0)
+    cloud, truth = Cloud(room()), np.tile(np.eye(4), (3, 1, 1))
+    truth[:, :3, :3] = Rotation.from_euler("yz", [[0, 0], [-10, 80], [-5, 40]], degrees=True).as_matrix()
+    pairs = [replace(link(cloud, truth, first, 2), first=first, second=2) for first in (0, 1)]
+    found = fit_turning(pairs, PRIOR, 1.0)
+    assert angles_degrees(np.stack([found.rotations[n] for n in range(3)]), truth[:, :3, :3]).max() < 2
+
+
+def test_a_path_is_told_in_the_axes_and_the_unit_of_its_first_pose():
+    sightings = [Sighting(frame, np.zeros((0, 2)), np.zeros((0, 128))) for frame in (4, 6, 8)]
+    turned = Rotation.from_euler("y", 90, degrees=True).as_matrix()
+    first, second = np.eye(4), np.eye(4)
+    first[:3, :3], first[:3, 3], second[:3, 3] = turned, [1, 0, 0], [3, 0, 0]
+    moving = Moving(
+        camera_to_world={0: first, 2: second},
+        median_depth={0: 4.0, 2: 2.0},
+        focal=300.0,
+        error=0.1,
+        inliers=1,
+        matches=1,
+        points=1,
+    )
+    path = CameraPath.from_moving(moving, sightings)
+    assert path.frame_indices.tolist() == [4, 8]
+    assert path.median_depth.tolist() == [1, 0.5]
+    np.testing.assert_allclose(path.camera_to_world[0], np.eye(4), atol=1e-12)
+    # The first camera looks to the right, so what is to the right of the world is ahead of it.
+    np.testing.assert_allclose(path.camera_to_world[1, :3, 3], [0, 0, 0.5], atol=1e-12)
+    np.testing.assert_allclose(path.camera_to_world[1, :3, :3], turned.T, atol=1e-12)
 
 
 def test_a_wrong_focal_length_makes_a_turn_explain_less():

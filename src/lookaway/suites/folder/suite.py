@@ -17,6 +17,7 @@ from lookaway.perception.sift_matches import SiftMatches
 from lookaway.perception.supplied_poses import SuppliedPoses
 from lookaway.statistics.cells import mean_cells
 from lookaway.suites.folder.layout import FolderReader
+from lookaway.suites.folder.world import is_world, world_rollouts
 
 
 class Folder:
@@ -27,22 +28,25 @@ class Folder:
     title: ClassVar[str] = "A folder of videos: a manifest or a pattern of paths"
 
     def recognises(self, root: Path) -> bool:
-        """Whether there is a manifest; a folder of bare videos is read where nothing else fits."""
-        return (root / "manifest.jsonl").is_file() or (root / "manifest.csv").is_file()
+        """Whether there is a manifest or a simulated world; bare videos are read where nothing else fits."""
+        return (root / "manifest.jsonl").is_file() or (root / "manifest.csv").is_file() or is_world(root)
 
     def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
-        """All rollouts of the manifest, or all videos that fit the pattern."""
+        """All rollouts of the manifest or of a simulated world, or all videos that fit the pattern."""
         if not root.is_dir():
             raise DatasetError(f"{root}: there is no such folder.")
-        reader = FolderReader(root, options.get("pattern"), allow_outside=bool(options.get("allow_outside")))
-        rollouts = reader.rollouts()
+        if options.get("pattern") is None and is_world(root):
+            rollouts, problems = world_rollouts(root)
+        else:
+            reader = FolderReader(root, options.get("pattern"), allow_outside=bool(options.get("allow_outside")))
+            rollouts, problems = reader.rollouts(), reader.problems
         convention = options.get("extrinsics_convention")
         return Dataset(
             suite=self.name,
             root=root,
             rollouts=rollouts,
             settings={"extrinsics_convention": convention} if convention else {},
-            problems=tuple(reader.problems),
+            problems=tuple(problems),
         )
 
     def metrics(self, settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:

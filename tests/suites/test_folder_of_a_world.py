@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from lookaway.core import UnsafePath
+from lookaway.engine.evaluate import evaluate
+from lookaway.engine.reading import read
+from lookaway.io.world_clips import CARD
+from tests.support.runs import statuses
+from tests.support.world_clip import FOLDER, FRAMES, write_clip_folder
+
+
+@pytest.fixture
+def world(tmp_path):
+    write_clip_folder(tmp_path / FOLDER)
+    return tmp_path
+
+
+def test_a_world_is_read_without_being_told_what_its_folders_mean(world):
+    dataset = read(world)
+    (rollout,) = dataset.rollouts
+    assert (dataset.suite, dataset.problems) == ("folder", ())
+    assert rollout.id == "perfect/room-none-static-000/0"
+    assert rollout.artifacts == {"truth": world / FOLDER / CARD}
+
+
+def test_what_a_card_knows_becomes_part_of_the_case(world):
+    (rollout,) = read(world).rollouts
+    assert rollout.case.target.name == "thing 1"
+    assert rollout.case.target.box == (0.2, 0.5, 0.1, 0.2)
+    assert rollout.case.prompt == ("1", "2", "3", "4", "5")
+    assert (rollout.case.subset, rollout.case.scene, rollout.case.action) == ("none", "room-0", "static")
+    assert rollout.phases == {"visible": (0, 2), "disappeared": (2, 4), "reappeared": (4, FRAMES)}
+
+
+def test_a_target_that_is_unseen_in_the_first_frame_has_no_box(world):
+    write_clip_folder(world / FOLDER, target_box=[0, 0, 0, 0])
+    (rollout,) = read(world).rollouts
+    assert rollout.case.target.box is None
+
+
+def test_takes_are_seeds(world):
+    write_clip_folder(world / FOLDER.replace("/0", "/1"), take=1)
+    assert [rollout.seed for rollout in read(world).rollouts] == ["0", "1"]
+
+
+def test_a_card_that_is_not_valid_is_listed_and_the_others_are_read(world):
+    broken = world / FOLDER.replace("/0", "/1")
+    write_clip_folder(broken, take=1)
+    (broken / CARD).write_text("{}")
+    dataset = read(world)
+    assert len(dataset.rollouts) == 1
+    assert [problem.where for problem in dataset.problems] == [broken.relative_to(world).as_posix()]
+
+
+def test_one_take_in_two_folders_is_read_once(world):
+    shutil.copytree(world / FOLDER, world / FOLDER.replace("/0", "/7"))
+    dataset = read(world)
+    assert len(dataset.rollouts) == len(dataset.problems) == 1
+    assert "a second time" in dataset.problems[0].message
+
+
+def test_a_pattern_still_has_the_last_word(world):
+    dataset = read(world, suite="folder", pattern="clips/{case}/{model}/{seed}/video.mp4")
+    assert [rollout.id for rollout in dataset.rollouts] == ["perfect/room-none-static-000/0"]
+    assert {problem.message for problem in dataset.problems} == {"does not fit the pattern; left out"}
+
+
+def test_a_link_that_leads_out_of_the_world_is_refused(world, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside") / "video.mp4"
+    video = world / FOLDER / "video.mp4"
+    video.rename(outside)
+    video.symlink_to(outside)
+    with pytest.raises(UnsafePath):
+        read(world)
+
+
+def test_metrics_can_be_fed_with_the_truth(world):
+    evaluate(world, world / "run", using={"poses": "true_poses"}, metrics=["camera_interaction", "rendering_lighting"])
+    assert statuses(world / "run")["rendering_lighting"] != "missing_input"
