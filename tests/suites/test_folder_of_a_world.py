@@ -31,7 +31,7 @@ def test_what_a_card_knows_becomes_part_of_the_case(world):
     assert rollout.case.target.name == "thing 1"
     assert rollout.case.target.box == (0.2, 0.5, 0.1, 0.2)
     assert rollout.case.prompt == ("1", "2", "3", "4", "5")
-    assert (rollout.case.subset, rollout.case.scene, rollout.case.action) == ("none", "room-0", "static")
+    assert (rollout.case.subset, rollout.case.scene, rollout.case.action) == ("none", "room-0", "wait")
     assert rollout.phases == {"visible": (0, 2), "disappeared": (2, 4), "reappeared": (4, FRAMES)}
 
 
@@ -53,6 +53,12 @@ def test_a_card_that_is_not_valid_is_listed_and_the_others_are_read(world):
     dataset = read(world)
     assert len(dataset.rollouts) == 1
     assert [problem.where for problem in dataset.problems] == [broken.relative_to(world).as_posix()]
+
+
+def test_arrays_that_cannot_be_read_are_listed(world):
+    (world / FOLDER / "truth.npz").write_bytes(b"nothing")
+    dataset = read(world)
+    assert (len(dataset.rollouts), len(dataset.problems)) == (0, 1)
 
 
 def test_one_take_in_two_folders_is_read_once(world):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from lookaway.io.camera_steps import camera_steps, timed_action
 from lookaway.world.cameras import CAMERAS, Viewpoint
 from lookaway.world.exports.conventions import (
     from_camera_track,
@@ -20,7 +21,6 @@ from lookaway.world.exports.conventions import (
     to_unreal,
     yaw_degrees,
 )
-from lookaway.world.exports.motions import camera_steps, timed_action
 from lookaway.world.turns import look
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookaway.core import ArtifactError, DatasetError, Floats, Problem, Reason, Trajectory, Unmeasurable
+from lookaway.io.camera_steps import camera_steps, timed_action
 from lookaway.io.clip_arrays import ClipArrays, read_clip_arrays
 from lookaway.io.clip_card import ClipCard
 from lookaway.io.paths import inside
@@ -71,6 +72,10 @@ class WorldClip:
             height=self.card.height,
             frame_count=self.card.frames,
         )
+
+    def timed_action(self) -> str:
+        """What was asked of the camera, with its waits: one that stands still for a while then does as it was told."""
+        return timed_action(camera_steps(self.arrays().requested_camera_to_world).words())
 
     def depth(self) -> Iterator[NDArray[np.float32]]:
         """[height, width] metres along the axis of the camera, frame by frame; 0 where there is only sky."""

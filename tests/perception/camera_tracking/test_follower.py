@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from lookaway.core import Reason, Unmeasurable, angles_degrees
+from lookaway.perception.camera_tracking import follower
 from tests.perception.camera_tracking.synthetic import Cloud, follow, orbit, poses, room, wall
 
 
@@ -86,9 +87,7 @@ def test_the_unit_of_a_path_is_the_median_depth_of_what_is_seen_first():
     assert near.median_depth[0] == far.median_depth[0] == 1
     assert near.median_depth.min() < 0.8
     np.testing.assert_allclose(near.camera_to_world, far.camera_to_world, atol=0.02)
-    assert np.linalg.norm(near.camera_to_world[9, :3, 3]) == pytest.approx(
-        np.linalg.norm(truth[9, :3, 3]) / 6, rel=0.2
-    )
+    assert np.linalg.norm(near.camera_to_world[9, :3, 3]) == pytest.approx(np.linalg.norm(truth[9, :3, 3]) / 6, rel=0.2)
 
 
 def test_depths_and_centres_have_one_unit_in_every_frame():
@@ -195,6 +194,13 @@ def test_a_picture_that_moves_like_no_rigid_scene_is_declined():
     clouds = [Cloud(room() + random.normal(0, 0.4, (1500, 3))) for _ in range(8)]
     reason, _ = declined([cloud.sightings(poses(20, frames=8))[number] for number, cloud in enumerate(clouds)])
     assert reason is Reason.POSE_FAILED
+
+
+def test_a_way_along_which_no_scene_can_be_built_is_not_taken_for_a_turn(monkeypatch):
+    monkeypatch.setattr(follower, "fit_moving", lambda *_: None)
+    reason, message = declined(Cloud(room()).sightings(orbit(12)))
+    assert reason is Reason.POSE_FAILED
+    assert "neither as if the camera only turned" in message
 
 
 def test_one_frame_is_too_short():

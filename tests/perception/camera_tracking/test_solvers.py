@@ -20,6 +20,7 @@ from lookaway.perception.camera_tracking.moving import Moving
 from lookaway.perception.camera_tracking.sightings import Sighting
 from lookaway.perception.camera_tracking.tracks import join_tracks
 from lookaway.perception.camera_tracking.triangulation import meet
+from lookaway.perception.camera_tracking.turn_adjustment import TurnAdjustment
 from lookaway.perception.camera_tracking.turn_between import fit_turn, nearest_rotation, rays
 from lookaway.perception.camera_tracking.turning import fit_turning
 from lookaway.perception.opencv import load_opencv
@@ -178,6 +179,17 @@ def test_bundle_adjustment_finds_cameras_points_and_focal_length_back():
     assert scene.focal == pytest.approx(300, rel=0.005)
     turned = scene.rotations[4] @ scene.rotations[0].T
     assert np.degrees(Rotation.from_matrix(turned.T @ rotations[4] @ rotations[0].T).magnitude()) < 0.1
+
+
+def test_turns_are_adjusted_although_a_third_of_the_points_moves_by_itself():
+    cloud, truth = Cloud(room(), noise=0.1), poses(20, frames=6)
+    links = link_frames(cloud.sightings(truth), 0.8, 20.0).links
+    pulled = [replace(one, points_2=one.points_2 + np.where(one.rows % 3 == 0, 15, 0)[:, None]) for one in links]
+    rough = Rotation.from_rotvec(np.random.default_rng(0).normal(0, 0.01, (6, 3))).as_matrix() @ truth[:, :3, :3]
+    adjustment = TurnAdjustment.of(pulled, range(6), PRIOR, 1.0)
+    rotations, focal = adjustment.solve(rough, 330.0)
+    assert angles_degrees(rotations[0].T @ rotations, truth[:, :3, :3]).max() < 0.1
+    assert focal == pytest.approx(350, rel=0.01)
 
 
 def test_there_are_never_too_many_keyframes():

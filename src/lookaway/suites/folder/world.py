@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lookaway.core import Case, DatasetError, Problem, Rollout, Target
+from lookaway.core import ArtifactError, Case, DatasetError, Problem, Rollout, Target
 from lookaway.io.world_clips import CARD, WorldClip, clip_folders
 
 
@@ -14,14 +14,14 @@ def is_world(root: Path) -> bool:
 
 
 def world_rollouts(root: Path) -> tuple[tuple[Rollout, ...], list[Problem]]:
-    """All clips, and those whose card is not valid or says what another has said."""
+    """All clips, and those whose card or arrays are not valid or that say what another has said."""
     rollouts: dict[str, Rollout] = {}
     problems = []
     for folder in clip_folders(root):
         where = folder.relative_to(root).as_posix()
         try:
             rollout = _rollout(WorldClip.open(folder))
-        except DatasetError as error:
+        except (DatasetError, ArtifactError) as error:
             problems.append(Problem(where=where, message=str(error)))
             continue
         if rollout.id in rollouts:
@@ -39,7 +39,7 @@ def _rollout(clip: WorldClip) -> Rollout:
         subset=card.event,
         scene=f"{card.family}-{card.seed}",
         prompt=card.caption_segments,
-        action=card.action,
+        action=clip.timed_action(),
         target=Target(name=card.target.name, attributes=(card.process[1],), box=box),
     )
     phases = {name: getattr(card.phases, name) for name in ("visible", "disappeared", "reappeared")}

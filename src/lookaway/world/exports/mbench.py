@@ -20,7 +20,6 @@ from lookaway.io.files import write_json, write_text, write_whole
 from lookaway.io.world_clips import CARD, WorldClip
 from lookaway.world.exports.conventions import inverse
 from lookaway.world.exports.folder import Case, Export, ExportReport, put, write_first_frame
-from lookaway.world.exports.motions import camera_steps, timed_action
 
 KNOWN_ACTIONS: Final = {
     "left_then_right": "left_then_right",
@@ -136,9 +135,7 @@ def _sample(case: Case, setting: _Setting) -> dict[str, Json]:
     if setting.is_text:
         metadata["caption_segments"] = list(card.caption_segments)
         return {"metadata": metadata}
-    # With its waits: a camera that stands still for a while does what was asked of it.
-    words = camera_steps(case.lead.arrays().requested_camera_to_world).words()
-    return {"metadata": metadata, "annotations": {"action": timed_action(words)}}
+    return {"metadata": metadata, "annotations": {"action": case.lead.timed_action()}}
 
 
 def _write_sample(folder: Path, case: Case, known: dict[str, Json]) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Final
 
 from lookaway.core import Floats, Json
+from lookaway.io.camera_steps import camera_steps
 from lookaway.io.files import write_json, write_text
 from lookaway.io.world_clips import WorldClip
 from lookaway.world.exports.conventions import to_colmap, to_unreal
 from lookaway.world.exports.folder import Export, ExportReport, contestant, put
-from lookaway.world.exports.motions import camera_steps
 from lookaway.world.exports.videos import write_tail
 
 TRUTH: Final = "MIND-Data"

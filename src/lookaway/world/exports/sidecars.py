@@ -9,11 +9,11 @@ from typing import Final
 import numpy as np
 
 from lookaway.core import Floats, Json
+from lookaway.io.camera_steps import camera_steps, runs
 from lookaway.io.files import write_json
 from lookaway.io.world_clips import WorldClip
 from lookaway.world.exports.conventions import to_first_camera, yaw_degrees
 from lookaway.world.exports.folder import write_array
-from lookaway.world.exports.motions import camera_steps, runs
 
 CONVENTION: Final = "opencv_c2w"
 PAYLOAD: Final = "direct_frame_pose_payload"
