@@ -7,18 +7,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, ClassVar
 
-from lookaway.core import Abstention, Compute, Extractor, Rollout
+from lookaway.core import Compute, Extractor
 from lookaway.io.sampling import Sampler, UniformFrames
-from lookaway.perception.networks.embedding import Embedder
 from lookaway.perception.networks.fits import Fit, Squeezed
 from lookaway.perception.networks.pretrained import load_pretrained
 from lookaway.perception.networks.torch_setup import load_torch
-from lookaway.perception.networks.vit_tokens import TOKEN_ARRAYS, TokenEmbedder, TokenPerceiver, VitTokens
+from lookaway.perception.networks.vit_tokens import TOKEN_ARRAYS, TokenRecipe, VitTokens
 from lookaway.perception.weights import Weights, published
 
 
 @dataclass(frozen=True, slots=True)
-class Dinov3Embeddings:
+class Dinov3Embeddings(TokenRecipe):
     """Tokens of DINOv3: one for each frame, and one for each patch of it.
 
     By default the whole frame is squeezed into a square, as the weights were published.
@@ -39,23 +38,8 @@ class Dinov3Embeddings:
     side: Annotated[int, "side of the square that a region is squeezed into, where regions are embedded"] = 224
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
 
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Any video will do, once the weights are there."""
-        return self.lacks()
-
-    def lacks(self) -> Abstention | None:
-        """Why the network cannot be loaded."""
-        return self.weights.declines()
-
-    def load(self) -> TokenPerceiver:
-        """Load the network."""
-        return TokenPerceiver(self, self._network())
-
-    def embedder(self) -> Embedder:
-        """The loaded network, for pictures of any size."""
-        return TokenEmbedder(self._network(), self.side)
-
-    def _network(self) -> VitTokens:
+    def network(self) -> VitTokens:
+        """The loaded network."""
         model = load_pretrained("DINOv3ViTModel", self.weights, self.compute)
         return VitTokens(
             torch=load_torch(self.compute),

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from lookaway.core import Compute, Features, Floats, Frame, FrameRequest, Pixels, Rollout, Timeline
+from lookaway.core import Abstention, Compute, Features, Floats, Frame, FrameRequest, Pixels, Rollout, Timeline
 from lookaway.io.sampling import Sampler
 from lookaway.perception.networks.batching import BatchedWatch, batch_size
+from lookaway.perception.networks.embedding import Embedder
 from lookaway.perception.networks.fits import Colours, Fit, Fitted, Squeezed, to_input
+from lookaway.perception.weights import Weights
 
 TOKEN_ARRAYS = {
     "cls": "float32 [frames, channels]: the token of the whole picture",
@@ -23,25 +26,6 @@ TOKEN_ARRAYS = {
 """What the features of vision transformers hold."""
 COPIES = 24
 """Of its tokens that a transformer holds at once, roughly, in single precision."""
-
-
-class TokenRecipe(Protocol):
-    """What the tokens of frames depend on, beside the network."""
-
-    @property
-    def frames(self) -> Sampler:
-        """Which frames are looked at."""
-        ...
-
-    @property
-    def fit(self) -> Fit:
-        """How a frame is brought to the input."""
-        ...
-
-    @property
-    def patches(self) -> bool:
-        """Whether the tokens of patches are kept."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +43,57 @@ class VitTokens:
     def __call__(self, pictures: Sequence[Pixels], fitted: Fitted) -> tuple[Floats, Floats]:
         """Tokens [pictures, channels] of pictures of one size, and [pictures, patches, channels] of their patches."""
         with self.torch.inference_mode():
-            batch = to_input(self.torch, pictures, fitted, Colours(), self.compute)
-            tokens = self.model(pixel_values=batch).last_hidden_state
+            tokens = self._tokens(to_input(self.torch, pictures, fitted, Colours(), self.compute))
             grid = tokens[:, self.skipped :].unflatten(1, (fitted.window[1] // self.patch, -1))
             columns, rows = fitted.whole_patches(self.patch)
             kept = grid[:, :rows, :columns].flatten(1, 2)
             return tokens[:, 0].float().cpu().numpy(), kept.to(self.torch.float16).cpu().numpy()
 
+    def of_wholes(self, pictures: Sequence[Pixels], fitted: Fitted) -> Floats:
+        """Tokens [pictures, channels] of pictures that become one size only when they are fitted."""
+        with self.torch.inference_mode():
+            inputs = [to_input(self.torch, [picture], fitted, Colours(), self.compute) for picture in pictures]
+            whole: Floats = self._tokens(self.torch.cat(inputs))[:, 0].float().cpu().numpy()
+            return whole
+
+    def _tokens(self, batch: Any) -> Any:
+        return self.model(pixel_values=batch).last_hidden_state
+
     def frames_at_once(self, fitted: Fitted) -> int:
         """How many pictures go through at once."""
         tokens = fitted.window[0] * fitted.window[1] / self.patch**2 + self.skipped
         return batch_size(tokens * self.channels * 4 * COPIES, self.compute)
+
+
+class TokenRecipe(ABC):
+    """A recipe for tokens of frames, whose network can also be used on pictures of any size."""
+
+    __slots__ = ()
+    weights: Weights
+    frames: Sampler
+    fit: Fit
+    patches: bool
+    side: int
+
+    @abstractmethod
+    def network(self) -> VitTokens:
+        """The loaded network."""
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Any video will do, once the weights are there."""
+        return self.lacks()
+
+    def lacks(self) -> Abstention | None:
+        """Why the network cannot be loaded."""
+        return self.weights.declines()
+
+    def load(self) -> TokenPerceiver:
+        """Load the network."""
+        return TokenPerceiver(self, self.network())
+
+    def embedder(self) -> Embedder:
+        """The loaded network, for pictures of any size."""
+        return TokenEmbedder(self.network(), self.side)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +129,6 @@ class TokenEmbedder:
         """[pictures, channels], whatever sizes the pictures have."""
         fitted = Squeezed(self.side, self.side, "bicubic").fitted(self.side, self.side, self.network.patch)
         at_once = self.network.frames_at_once(fitted)
-        parts = [self.network(group, fitted)[0] for group in _of_one_size(pictures, at_once)]
+        groups = (pictures[start : start + at_once] for start in range(0, len(pictures), at_once))
+        parts = [self.network.of_wholes(group, fitted) for group in groups]
         return np.concatenate(parts) if parts else np.zeros((0, self.network.channels), np.float32)
-
-
-def _of_one_size(pictures: Sequence[Pixels], most: int) -> list[list[Pixels]]:
-    """Runs of consecutive pictures of one size, none longer than `most`."""
-    groups: list[list[Pixels]] = []
-    for picture in pictures:
-        if groups and groups[-1][0].shape == picture.shape and len(groups[-1]) < most:
-            groups[-1].append(picture)
-        else:
-            groups.append([picture])
-    return groups
