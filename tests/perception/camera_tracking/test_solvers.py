@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from lookaway.core import angles_degrees
 from lookaway.perception.camera_tracking import turn_adjustment
-from lookaway.perception.camera_tracking.bundle import Observations, Scene, adjust
+from lookaway.perception.camera_tracking.bundle import Observations, Scene, adjust, local_points
 from lookaway.perception.camera_tracking.camera_path import CameraPath
 from lookaway.perception.camera_tracking.cross_products import cross_matrices
 from lookaway.perception.camera_tracking.epipolar import fit_epipolar
@@ -18,11 +18,12 @@ from lookaway.perception.camera_tracking.links import MOST_KEYFRAMES, Link, Link
 from lookaway.perception.camera_tracking.model_choice import preference_for_moving
 from lookaway.perception.camera_tracking.moving import Moving
 from lookaway.perception.camera_tracking.sightings import Sighting
-from lookaway.perception.camera_tracking.tracks import join_tracks
+from lookaway.perception.camera_tracking.tracks import Tracks, join_tracks
 from lookaway.perception.camera_tracking.triangulation import meet
 from lookaway.perception.camera_tracking.turn_adjustment import TurnAdjustment
 from lookaway.perception.camera_tracking.turn_between import fit_turn, nearest_rotation, rays
-from lookaway.perception.camera_tracking.turning import fit_turning
+from lookaway.perception.camera_tracking.turning import Turning, fit_turning
+from lookaway.perception.camera_tracking.verification import verify
 from lookaway.perception.opencv import load_opencv
 from tests.perception.camera_tracking.synthetic import Cloud, orbit, poses, room
 
@@ -120,6 +121,24 @@ def test_a_turn_prefers_to_be_a_turn_and_a_way_prefers_to_be_a_way():
         assert np.sign(preference_for_moving(turn.errors, epipolar.errors, 0.5)) == expected
 
 
+def test_points_beside_their_epipolar_lines_are_ruled_out():
+    pair = link(Cloud(room(), noise=0.1), orbit(15))
+    is_beside = pair.rows % 4 == 0
+    beside = replace(pair, points_2=pair.points_2 + np.where(is_beside[:, None], [0.0, 5.0], 0.0))
+    found = fit_epipolar(load_opencv(), beside, 1.0)
+    assert (found.inliers == ~is_beside).mean() > 0.97
+
+
+def test_a_link_whose_points_obey_no_geometry_is_left_out():
+    random, rows = np.random.default_rng(0), np.arange(100)
+    noise = Link(0, 1, rows, rows, *random.uniform(-100, 100, (2, 100, 2)))
+    right = replace(link(Cloud(room()), orbit(15)), first=1, second=2)
+    still = Turning(rotations={n: np.eye(3) for n in range(3)}, focal=350.0, error=0.0, inliers=0, matches=0)
+    verified = verify(load_opencv(), Links((noise, right), (0, 1, 2), 5.0), still, 1.0)
+    assert [(one.first, one.second) for one in verified.links] == [(1, 2)]
+    assert [(one.first, one.second) for one in verified.wide] == [(1, 2)]
+
+
 def test_points_that_stand_still_have_no_epipolar_geometry_that_rules_any_out():
     points = np.random.default_rng(0).uniform(-100, 100, (60, 2))
     rows = np.arange(60)
@@ -156,6 +175,31 @@ def test_a_track_with_two_points_of_one_frame_is_dropped():
     tracks = join_tracks(sightings, links)
     assert tracks.count == 1
     assert tracks.frames.tolist() == [0, 1, 2]
+
+
+def test_of_each_frame_the_tracks_are_kept_that_most_frames_see():
+    # Track 0 is in all three frames, 1 in two, 2 in two, 3 in one.
+    frames, tracks = np.array([0, 0, 0, 0, 1, 1, 2, 2]), np.array([3, 2, 1, 0, 0, 1, 0, 2])
+    kept = Tracks(frames, tracks, np.arange(16.0).reshape(8, 2), 4, 3).longest([0, 1, 2], 1)
+    assert kept.count == 1
+    assert kept.tracks.tolist() == [0, 0, 0]
+    assert kept.points[:, 0].tolist() == [6, 8, 12]
+
+
+def test_more_points_of_the_same_kind_do_not_outvote_the_belief_about_the_focal_length():
+    truth, places = orbit(20, frames=8), np.random.default_rng(0).uniform([-2, -1, 3], [2, 1, 7], (130, 3))
+    rotations = truth[:, :3, :3].transpose(0, 2, 1)
+    shifts = -np.einsum("nij,nj->ni", rotations, truth[:, :3, 3])
+
+    def focal(copies):
+        scene = Scene(rotations, shifts, np.tile(places, (copies, 1)), 300.0)
+        cameras, points = (grid.ravel() for grid in np.meshgrid(np.arange(8), np.arange(130 * copies), indexing="ij"))
+        local = local_points(scene, Observations(cameras, points, np.zeros(0)))
+        seen = Observations(cameras, points, 300 * local[:, :2] / local[:, 2:])
+        return adjust(scene, seen, FocalPrior(focal=330.0, spread=0.02), 1.0, 60)[0].focal
+
+    assert 301 < focal(1) < 329
+    assert focal(3) == pytest.approx(focal(1), abs=0.3)
 
 
 def test_bundle_adjustment_finds_cameras_points_and_focal_length_back():
