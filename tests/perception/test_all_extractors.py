@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 import re
 import subprocess
 import sys
@@ -10,7 +11,8 @@ from typing import get_type_hints
 
 import pytest
 
-from lookaway.core import Compute, plugins
+from lookaway.core import Compute, describe, plugins
+from lookaway.perception.lab_means import LabMeans
 
 NAMES = plugins.names("extractors")
 ARRAY = re.compile(r"(u?int|float|bool)(8|16|32|64)? \[\w+( \+ \d)?(, \w+( \+ \d)?)*\]: \S.*[^.]")
@@ -41,6 +43,15 @@ def test_what_runs_a_network_says_where_and_with_which_software(name):
     fields = {field.name: field for field in dataclasses.fields(kind)}
     if isinstance(kind.software, tuple) and "torch" in kind.software:
         assert isinstance(fields["compute"].default, Compute)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_recipe_reaches_another_process_as_it_is(name):
+    kind = plugins.load("extractors", name)
+    needed = [field for field in dataclasses.fields(kind) if field.default is field.default_factory]
+    recipe = kind(**{field.name: LabMeans() for field in needed})
+    again = pickle.loads(pickle.dumps(recipe))
+    assert (again, hash(again), describe(again)) == (recipe, hash(recipe), describe(recipe))
 
 
 def test_listing_extractors_imports_no_network_library():
