@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -10,9 +10,18 @@ from lookaway.core import DatasetError, UnknownName, UserError
 from lookaway.engine.binding import bind_metrics
 from lookaway.engine.costs import estimate_cost
 from lookaway.engine.plan import make_plan
+from lookaway.io.sampling import UniformFrames
 from lookaway.store.run_folder import RunFolder
-from tests.support.scripted import CALLS, bound, install, script
+from tests.support.scripted import CALLS, Brightness, bound, install, script
 from tests.support.tiny import FRAMES, QUICK, clip_bytes, write_folder, write_mbench
+
+
+@dataclass(frozen=True)
+class Network(Brightness):
+    """An extractor with weights, which looks at three frames."""
+
+    weights: str = "large"
+    frames: UniformFrames = UniformFrames(3)
 
 
 @pytest.fixture
@@ -71,6 +80,15 @@ def test_estimating_a_cost_perceives_nothing_and_writes_nothing(root, tmp_path, 
     assert files_under(tmp_path) == before
     assert CALLS["brightness.see"] == CALLS["brightness.perceive"] == 0
     assert cost.decode_seconds > 0
+
+
+def test_estimating_a_cost_loads_no_network(root, monkeypatch):
+    script(monkeypatch, bound(recipe=Network()))
+    dataset = lookaway.read(root, suite="scripted")
+    metrics = bind_metrics(dataset)
+    cost = estimate_cost(make_plan(dataset, metrics).work(), metrics)
+    assert CALLS["brightness.load"] == 0
+    assert cost.feature_seconds == pytest.approx(3 * Network.seconds_per_frame * len(dataset.rollouts))
 
 
 def test_files_that_are_read_for_an_estimate_leave_no_feature(tmp_path):

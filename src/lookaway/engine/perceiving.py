@@ -9,6 +9,8 @@ from typing import TypeAlias
 from lookaway.core import (
     Extractor,
     Feature,
+    Features,
+    Frame,
     FrameRequest,
     MissingDevice,
     MissingExtra,
@@ -76,6 +78,7 @@ class Perceiving:
     content: str
     wanted: Iterable[Extractor]
     decoded_frames: int = 0
+    is_rehearsal: bool = False
     perceived: dict[Extractor, Perceived] = field(default_factory=dict)
     _watches: dict[Extractor, Watch] = field(default_factory=dict)
     _requests: dict[Extractor, FrameRequest | None] = field(default_factory=dict)
@@ -99,7 +102,8 @@ class Perceiving:
         return self.perceived
 
     def rehearse(self) -> dict[Extractor, FrameRequest]:
-        """The frames that would be asked for: everything but decoding and perceiving."""
+        """The frames that would be asked for: everything but loading networks, decoding and perceiving."""
+        self.is_rehearsal = True
         missing = self._restore()
         if missing:
             with Video(self.rollout.video) as video:
@@ -149,13 +153,19 @@ class Perceiving:
         try:
             if (declined := recipe.declines(self.rollout)) is not None:
                 raise Unmeasurable(declined.reason, declined.message)
-            watch = self.extractors.load(recipe).begin(self.rollout, timeline, features)
+            watch = self._start(recipe, timeline, features)
             self._requests[recipe] = _checked(watch.request, timeline.frame_count)
             self._watches[recipe] = watch
         except ENDS_THE_RUN:
             raise
         except Exception as error:  # noqa: BLE001 - one feature less, not the end of the run
             self.perceived[recipe] = error
+
+    def _start(self, recipe: Extractor, timeline: Timeline, features: Features) -> Watch:
+        sampler = getattr(recipe, "frames", None)
+        if self.is_rehearsal and sampler is not None and hasattr(recipe, "weights"):
+            return _Rehearsed(FrameRequest(frozenset(sampler.indices(timeline, self.rollout))))
+        return self.extractors.load(recipe).begin(self.rollout, timeline, features)
 
     def _watch(self, video: Video, recipes: Sequence[Extractor], *, keep: bool) -> None:
         requests = [request for recipe in recipes if (request := self._requests[recipe]) is not None]
@@ -183,6 +193,19 @@ class Perceiving:
             raise
         except Exception as error:  # noqa: BLE001 - one feature less, not the end of the run
             self.perceived[recipe] = error
+
+
+@dataclass(frozen=True, slots=True)
+class _Rehearsed:
+    """In place of a network, which is too heavy to load for a plan."""
+
+    request: FrameRequest
+
+    def see(self, frame: Frame) -> None:
+        raise NotImplementedError("no frame is shown in a rehearsal")
+
+    def perceive(self) -> Feature:
+        raise NotImplementedError("nothing is perceived in a rehearsal")
 
 
 def with_needs(recipes: Iterable[Extractor]) -> list[Extractor]:
