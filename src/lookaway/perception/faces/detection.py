@@ -58,8 +58,8 @@ class Choice:
 
     def __call__(self, found: Found) -> Found:
         """The surest of those that cover each other."""
-        order = np.argsort(-found.scores, kind="stable")
-        left = found[order[found.scores[order] >= self.least_score]]
+        sure = found[found.scores >= self.least_score]
+        left = sure[np.argsort(-sure.scores, kind="stable")]
         kept: list[Found] = []
         while len(left.scores) and len(kept) < self.most_faces:
             kept.append(left[:1])
