@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -24,12 +23,3 @@ def tiny_dinov2(**changes: Any) -> Weights:
     config = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 70, "patch_size": 14}
     model = seeded(lambda: transformers.Dinov2Model(transformers.Dinov2Config(**{**config, **changes})))
     return put_into_hub("dinov2-base", model.save_pretrained)
-
-
-def save_file(model: Any, name: str) -> Any:
-    """Saves the parameters of a plain torch network under a name, for `put_into_hub`."""
-
-    def save(folder: Path) -> None:
-        torch.save(model.state_dict(), folder / name)
-
-    return save

@@ -26,6 +26,7 @@ from lookaway.core import (
     Unmeasurable,
 )
 from lookaway.io.sampling import Sampler, UniformFrames
+from lookaway.perception.boxes import BOX_ARRAYS
 from lookaway.perception.networks.batching import BatchedWatch
 from lookaway.perception.networks.fits import Fitted
 from lookaway.perception.networks.grounding_dino import GroundingDino
@@ -46,12 +47,7 @@ class GroundingDinoBoxes:
     software: ClassVar[tuple[str, ...]] = ("torch", "transformers", "tokenizers")
     seconds_per_frame: ClassVar[float] = 12.0
     bytes_per_frame: ClassVar[float] = 300.0
-    arrays: ClassVar[Mapping[str, str]] = {
-        "boxes": "float32 [boxes, 4]: left, top, right and bottom as fractions of the frame",
-        "scores": "float32 [boxes]: how well each box fits the text, 0 to 1",
-        "frame_indices": "int64 [boxes]: the frame of each box",
-        "looked_at": "int64 [frames]: every frame that was looked at",
-    }
+    arrays: ClassVar[Mapping[str, str]] = BOX_ARRAYS
     needs: ClassVar[Mapping[str, Extractor]] = {}
 
     weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "grounding-dino-tiny"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, ClassVar, get_args
 
 from lookaway.core import (
@@ -14,8 +13,6 @@ from lookaway.core import (
     Extractor,
     Feature,
     Features,
-    Frame,
-    FrameRequest,
     Reason,
     Rollout,
     Timeline,
@@ -25,6 +22,7 @@ from lookaway.core import (
 from lookaway.io.pose_files.checks import DEPTH_STRIDE, ROTATION_TOLERANCE, Convention
 from lookaway.io.pose_files.layouts import READERS, PoseLayout
 from lookaway.io.pose_files.source import PoseSource
+from lookaway.perception.reading import Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,33 +83,21 @@ class SuppliedPoses:
         """Nothing to load."""
         return self
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _Reading:
+    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
         """Start on one rollout."""
-        return _Reading(self, rollout.artifacts["poses"], rollout.artifacts.get("intrinsics"), timeline)
+        return Reading(lambda: self._read(rollout, timeline))
 
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    recipe: SuppliedPoses
-    path: Path
-    lens: Path | None
-    timeline: Timeline
-    request: ClassVar[FrameRequest | None] = None
-
-    def see(self, frame: Frame) -> None:
-        raise NotImplementedError("poses are read from a file and ask for no frames")
-
-    def perceive(self) -> Feature:
+    def _read(self, rollout: Rollout, timeline: Timeline) -> Feature:
         source = PoseSource(
-            path=self.path,
-            timeline=self.timeline,
-            lens=self.lens,
-            convention=self.recipe.convention,
-            rotation_tolerance=self.recipe.rotation_tolerance,
-            depth_stride=self.recipe.depth_stride,
-            assumed_fov_degrees=self.recipe.assumed_fov_degrees,
-            assumed_depth=self.recipe.assumed_depth,
-            first_frame_number=self.recipe.first_frame_number,
+            path=rollout.artifacts["poses"],
+            timeline=timeline,
+            lens=rollout.artifacts.get("intrinsics"),
+            convention=self.convention,
+            rotation_tolerance=self.rotation_tolerance,
+            depth_stride=self.depth_stride,
+            assumed_fov_degrees=self.assumed_fov_degrees,
+            assumed_depth=self.assumed_depth,
+            first_frame_number=self.first_frame_number,
         )
-        read = READERS[self.recipe.layout](source)
+        read = READERS[self.layout](source)
         return Feature(read.trajectory.to_feature().arrays, read.assumptions)

@@ -11,16 +11,9 @@ import numpy as np
 from lookaway.core import Abstention, Extractor, Feature, Features, Mask, Rollout, Timeline
 from lookaway.io.sampling import Sampler, UniformFrames
 from lookaway.io.world_clips import WorldClip
+from lookaway.perception.boxes import BOX_ARRAYS
 from lookaway.perception.reading import Reading
 from lookaway.perception.truth import lacks_truth, open_truth
-
-BOX_ARRAYS = {
-    "boxes": "float32 [boxes, 4]: left, top, right and bottom, as parts of the frame",
-    "scores": "float32 [boxes]: how sure the source is",
-    "frame_indices": "int64 [boxes]: the frame of each box",
-    "looked_at": "int64 [frames]: the frames looked at, whether or not anything was found",
-}
-"""What the features of detectors hold."""
 
 
 @dataclass(frozen=True, slots=True)
