@@ -35,7 +35,9 @@ def perceive(recipe: SuppliedPoses, path: Path) -> Trajectory:
 
 def test_it_declines_a_record_that_names_no_poses():
     declined = SuppliedPoses().declines(rollout(depth=Path("depth.npz")))
-    assert (declined.reason, declined.message) == (Reason.MISSING_INPUT, "the record names no camera poses.")
+    assert declined.reason is Reason.MISSING_INPUT
+    assert declined.message.startswith("the record names no camera poses.")
+    assert "--use poses=tracked_poses" in declined.message
 
 
 def test_it_declines_poses_that_are_not_there(tmp_path):

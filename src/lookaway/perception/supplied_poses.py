@@ -74,7 +74,10 @@ class SuppliedPoses:
         """Whether the artifact is there."""
         path = rollout.artifacts.get("poses")
         if path is None:
-            return Abstention(Reason.MISSING_INPUT, "the record names no camera poses.")
+            return Abstention(
+                Reason.MISSING_INPUT,
+                "the record names no camera poses. Supply them, or track the camera with: --use poses=tracked_poses",
+            )
         if not path.is_file():
             return Abstention(Reason.MISSING_INPUT, f"there is no file of camera poses at {path.name}.")
         return None
