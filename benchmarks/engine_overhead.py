@@ -55,7 +55,8 @@ def bare_loop(rollouts: list[Rollout], names: tuple[str, ...]) -> None:
             watching: list[Watch] = list(watches.values())
             for position, frame in video.frames([watch.request or FrameRequest(frozenset()) for watch in watching]):
                 watching[position].see(frame)
-        features |= {name: watch.perceive() for name, watch in watches.items()}
+        perceived = {name: watch.perceive() for name, watch in watches.items()}
+        features |= {name: feature for name, feature in perceived.items() if isinstance(feature, Feature)}
         for metric in (SpatialEpipolar(), SpatialReprojection(), RenderingLighting()):
             if metric.name in names:
                 assert isinstance(metric.measure(rollout, features), Score)

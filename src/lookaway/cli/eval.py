@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from lookaway.cli.judge_options import chosen_judge, judge_options
 from lookaway.cli.options import chosen_changes, dataset_options, json_option
 
 EXIT_WITH_FAILURES = 3
@@ -17,6 +18,7 @@ EXIT_WITH_FAILURES = 3
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), required=True, help="Run folder to write or go on with."
 )
+@judge_options
 @click.option("--executor", default="inline", show_default=True, help="What runs the work.")
 @click.option("--features", type=click.Path(path_type=Path), help="Folder of features to share between runs.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
@@ -28,17 +30,22 @@ def eval_command(
     """Measure every rollout of DATASET and print the table.
 
     A run that was cut off goes on with the same command: what is finished is not measured again.
+
+    Metrics that need what a judge says ask the one that --judge-model or LOOKAWAY_JUDGE_MODEL names; without one they
+    abstain. Every reply is kept.
     """
     from lookaway.engine.evaluate import evaluate
     from lookaway.reports.progress import progress_bar
     from lookaway.reports.table import print_table
 
+    judge = chosen_judge(options)
     metrics, changes = options.pop("metrics"), chosen_changes(options)
     with progress_bar(enabled=not (quiet or no_progress or as_json)) as on_progress:
         run = evaluate(
             options.pop("dataset"),
             output,
             metrics=metrics,
+            judge=judge,
             executor=executor,
             features=features,
             on_progress=on_progress,

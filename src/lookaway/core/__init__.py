@@ -2,10 +2,24 @@
 
 from lookaway.core.cases import Case, Dataset, Problem, Rollout, Target
 from lookaway.core.compute import Compute
-from lookaway.core.contracts import BoundMetric, Executor, Extractor, Judge, Metric, Perceiver, Suite, Watch
+from lookaway.core.contracts import (
+    Asking,
+    AskingExtractor,
+    BoundMetric,
+    Executor,
+    Extractor,
+    Judge,
+    Metric,
+    Pending,
+    Perceiver,
+    Suite,
+    Watch,
+)
 from lookaway.core.errors import (
     ArtifactError,
+    BudgetSpent,
     DatasetError,
+    JudgeUnusable,
     LookawayError,
     MissingDevice,
     MissingExtra,
@@ -20,6 +34,7 @@ from lookaway.core.errors import (
 )
 from lookaway.core.features import Feature, Features, Floats, Indices, Pixels
 from lookaway.core.frames import Frame, FrameRequest, Timeline
+from lookaway.core.judging import JudgeModel, JudgeRequest, Picture, Sampling
 from lookaway.core.lock import Json, Lock, canonical_json, describe, digest
 from lookaway.core.masks import MASK_ARRAYS, Mask, MaskTrack
 from lookaway.core.outcomes import Abstention, Failure, Outcome, Score, Unit
@@ -33,7 +48,10 @@ __all__ = [
     "TRAJECTORY_ARRAYS",
     "Abstention",
     "ArtifactError",
+    "Asking",
+    "AskingExtractor",
     "BoundMetric",
+    "BudgetSpent",
     "Case",
     "Cell",
     "Compute",
@@ -52,6 +70,9 @@ __all__ = [
     "Indices",
     "Json",
     "Judge",
+    "JudgeModel",
+    "JudgeRequest",
+    "JudgeUnusable",
     "Lock",
     "LookawayError",
     "Mask",
@@ -64,12 +85,15 @@ __all__ = [
     "Outcome",
     "PairSelector",
     "Pairs",
+    "Pending",
     "Perceiver",
+    "Picture",
     "Pixels",
     "Problem",
     "Reason",
     "Rollout",
     "RunError",
+    "Sampling",
     "Score",
     "Suite",
     "Table",

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from lookaway.core.cases import Dataset, Rollout
 from lookaway.core.features import Feature, Features
 from lookaway.core.frames import Frame, FrameRequest, Timeline
+from lookaway.core.judging import JudgeModel, JudgeRequest
+from lookaway.core.lock import Json
 from lookaway.core.outcomes import Abstention, Outcome
 from lookaway.core.tables import Group, Table
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+@runtime_checkable
+class Pending(Protocol):
+    """A feature that somebody outside this process is still working on."""
+
+    def result(self) -> Feature:
+        """Wait for it; or an `Unmeasurable`."""
+        ...
 
 
 class Watch(Protocol):
@@ -29,7 +41,7 @@ class Watch(Protocol):
         """Take one of the requested frames. Called in order of frames, each once."""
         ...
 
-    def perceive(self) -> Feature:
+    def perceive(self) -> Feature | Pending:
         """What was perceived, after the last frame; or an `Unmeasurable`."""
         ...
 
@@ -195,15 +207,52 @@ class Suite(Protocol):
 class Executor(Protocol):
     """Runs work over items; `make_worker` is called once per worker, to load its networks."""
 
-    def map(self, make_worker: Callable[[], Callable[[T], R]], items: Iterable[T]) -> Iterator[R]:
-        """Results in any order, as they are finished."""
+    @property
+    def workers(self) -> int:
+        """How many workers it makes."""
+        ...
+
+    def map(self, make_worker: Callable[[], Callable[[T], R]], items: Iterable[T], at_once: int = 1) -> Iterator[R]:
+        """Results in any order, as they are finished.
+
+        A worker that mostly waits for others, such as a judge, is given `at_once` items at a time, each in a thread.
+        """
         ...
 
 
 class Judge(Protocol):
-    """A vision-language model that answers typed questions."""
+    """A vision-language model that can be asked."""
+
+    async def reply(self, request: JudgeRequest) -> Json:
+        """A chat completion, worded as the OpenAI protocol has it; or a `PassingFault` or `LastingFault`."""
+        ...
+
+    async def close(self) -> None:
+        """Give back what it holds."""
+        ...
+
+
+class Asking(Protocol):
+    """Puts questions to a judge, patiently, and keeps what it answers."""
+
+    def ask(self, request: JudgeRequest) -> Future[Json]:
+        """A chat completion, from the kept replies where there is one; or an `Unmeasurable`."""
+        ...
+
+
+@runtime_checkable
+class AskingExtractor(Protocol):
+    """An extractor whose feature is what a judge says."""
 
     @property
-    def identity(self) -> Mapping[str, Any]:
-        """Model id, prompt hashes and sampling settings: part of the lock."""
+    def judge(self) -> JudgeModel:
+        """Who is asked, and how."""
+        ...
+
+    def questions_per_rollout(self, rollout: Rollout) -> int:
+        """How many questions it puts, repeats included."""
+        ...
+
+    def load_with(self, asking: Asking) -> Perceiver:
+        """Get ready to ask."""
         ...

@@ -8,7 +8,9 @@ LookawayError
 │   ├── RunError             the run folder cannot be used
 │   ├── MissingExtra         an optional dependency is not installed
 │   ├── NoEnvironment        an environment for a network could not be made
-│   └── MissingDevice        the device that was asked for is not in this machine
+│   ├── MissingDevice        the device that was asked for is not in this machine
+│   ├── JudgeUnusable        the judge cannot be asked: wrong key, unknown model, no server
+│   └── BudgetSpent          a judge may not be asked more
 └── Unmeasurable             this rollout cannot be measured; becomes an abstention with its typed reason
     ├── VideoError           the video cannot be read
     ├── ArtifactError        a file beside the video (poses, depth) cannot be read
@@ -84,6 +86,14 @@ class NoEnvironment(UserError):
 
 class MissingDevice(UserError):
     """The device that was asked for is not in this machine."""
+
+
+class JudgeUnusable(UserError):
+    """The judge cannot be asked."""
+
+
+class BudgetSpent(UserError):
+    """A judge may not be asked more."""
 
 
 class Unmeasurable(LookawayError):

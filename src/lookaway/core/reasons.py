@@ -29,6 +29,12 @@ class Reason(StrEnum):
     GATE_CLOSED = "gate_closed"
     JUDGE_FAILED = "judge_failed"
     JUDGE_REFUSED = "judge_refused"
+    NO_JUDGE = "no_judge"
+    NO_LOG_PROBABILITIES = "no_log_probabilities"
     MISSING_WEIGHTS = "missing_weights"
     WRONG_WEIGHTS = "wrong_weights"
     NOT_YET_MEASURED = "not_yet_measured"
+
+
+WORTH_ANOTHER_TRY = frozenset({Reason.JUDGE_FAILED})
+"""What a later run may find otherwise, though the rollout and the lock are the same."""

@@ -1,4 +1,4 @@
-"""What a user wants other than the suite has it: other extractors, other devices. All of it changes the lock."""
+"""What a user wants other than the suite has it: extractors, devices, a judge. All of it changes the lock."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lookaway.core import BoundMetric, Compute, Extractor, UnknownName
+from lookaway.core import BoundMetric, Compute, Extractor, JudgeModel, UnknownName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +18,8 @@ class Changes:
     """Recipes in place of those that the suite has for a feature, wherever the feature is used."""
     compute: Compute | None = None
     """Where all networks run, and how precisely."""
+    judge: JudgeModel | None = None
+    """Who answers all questions."""
 
     def apply(self, bounds: tuple[BoundMetric, ...]) -> tuple[BoundMetric, ...]:
         """The metrics with other recipes."""
@@ -33,6 +35,8 @@ class Changes:
     def _value(self, name: str, value: Any) -> Any:
         if isinstance(value, Compute):
             return self.compute or value
+        if isinstance(value, JudgeModel):
+            return self.judge or value
         if name == "device" and isinstance(value, str) and self.compute is not None:
             return self.compute.device
         if not dataclasses.is_dataclass(value) or isinstance(value, type):

@@ -11,11 +11,14 @@ from typing import Any
 
 from lookaway.core import BoundMetric, Compute, Dataset, Executor, Json, plugins
 from lookaway.engine.binding import bind_metrics
+from lookaway.engine.judging import asks_judge, with_judge
 from lookaway.engine.locking import metric_key
 from lookaway.engine.plan import Plan, make_plan
 from lookaway.engine.reading import read
 from lookaway.engine.run import Run
 from lookaway.engine.worker import Report, RolloutWorker
+from lookaway.judges.patient_asking import PatientAsking
+from lookaway.judges.settings import JudgeSettings
 from lookaway.store.feature_store import FeatureStore
 from lookaway.store.run_folder import COMPACT_AFTER_PARTS, RunFolder
 
@@ -37,6 +40,7 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     metrics: Sequence[str] | None = None,
     using: Mapping[str, str] | None = None,
     compute: Compute | None = None,
+    judge: JudgeSettings | None = None,
     executor: str = "inline",
     features: Path | None = None,
     on_progress: Callable[[Progress], None] | None = None,
@@ -45,20 +49,25 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     """Measure every rollout of a dataset, or what a run that was cut off still lacks.
 
     `metrics` names a part of the suite's protocol, or any installed metric. `using` names other extractors
-    for features, and `compute` says where networks run, and how precisely. `features` is a folder of features to
-    share between runs; otherwise they are kept with the run. Other options go to `read`.
+    for features, and `compute` says where networks run, and how precisely. `judge` says who answers questions, where
+    a metric has any. `features` is a folder of features to share between runs; otherwise they are kept with the run.
+    Other options go to `read`.
     """
     dataset = source if isinstance(source, Dataset) else read(source, **reading)
-    plan = make_plan(dataset, bind_metrics(dataset, metrics, using=using, compute=compute))
-    chosen: Executor = plugins.load("executors", executor)()
     folder = RunFolder(Path(output))
+    bound = bind_metrics(dataset, metrics, using=using, compute=compute)
+    judge = judge if asks_judge(bound) else None
+    plan = make_plan(dataset, bound if judge is None else with_judge(bound, judge, folder.path))
+    chosen: Executor = plugins.load("executors", executor)()
     folder.begin(plan.lock, plan.rollouts, _about(plan))
     work = plan.work(folder)
-    make = partial(make_worker, folder, features or folder.features, plan.metrics)
+    asking = None if judge is None else partial(judge.asking, folder.path, workers=chosen.workers)
+    make = partial(make_worker, folder, features or folder.features, plan.metrics, asking)
+    at_once = 1 if judge is None else judge.manners.share(chosen.workers).concurrent
     failures = 0
     notify = on_progress or (lambda progress: None)
     notify(Progress(done=0, total=len(work), failures=0, last=None))
-    for done, report in enumerate(chosen.map(make, work), start=1):
+    for done, report in enumerate(chosen.map(make, work, at_once), start=1):
         failures += report.failures
         if done % COMPACT_AFTER_PARTS == 0:
             folder.compact()
@@ -67,9 +76,15 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     return Run(folder.path)
 
 
-def make_worker(folder: RunFolder, features: Path, metrics: Sequence[BoundMetric]) -> RolloutWorker:
+def make_worker(
+    folder: RunFolder,
+    features: Path,
+    metrics: Sequence[BoundMetric],
+    make_asking: Callable[[], PatientAsking] | None = None,
+) -> RolloutWorker:
     """A worker of a run."""
-    return RolloutWorker(folder, FeatureStore(features), {bound.name: bound for bound in metrics})
+    bounds = {bound.name: bound for bound in metrics}
+    return RolloutWorker(folder, FeatureStore(features), bounds, make_asking() if make_asking else None)
 
 
 def _about(plan: Plan) -> Json:

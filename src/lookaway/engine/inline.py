@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -16,6 +18,40 @@ class Inline:
     ['A', 'B']
     """
 
-    def map(self, make_worker: Callable[[], Callable[[Item], Result]], items: Iterable[Item]) -> Iterator[Result]:
-        """Results in the order of the items."""
-        return map(make_worker(), items)
+    @property
+    def workers(self) -> int:
+        """One."""
+        return 1
+
+    def map(
+        self, make_worker: Callable[[], Callable[[Item], Result]], items: Iterable[Item], at_once: int = 1
+    ) -> Iterator[Result]:
+        """Results in the order of the items; as they are finished where the worker holds several at once."""
+        worker = make_worker()
+        close: Callable[[], object] = getattr(worker, "close", lambda: None)
+        try:
+            if at_once == 1:
+                yield from map(worker, items)
+            else:
+                yield from _overlapping(worker, iter(items), at_once, close)
+        finally:
+            close()
+
+
+def _overlapping(
+    worker: Callable[[Any], Any], items: Iterator[Any], at_once: int, close: Callable[[], object]
+) -> Iterator[Any]:
+    """A thread for each item that the worker holds, most of which wait for an answer from outside."""
+    with ThreadPoolExecutor(at_once, thread_name_prefix="rollout") as pool:
+        try:
+            held: set[Future[Any]] = set()
+            while True:
+                held |= {pool.submit(worker, item) for item in islice(items, at_once - len(held))}
+                if not held:
+                    return
+                finished, held = wait(held, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    yield future.result()
+        except (KeyboardInterrupt, GeneratorExit):
+            close()  # nobody waits for the answers any more
+            raise

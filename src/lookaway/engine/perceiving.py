@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from lookaway.core import (
+    Asking,
+    AskingExtractor,
+    BudgetSpent,
     Extractor,
     Feature,
     Features,
     Frame,
     FrameRequest,
+    JudgeUnusable,
     MissingDevice,
     MissingExtra,
     NoEnvironment,
+    Pending,
     Perceiver,
     Rollout,
     RunError,
@@ -28,8 +34,8 @@ from lookaway.store.feature_store import FeatureStore
 
 Perceived: TypeAlias = Feature | Exception
 """A feature, or why there is none."""
-ENDS_THE_RUN = (MissingDevice, MissingExtra, NoEnvironment, RunError)
-"""What is wrong with the machine is no finding about a rollout."""
+ENDS_THE_RUN = (BudgetSpent, CancelledError, JudgeUnusable, MissingDevice, MissingExtra, NoEnvironment, RunError)
+"""What is wrong with the machine, or with the judge as such, is no finding about a rollout."""
 
 
 @dataclass(slots=True)
@@ -37,6 +43,8 @@ class Extractors:
     """Extractors, each loaded at its first use and then kept, and the store of what they perceived."""
 
     store: FeatureStore | None
+    asking: Asking | None = None
+    """For extractors that ask a judge."""
     _perceivers: dict[str, Perceiver | Unmeasurable] = field(default_factory=dict)
     _keys: dict[Extractor, str] = field(default_factory=dict)
 
@@ -45,13 +53,20 @@ class Extractors:
         key = self.key(recipe)
         if key not in self._perceivers:
             try:
-                self._perceivers[key] = recipe.load()
+                self._perceivers[key] = self._load(recipe)
             except Unmeasurable as error:
                 self._perceivers[key] = error
         loaded = self._perceivers[key]
         if isinstance(loaded, Unmeasurable):
             raise loaded
         return loaded
+
+    def _load(self, recipe: Extractor) -> Perceiver:
+        if not isinstance(recipe, AskingExtractor):
+            return recipe.load()
+        if self.asking is None:
+            raise JudgeUnusable(f"{recipe.name} asks the judge {recipe.judge.model!r}, but no way to it was given.")
+        return recipe.load_with(self.asking)
 
     def key(self, recipe: Extractor) -> str:
         """The key of a recipe, computed once."""
@@ -71,7 +86,10 @@ class Extractors:
 
 @dataclass(slots=True)
 class Perceiving:
-    """All features of one rollout: those on disk are read, the rest share one pass over the video."""
+    """All features of one rollout: those on disk are read, the rest share one pass over the video.
+
+    What somebody outside this process is asked, such as a judge, is waited for last.
+    """
 
     extractors: Extractors
     rollout: Rollout
@@ -82,12 +100,18 @@ class Perceiving:
     perceived: dict[Extractor, Perceived] = field(default_factory=dict)
     _watches: dict[Extractor, Watch] = field(default_factory=dict)
     _requests: dict[Extractor, FrameRequest | None] = field(default_factory=dict)
+    _pending: dict[Extractor, Pending] = field(default_factory=dict)
 
     def run(self) -> dict[Extractor, Perceived]:
         """Every wanted feature, or why there is none."""
+        self.look()
+        return self.settle()
+
+    def look(self) -> None:
+        """Everything that this process does itself: decode, perceive, put questions."""
         missing = self._restore()
         if not missing:
-            return self.perceived
+            return
         try:
             with Video(self.rollout.video) as video:
                 try:
@@ -99,6 +123,12 @@ class Perceiving:
             raise
         except Exception as error:  # noqa: BLE001 - a video that cannot be opened is a finding, not the end of the run
             self.perceived.update((recipe, error) for recipe in missing if recipe not in self.perceived)
+
+    def settle(self) -> dict[Extractor, Perceived]:
+        """Wait for what others were asked; returns every wanted feature, or why there is none."""
+        for recipe, pending in self._pending.items():
+            self._take(recipe, pending.result)
+        self._pending.clear()
         return self.perceived
 
     def rehearse(self) -> dict[Extractor, FrameRequest]:
@@ -130,7 +160,10 @@ class Perceiving:
             self._watch(video, finishing, keep=is_another_pass_to_come)
         for recipe in finishing:
             self._finish(recipe)
-        return [recipe for recipe in missing if recipe not in self.perceived]
+        missing = [recipe for recipe in missing if recipe not in self.perceived]
+        if any(need in self._pending for recipe in missing for need in recipe.needs.values()):
+            self.settle()
+        return [recipe for recipe in missing if recipe not in self.perceived and recipe not in self._pending]
 
     def _begin_all(self, timeline: Timeline, missing: Sequence[Extractor]) -> list[Extractor]:
         """Begin every recipe whose needs are known; returns those that read files only."""
@@ -141,7 +174,7 @@ class Perceiving:
         return [recipe for recipe in self._unfinished() if self._requests[recipe] is None]
 
     def _unfinished(self) -> list[Extractor]:
-        return [recipe for recipe in self._watches if recipe not in self.perceived]
+        return [recipe for recipe in self._watches if recipe not in self.perceived and recipe not in self._pending]
 
     def _begin(self, recipe: Extractor, timeline: Timeline) -> None:
         needs = {name: self.perceived[need] for name, need in recipe.needs.items()}
@@ -163,7 +196,8 @@ class Perceiving:
 
     def _start(self, recipe: Extractor, timeline: Timeline, features: Features) -> Watch:
         sampler = getattr(recipe, "frames", None)
-        if self.is_rehearsal and sampler is not None and hasattr(recipe, "weights"):
+        is_heavy = hasattr(recipe, "weights") or isinstance(recipe, AskingExtractor)
+        if self.is_rehearsal and sampler is not None and is_heavy:
             return _Rehearsed(FrameRequest(frozenset(sampler.indices(timeline, self.rollout))))
         return self.extractors.load(recipe).begin(self.rollout, timeline, features)
 
@@ -181,10 +215,16 @@ class Perceiving:
                 self.perceived[recipe] = error
 
     def _finish(self, recipe: Extractor) -> None:
-        if recipe in self.perceived:
-            return
+        if recipe not in self.perceived:
+            self._take(recipe, self._watches[recipe].perceive)
+
+    def _take(self, recipe: Extractor, perceive: Callable[[], Feature | Pending]) -> None:
+        """Take and keep what is perceived; what is still to come is waited for later."""
         try:
-            feature = self._watches[recipe].perceive()
+            feature = perceive()
+            if isinstance(feature, Pending):
+                self._pending[recipe] = feature
+                return
             if not isinstance(feature, Feature):
                 raise TypeError(f"{recipe.name} must perceive a Feature, found {feature!r:.80}.")
             self.extractors.keep(self.content, recipe, feature)
@@ -197,7 +237,7 @@ class Perceiving:
 
 @dataclass(frozen=True, slots=True)
 class _Rehearsed:
-    """In place of a network, which is too heavy to load for a plan."""
+    """In place of a network or a judge, which are too heavy for a plan."""
 
     request: FrameRequest
 

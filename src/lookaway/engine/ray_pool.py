@@ -11,7 +11,7 @@ from lookaway.core import MissingExtra
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-IN_FLIGHT_PER_WORKER = 2
+WAITING_PER_WORKER = 1
 """The next item waits beside its worker, so that no worker waits for the driver."""
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "LP_NUM_THREADS": "0"}
 """Linear algebra, and the software renderer of the simulated world."""
@@ -25,7 +25,14 @@ class RayPool:
     def __init__(self, workers: int | None = None) -> None:
         self._workers = workers or os.cpu_count() or 1
 
-    def map(self, make_worker: Callable[[], Callable[[Item], Result]], items: Iterable[Item]) -> Iterator[Result]:
+    @property
+    def workers(self) -> int:
+        """As many as were asked for; by default as many as there are cores."""
+        return self._workers
+
+    def map(
+        self, make_worker: Callable[[], Callable[[Item], Result]], items: Iterable[Item], at_once: int = 1
+    ) -> Iterator[Result]:
         """Results in the order in which they are finished."""
         ray = _load()
         is_ours = not ray.is_initialized()
@@ -38,26 +45,26 @@ class RayPool:
                 log_to_driver=False,
             )
         try:
-            yield from self._map(ray, make_worker, iter(items))
+            yield from self._map(ray, make_worker, iter(items), at_once)
         finally:
             if is_ours:
                 ray.shutdown()
 
     def _map(
-        self, ray: Any, make_worker: Callable[[], Callable[[Item], Result]], items: Iterator[Item]
+        self, ray: Any, make_worker: Callable[[], Callable[[Item], Result]], items: Iterator[Item], at_once: int
     ) -> Iterator[Result]:
-        kind = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=RETRIES)(_Worker)
+        kind = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=RETRIES, max_concurrency=at_once)(_Worker)
         actors = [kind.remote(make_worker) for _ in range(self._workers)]
         try:
-            yield from _results(ray, actors, items)
+            yield from _results(ray, [actor for actor in actors for _ in range(at_once + WAITING_PER_WORKER)], items)
         finally:
             for actor in actors:  # so that a cluster has its cores back at once
                 ray.kill(actor)
 
 
-def _results(ray: Any, actors: list[Any], items: Iterator[Any]) -> Iterator[Any]:
+def _results(ray: Any, idle: list[Any], items: Iterator[Any]) -> Iterator[Any]:
+    """`idle` names a worker as often as it can be given an item."""
     busy: dict[Any, Any] = {}
-    idle = [actor for actor in actors for _ in range(IN_FLIGHT_PER_WORKER)]
     while True:
         while idle and (item := next(items, _NOTHING)) is not _NOTHING:
             actor = idle.pop(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import threading
 import time
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,6 +23,7 @@ from lookaway.core import (
 )
 from lookaway.engine.locking import metric_key
 from lookaway.engine.perceiving import Extractors, Perceived, Perceiving, with_needs
+from lookaway.judges.patient_asking import PatientAsking
 from lookaway.store.feature_store import FeatureStore
 from lookaway.store.outcome_rows import Measured, rows
 from lookaway.store.run_folder import RunFolder
@@ -55,36 +57,52 @@ class RolloutWorker:
     folder: RunFolder
     features: FeatureStore
     metrics: Mapping[str, BoundMetric]
+    asking: PatientAsking | None = None
+    """For metrics that need what a judge says."""
     _extractors: Extractors = field(init=False)
     _metric_keys: dict[str, str] = field(default_factory=dict)
+    _turn: threading.Lock = field(default_factory=threading.Lock)
+    """Rollouts that wait for a judge share the worker; only one of them has its networks at a time."""
 
     def __post_init__(self) -> None:
-        self._extractors = Extractors(self.features)
+        self._extractors = Extractors(self.features, self.asking)
 
     def __call__(self, work: Work) -> Report:
         """Measure one rollout and write its rows."""
-        started = time.perf_counter()
+        with self._turn:
+            started = time.perf_counter()
+            bounds, declined, perceiving = self._begin(work)
+            perceiving.look()
+        perceived = perceiving.settle()
+        with self._turn:
+            measured = [
+                self._measured(work, bound.name, declined[bound.name] or _measure(bound, work.rollout, perceived))
+                for bound in bounds
+            ]
+            self.folder.add(measured)
+            report = Report(
+                rollout=work.rollout.id,
+                scores=sum(isinstance(entry.outcome, Score) for entry in measured),
+                abstentions=sum(isinstance(entry.outcome, Abstention) for entry in measured),
+                failures=sum(isinstance(entry.outcome, Failure) for entry in measured),
+                decoded_frames=perceiving.decoded_frames,
+                seconds=time.perf_counter() - started,
+            )
+            self._note(report, measured, perceived.values())
+        return report
+
+    def close(self) -> None:
+        """Ask nobody any more."""
+        if self.asking is not None:
+            self.asking.close()
+
+    def _begin(self, work: Work) -> tuple[list[BoundMetric], dict[str, Outcome | None], Perceiving]:
+        """What is to be measured, what is known to be impossible, and what has to be perceived for the rest."""
         bounds = [self.metrics[name] for name in work.metrics]
         unwatchable = why_unwatchable(work.rollout)
         declined = {bound.name: unwatchable or _declined(bound, work.rollout) for bound in bounds}
         recipes = [recipe for bound in bounds if declined[bound.name] is None for recipe in bound.recipes.values()]
-        perceiving = Perceiving(self._extractors, work.rollout, work.content, recipes)
-        perceived = perceiving.run()
-        measured = [
-            self._measured(work, bound.name, declined[bound.name] or _measure(bound, work.rollout, perceived))
-            for bound in bounds
-        ]
-        self.folder.add(measured)
-        report = Report(
-            rollout=work.rollout.id,
-            scores=sum(isinstance(entry.outcome, Score) for entry in measured),
-            abstentions=sum(isinstance(entry.outcome, Abstention) for entry in measured),
-            failures=sum(isinstance(entry.outcome, Failure) for entry in measured),
-            decoded_frames=perceiving.decoded_frames,
-            seconds=time.perf_counter() - started,
-        )
-        self._note(report, measured, perceived.values())
-        return report
+        return bounds, declined, Perceiving(self._extractors, work.rollout, work.content, recipes)
 
     def _measured(self, work: Work, name: str, outcome: Outcome) -> Measured:
         """The outcome with its key; a failure where the metric returned something that cannot be written down."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from lookaway.core import FrameRequest, Pixels
 from lookaway.io.files import write_whole
+from lookaway.io.picture_files import png_bytes
 from lookaway.io.video import Video
 from lookaway.io.world_clips import WorldClip
 
@@ -26,9 +27,8 @@ FAR_SHADE = 0.85
 
 def write_contact_sheet(clip: WorldClip, path: Path, clean: WorldClip | None = None) -> None:
     """Write a PNG; with the remembered clip of the same case, its frames stand above for comparison."""
-    picture = contact_sheet(clip, clean)
-    _, encoded = cv2.imencode(".png", picture[..., ::-1])
-    write_whole(path, lambda file: file.write(encoded.tobytes()))
+    encoded = png_bytes(contact_sheet(clip, clean))
+    write_whole(path, lambda file: file.write(encoded))
 
 
 def contact_sheet(clip: WorldClip, clean: WorldClip | None = None) -> Pixels:

@@ -26,12 +26,13 @@ def print_plan(plan: Plan, covered: Sequence[Coverage], cost: Cost, *, as_json: 
         )
         return
     print_coverage(plan.dataset, covered, as_json=False)
+    asked = f"about {amount(cost.judge_calls, 'judge call')} of {cost.judge_tokens:,} tokens in all"
     print_lines(
         [
             f"to measure: {amount(cost.measurements, 'measurement')} on {amount(cost.rollouts, 'rollout')}",
             f"time on one core: about {duration(cost.seconds)}"
             f" (decoding {duration(cost.decode_seconds)}, features {duration(cost.feature_seconds)})",
             f"disk: about {size(cost.disk_bytes)}",
-            f"estimated from {amount(cost.looked_at, 'rollout')}; no judge calls",
+            f"estimated from {amount(cost.looked_at, 'rollout')}; {asked if cost.judge_calls else 'no judge calls'}",
         ]
     )

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lookaway.core import Group, Reason, RunError
+from lookaway.core.reasons import WORTH_ANOTHER_TRY
 from lookaway.store.outcome_rows import SCHEMA
 from lookaway.store.run_folder import RunFolder
 
@@ -86,9 +87,11 @@ class OutcomeReader:
             self._steadily(lambda: None)
 
     def finished(self) -> set[tuple[str, str]]:
-        """Rollout and metric of every outcome that need not be tried again; failures are."""
+        """Rollout and metric of every outcome that need not be tried again; failures are, and where nobody answered."""
+        again = [reason.value for reason in WORTH_ANOTHER_TRY]
+        query = "SELECT rollout, metric FROM items WHERE status <> 'failure' AND NOT coalesce(reason IN ?, false)"
         with _interruptible():
-            found = self._database.execute("SELECT rollout, metric FROM items WHERE status <> 'failure'").fetchall()
+            found = self._database.execute(query, [again]).fetchall()
         return {(rollout, metric) for rollout, metric in found}
 
     def groups(self) -> list[Group]:

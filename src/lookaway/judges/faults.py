@@ -1,0 +1,25 @@
+"""What can go wrong between a question and its answer."""
+
+from __future__ import annotations
+
+from lookaway.core import LookawayError
+
+
+class PassingFault(LookawayError):
+    """Nobody answered this time: worth another try, at once or after some seconds that the server asked for."""
+
+    def __init__(self, message: str, after_seconds: float | None = None) -> None:
+        super().__init__(message)
+        self.after_seconds = after_seconds
+
+
+class LastingFault(LookawayError):
+    """This question will not be answered, however often it is put."""
+
+    def __init__(self, message: str, *, is_refusal: bool = False) -> None:
+        super().__init__(message)
+        self.is_refusal = is_refusal
+
+
+class Unreadable(LookawayError):
+    """An answer that is not what was asked for; the message can be told to the judge."""

@@ -1,0 +1,161 @@
+"""The recipe of what a judge says about a rollout: which questions, which frames, whom to ask."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookaway.core import (
+    Abstention,
+    Asking,
+    Extractor,
+    Feature,
+    Features,
+    Frame,
+    FrameRequest,
+    Json,
+    JudgeModel,
+    JudgeRequest,
+    Picture,
+    Reason,
+    Rollout,
+    Timeline,
+    UserError,
+)
+from lookaway.io.sampling import Sampler, UniformFrames
+from lookaway.judges.hearing import heard
+from lookaway.judges.prompts import Prompt
+from lookaway.judges.question import Question
+
+SYSTEM = Prompt.named("system")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged(ABC):
+    """What a judge says about a rollout; recipes of this kind differ in their questions and in their arrays."""
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+    software: ClassVar[tuple[str, ...]] = ()
+    seconds_per_frame: ClassVar[float] = 0.01
+    bytes_per_frame: ClassVar[float] = 64.0
+    arrays: ClassVar[Mapping[str, str]]
+    needs: ClassVar[Mapping[str, Extractor]] = {}
+
+    judge: Annotated[JudgeModel, "who is asked, and how"] = JudgeModel()
+    frames: Annotated[Sampler, "which frames the judge sees"] = UniformFrames(8)
+    height: Annotated[int, "of the frames as the judge sees them; smaller videos are not enlarged"] = 480
+    system: Annotated[Prompt, "what a judge is told before any question"] = SYSTEM
+
+    @abstractmethod
+    def questions(self, rollout: Rollout) -> tuple[Question[Any], ...]:
+        """What is asked about a rollout."""
+
+    @abstractmethod
+    def answered(self, answers: Sequence[Sequence[Any]]) -> tuple[dict[str, NDArray[Any]], dict[str, Json]]:
+        """Arrays and facts from the answers, [questions][repeats]."""
+
+    @abstractmethod
+    def lacks(self, rollout: Rollout) -> Abstention | None:
+        """What the questions need and the case does not have."""
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Nobody to ask, or nothing to ask about."""
+        if not self.judge.model:
+            return Abstention(
+                Reason.NO_JUDGE, "no judge is named; name one with --judge-model, or LOOKAWAY_JUDGE_MODEL."
+            )
+        return self.lacks(rollout)
+
+    def questions_per_rollout(self, rollout: Rollout) -> int:
+        """How many questions it puts, repeats included."""
+        return len(self.questions(rollout)) * self.judge.repeats
+
+    def load(self) -> NoReturn:
+        """It cannot be loaded without somebody to ask."""
+        raise UserError(f"{self.name} asks a judge: load it with `load_with`.")
+
+    def load_with(self, asking: Asking) -> JudgedPerceiver:
+        """Get ready to ask."""
+        return JudgedPerceiver(self, asking)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPerceiver:
+    """Asks about one rollout after the other."""
+
+    recipe: Judged
+    asking: Asking
+
+    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> JudgedWatch:
+        """Wait for the frames."""
+        indices = frozenset(self.recipe.frames.indices(timeline, rollout))
+        request = FrameRequest(indices, min(self.recipe.height, timeline.height))
+        return JudgedWatch(self.recipe, self.asking, self.recipe.questions(rollout), request)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedWatch:
+    """Collects the frames that the judge will see."""
+
+    recipe: Judged
+    asking: Asking
+    questions: tuple[Question[Any], ...]
+    request: FrameRequest
+    pictures: list[Picture] = field(default_factory=list)
+
+    def see(self, frame: Frame) -> None:
+        """Keep it."""
+        self.pictures.append(Picture(frame.index, round(frame.time_seconds, 6), frame.pixels))
+
+    def perceive(self) -> PendingAnswers:
+        """Put all questions."""
+        pictures, judge = tuple(self.pictures), self.recipe.judge
+        asked = [
+            [question.request(self.recipe.system, judge, pictures, repeat) for repeat in range(judge.repeats)]
+            for question in self.questions
+        ]
+        put = [[(request, self.asking.ask(request)) for request in requests] for requests in asked]
+        return PendingAnswers(self.recipe, self.asking, self.questions, put)
+
+
+@dataclass(frozen=True, slots=True)
+class PendingAnswers:
+    """Questions that were put."""
+
+    recipe: Judged
+    asking: Asking
+    questions: tuple[Question[Any], ...]
+    put: list[list[tuple[JudgeRequest, Future[Json]]]]
+
+    def result(self) -> Feature:
+        """Wait for all answers, and read them."""
+        keys: list[Json] = []
+        answers = []
+        for question, requests in zip(self.questions, self.put, strict=True):
+            answers.append([heard(self.asking, question, request, future, keys) for request, future in requests])
+        arrays, facts = self.recipe.answered(answers)
+        indices = [picture.index for picture in self.put[0][0][0].pictures]
+        return Feature(
+            {**arrays, "frame_indices": np.array(indices, np.int64)},
+            {**facts, "model": self.recipe.judge.reported, "replies": keys},
+        )
+
+
+def agreement(answers: Sequence[Hashable]) -> float | None:
+    """Share of pairs of repeats that say the same; `None` where a question was put once.
+
+    >>> agreement([True, True, False])
+    0.3333333333333333
+    """
+    count = len(answers)
+    if count < 2:
+        return None
+    return sum(same * (same - 1) for same in Counter(answers).values()) / (count * (count - 1))

@@ -1,0 +1,156 @@
+"""Puts questions to a judge: many at once, at an even rate, patiently, within a budget, and never one twice."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from lookaway.core import Json, Judge, JudgeRequest, LookawayError, Reason, Unmeasurable
+from lookaway.judges.faults import LastingFault, PassingFault, Unreadable
+from lookaway.judges.pacing import Breaker, Manners, Pacer
+from lookaway.judges.reply import Reply, read_reply
+from lookaway.judges.reply_store import ReplyStore
+from lookaway.judges.spending import Spending
+
+
+@dataclass(slots=True)
+class PatientAsking:
+    """Asks in a thread of its own, that runs from the first question that no kept reply answers."""
+
+    make_judge: Callable[[], Judge] | None
+    """`None` for a replay, which asks nobody."""
+    replies: ReplyStore
+    spending: Spending
+    manners: Manners = field(default_factory=Manners)
+    _guard: threading.Lock = field(default_factory=threading.Lock)
+    _under_way: dict[str, Future[Json]] = field(default_factory=dict)
+    _loop: asyncio.AbstractEventLoop | None = None
+    _thread: threading.Thread | None = None
+    _desk: _Desk | None = None
+
+    def ask(self, request: JudgeRequest) -> Future[Json]:
+        """The reply, from the kept ones where there is one; or an `Unmeasurable`, or what ends the run."""
+        key = request.key()
+        with self._guard:
+            if key in self._under_way:
+                return self._under_way[key]
+            if (kept := self.replies.get(request)) is not None:
+                return _settled(kept)
+            if self.make_judge is None:
+                return _settled(Unmeasurable(Reason.JUDGE_FAILED, f"a replay asks nobody, and no reply {key} is kept."))
+            future = self._started(self.make_judge, request)
+            self._under_way[key] = future
+        future.add_done_callback(lambda done: self._finished(key))
+        return future
+
+    def close(self) -> None:
+        """Give up what is under way, and stop."""
+        with self._guard:
+            loop, thread, desk = self._loop, self._thread, self._desk
+            self._loop = self._thread = self._desk = None
+        if loop is None or thread is None or desk is None:
+            return
+        asyncio.run_coroutine_threadsafe(desk.close(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+    def _started(self, make_judge: Callable[[], Judge], request: JudgeRequest) -> Future[Json]:
+        if self._loop is None or self._desk is None:
+            self._loop = asyncio.new_event_loop()
+            self._desk = _Desk(make_judge(), self.replies, self.spending, self.manners)
+            self._thread = threading.Thread(target=self._loop.run_forever, name="judge", daemon=True)
+            self._thread.start()
+        return asyncio.run_coroutine_threadsafe(self._desk.answer(request), self._loop)
+
+    def _finished(self, key: str) -> None:
+        with self._guard:
+            self._under_way.pop(key, None)
+
+
+class _Desk:
+    """All that happens in the thread of the judge."""
+
+    def __init__(self, judge: Judge, replies: ReplyStore, spending: Spending, manners: Manners) -> None:
+        self._judge, self._replies, self._spending, self._manners = judge, replies, spending, manners
+        self._places = asyncio.Semaphore(manners.concurrent)
+        self._pacer, self._breaker = Pacer(manners.per_second), Breaker(manners)
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._chance = random.Random()  # noqa: S311 - waits are spread, nothing is kept secret
+
+    async def answer(self, request: JudgeRequest) -> Json:
+        """Ask until there is a reply, and keep it."""
+        task = asyncio.current_task()
+        if task is not None:
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        async with self._places:
+            tries = 0
+            while True:
+                tries += 1
+                try:
+                    return await self._try(request)
+                except LastingFault as fault:
+                    reason = Reason.JUDGE_REFUSED if fault.is_refusal else Reason.JUDGE_FAILED
+                    raise Unmeasurable(reason, str(fault)) from fault
+                except _ServerAtFault:
+                    tries -= 1
+                except PassingFault as fault:
+                    if tries >= self._manners.tries:
+                        raise Unmeasurable(
+                            Reason.JUDGE_FAILED, f"no answer after {tries} tries; the last time: {fault}"
+                        ) from fault
+                    await asyncio.sleep(self._wait_seconds(tries, fault))
+
+    async def close(self) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._judge.close()
+
+    async def _try(self, request: JudgeRequest) -> Json:
+        await self._breaker.wait()
+        await self._pacer.wait()
+        self._spending.take_call()
+        asked_at = asyncio.get_running_loop().time()
+        try:
+            completion = await self._judge.reply(request)
+            reply = _read(completion)
+        except PassingFault as fault:
+            if self._breaker.failed(asked_at, fault):
+                raise _ServerAtFault from fault
+            raise
+        self._breaker.succeeded()
+        self._spending.add_tokens(reply.prompt_tokens, reply.answer_tokens)
+        await asyncio.to_thread(self._replies.put, request, completion)
+        return completion
+
+    def _wait_seconds(self, tries: int, fault: PassingFault) -> float:
+        """Twice as long after every try, never the same for two questions, and not before the server wants it."""
+        wait = min(self._manners.first_wait_seconds * 2.0 ** (tries - 1), self._manners.longest_wait_seconds)
+        return (fault.after_seconds or 0.0) + wait * self._chance.uniform(0.5, 1.0)
+
+
+class _ServerAtFault(LookawayError):
+    """Nobody is being answered: no finding about this question."""
+
+
+def _read(completion: Json) -> Reply:
+    try:
+        return read_reply(completion)
+    except Unreadable as error:
+        raise PassingFault(f"the server's reply is no chat completion: {error}") from error
+
+
+def _settled(result: Json | Unmeasurable) -> Future[Json]:
+    future: Future[Json] = Future()
+    if isinstance(result, Unmeasurable):
+        future.set_exception(result)
+    else:
+        future.set_result(result)
+    return future

@@ -1,0 +1,161 @@
+"""Typed questions: what is said to a judge, and how its answer is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from lookaway.core import Json, JudgeModel, JudgeRequest, Picture, Reason, Unmeasurable
+from lookaway.judges.faults import Unreadable
+from lookaway.judges.material import quote
+from lookaway.judges.prompts import Prompt
+from lookaway.judges.reply import Reply, is_worded_refusal, refuse_refusals
+from lookaway.judges.yes_no import YesNo, yes_no
+
+FENCE = "```"
+SHOWN_CHARACTERS = 200
+LIKELY_WORDS = 20
+"""The most that servers list."""
+
+
+class Answer(BaseModel):
+    """Something a judge says, checked strictly: no text where a number is asked for, nothing missing, nothing more."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+AnswerKind = TypeVar("AnswerKind", bound=Answer)
+Read = TypeVar("Read", covariant=True)
+
+
+class Question(Protocol[Read]):
+    """Something to ask about pictures."""
+
+    @property
+    def name(self) -> str:
+        """Which of the questions of a rollout it is."""
+        ...
+
+    def request(self, system: Prompt, judge: JudgeModel, pictures: tuple[Picture, ...], repeat: int) -> JudgeRequest:
+        """The question as it is put to a judge."""
+        ...
+
+    def read(self, reply: Reply) -> Read:
+        """The answer; an `Unreadable` where the judge may be asked to word it better, else an `Unmeasurable`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedQuestion(Generic[AnswerKind]):
+    """A question whose answer is an object of a known shape."""
+
+    name: str
+    prompts: tuple[Prompt, ...]
+    answer: type[AnswerKind]
+    material: Mapping[str, Json] = field(default_factory=dict)
+    more_tokens: int = 0
+    """How much longer than an ordinary answer this one may be."""
+    check: Callable[[AnswerKind], None] | None = None
+    """Raises an `Unreadable` for answers that have the right shape and are wrong all the same."""
+
+    def request(self, system: Prompt, judge: JudgeModel, pictures: tuple[Picture, ...], repeat: int) -> JudgeRequest:
+        """With the schema of the answer, for servers that hold to it and for judges that are told."""
+        return JudgeRequest(
+            judge=judge,
+            system=system.text,
+            instruction=_instruction(self.prompts),
+            pictures=pictures,
+            material=quote(self.material),
+            schema=answer_schema(self.answer),
+            most_tokens=judge.sampling.most_tokens + self.more_tokens,
+            repeat=repeat,
+        )
+
+    def read(self, reply: Reply) -> AnswerKind:
+        """The answer, of the right types and nothing else."""
+        refuse_refusals(reply)
+        try:
+            answer = self.answer.model_validate(_object(reply))
+        except Unreadable:
+            if is_worded_refusal(reply):
+                raise Unmeasurable(
+                    Reason.JUDGE_REFUSED, f"the judge refused: {reply.text.strip()[:SHOWN_CHARACTERS]!r}."
+                ) from None
+            raise
+        except ValidationError as error:
+            problems = "; ".join(f"{_place(entry)}{entry['msg']}" for entry in error.errors()[:3])
+            raise Unreadable(f"The answer does not fit its schema: {problems}.") from error
+        if self.check is not None:
+            self.check(answer)
+        return answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class YesNoQuestion:
+    """A question whose answer is the probability of a yes as the first word."""
+
+    name: str
+    prompts: tuple[Prompt, ...]
+    material: Mapping[str, Json] = field(default_factory=dict)
+    most_doubt: float = 1e-3
+
+    def request(self, system: Prompt, judge: JudgeModel, pictures: tuple[Picture, ...], repeat: int) -> JudgeRequest:
+        """One word is enough."""
+        return JudgeRequest(
+            judge=judge,
+            system=system.text,
+            instruction=_instruction(self.prompts),
+            pictures=pictures,
+            material=quote(self.material),
+            token_choices=LIKELY_WORDS,
+            most_tokens=1,
+            repeat=repeat,
+        )
+
+    def read(self, reply: Reply) -> YesNo:
+        """The probability of a yes."""
+        refuse_refusals(reply)
+        return yes_no(reply, most_doubt=self.most_doubt)
+
+
+def answer_schema(answer: type[Answer]) -> dict[str, Any]:
+    """The schema of an answer, in the part of JSON schema that servers hold to."""
+    schema = answer.model_json_schema()
+    return {"name": answer.__name__, "strict": True, "schema": schema}
+
+
+def _instruction(prompts: tuple[Prompt, ...]) -> str:
+    return "\n\n".join(prompt.text.strip() for prompt in prompts)
+
+
+def _object(reply: Reply) -> Json:
+    """The one JSON object that the answer consists of."""
+    text = reply.text.strip()
+    if not text:
+        raise Unreadable("The answer is empty.")
+    try:
+        return json.loads(_unfenced(text), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        ending = " It was cut off at its greatest length." if reply.finish == "length" else ""
+        raise Unreadable(f"The answer is not one JSON object: {error}.{ending}") from error
+
+
+def _unfenced(text: str) -> str:
+    """What stands between two fences of Markdown, where that is all there is."""
+    # Not a regular expression: one that allows for blank lines at both ends needs hours for many of them.
+    first, _, rest = text.partition("\n")
+    body, _, last = rest.rpartition("\n")
+    return body if first.strip() in (FENCE, f"{FENCE}json") and last.strip() == FENCE else text
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _place(entry: Any) -> str:
+    place = ".".join(str(part) for part in entry["loc"])
+    return f"{place}: " if place else ""

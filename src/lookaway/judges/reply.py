@@ -1,0 +1,110 @@
+"""Reads what a judge replied: a chat completion of the OpenAI protocol, which servers fill with more or less care."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lookaway.core import Json, Reason, Unmeasurable
+from lookaway.judges.faults import Unreadable
+
+APOLOGY = re.compile(
+    r"(i.?m |i am )?(very )?(sorry|unable)\b|i (can.?not|can.?t|won.?t|will not|must decline|decline)\b|as an ai\b",
+    re.IGNORECASE,
+)
+SHOWN_CHARACTERS = 160
+MOST_LOG_PROBABILITY = 1e-3
+"""A probability is 1 at most, and what servers round it to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word of the answer, or a likely other one, with the logarithm of its probability."""
+
+    text: str
+    log_probability: float
+    choices: tuple[Token, ...] = ()
+    """The likeliest words in this place."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What counts of a chat completion."""
+
+    text: str
+    refusal: str | None
+    finish: str | None
+    model: str
+    tokens: tuple[Token, ...] | None
+    """`None` where the server gave no log-probabilities."""
+    prompt_tokens: int
+    answer_tokens: int
+
+
+def read_reply(completion: Json) -> Reply:
+    """What counts; an `Unreadable` where it is no chat completion."""
+    choice = _entry(_entry(completion, "choices", list), 0, dict)
+    message = _entry(choice, "message", dict)
+    usage = completion.get("usage") or {}
+    text = message.get("content")
+    if text is not None and not isinstance(text, str):
+        raise Unreadable(f"the reply's content is {text!r:.80}, expected text.")
+    return Reply(
+        text=text or "",
+        refusal=_text(message.get("refusal")),
+        finish=_text(choice.get("finish_reason")),
+        model=_text(completion.get("model")) or "",
+        tokens=_tokens(choice.get("logprobs")),
+        prompt_tokens=_count(usage, "prompt_tokens"),
+        answer_tokens=_count(usage, "completion_tokens"),
+    )
+
+
+def refuse_refusals(reply: Reply) -> None:
+    """An `Unmeasurable` where the judge declined to answer, in whichever way."""
+    if reply.refusal is not None:
+        raise Unmeasurable(Reason.JUDGE_REFUSED, f"the judge refused: {reply.refusal[:SHOWN_CHARACTERS]!r}.")
+    if reply.finish == "content_filter":
+        raise Unmeasurable(Reason.JUDGE_REFUSED, "the judge's server withheld the answer (content_filter).")
+
+
+def is_worded_refusal(reply: Reply) -> bool:
+    """Whether an answer that could not be read is an apology."""
+    return APOLOGY.match(reply.text.strip()) is not None
+
+
+def _tokens(found: Json) -> tuple[Token, ...] | None:
+    if not isinstance(found, Mapping) or not isinstance(found.get("content"), Sequence) or not found["content"]:
+        return None
+    return tuple(_token(entry) for entry in found["content"])
+
+
+def _token(entry: Json) -> Token:
+    text, value = _entry(entry, "token", str), _entry(entry, "logprob", int | float)
+    if not value <= MOST_LOG_PROBABILITY:
+        raise Unreadable(f"the log-probability of {text!r} is {value}.")
+    choices = entry.get("top_logprobs") or []
+    if not isinstance(choices, list):
+        raise Unreadable(f"the likely words in place of {text!r:.80} are {choices!r:.80}, expected a list.")
+    return Token(text, float(value), tuple(_token(choice) for choice in choices))
+
+
+def _entry(found: Json, name: str | int, kind: Any) -> Any:
+    try:
+        value = found[name]
+    except (KeyError, IndexError, TypeError) as error:
+        raise Unreadable(f"the reply is no chat completion: there is no {name!r} in {found!r:.80}.") from error
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise Unreadable(f"the reply is no chat completion: its {name!r} is {value!r:.80}.")
+    return value
+
+
+def _text(value: Json) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _count(usage: Json, name: str) -> int:
+    value = usage.get(name) if isinstance(usage, Mapping) else None
+    return value if isinstance(value, int) and value > 0 else 0
