@@ -13,6 +13,7 @@ from lookaway.cli.demo import demo_command
 from lookaway.cli.eval import eval_command
 from lookaway.cli.export import export_command
 from lookaway.cli.extractors import extractors_command
+from lookaway.cli.judge import judge_command
 from lookaway.cli.metrics import metrics_command
 from lookaway.cli.plan import plan_command
 from lookaway.cli.show import show_command
@@ -46,6 +47,7 @@ for command in (
     metrics_command,
     extractors_command,
     weights_command,
+    judge_command,
 ):
     lookaway.add_command(command)
 

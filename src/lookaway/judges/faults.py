@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lookaway.core import LookawayError
+from lookaway.core import LookawayError, Reason, Unmeasurable
 
 
 class PassingFault(LookawayError):
@@ -19,6 +19,14 @@ class LastingFault(LookawayError):
     def __init__(self, message: str, *, is_refusal: bool = False) -> None:
         super().__init__(message)
         self.is_refusal = is_refusal
+
+
+class NotAnswered(Unmeasurable):
+    """There is no reply; asking in other words may help where the fault lasts, and patience where it passes."""
+
+    def __init__(self, message: str, *, is_lasting: bool, is_refusal: bool = False) -> None:
+        super().__init__(Reason.JUDGE_REFUSED if is_refusal else Reason.JUDGE_FAILED, message)
+        self.is_lasting = is_lasting
 
 
 class Unreadable(LookawayError):

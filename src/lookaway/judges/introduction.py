@@ -7,12 +7,19 @@ from typing import Literal
 
 from lookaway.core import Asking, JudgeModel, JudgeRequest, JudgeUnusable, Unmeasurable
 from lookaway.core.judging import Wording
-from lookaway.judges.faults import Unreadable
+from lookaway.judges.faults import NotAnswered, Unreadable
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Answer, TypedQuestion
 from lookaway.judges.reply import Reply, read_reply
 
-WANTED_WORDS = 5
+TRIES: tuple[tuple[Wording, int, int], ...] = (
+    ("schema", 5, 0),
+    ("schema", 5, 1),
+    ("schema", 0, 1),
+    ("text", 5, 0),
+    ("text", 0, 0),
+)
+"""With a schema or without, how many likely words are wanted, and which repeat it is."""
 
 
 class Ready(Answer):
@@ -32,25 +39,27 @@ class Introduction:
 
 
 def introduce(asking: Asking, judge: JudgeModel, wording: Literal["auto", "schema", "text"] = "auto") -> Introduction:
-    """Ask once with everything, and with less where the server refuses that.
+    """Ask with everything, and with less where the server refuses that or does not hold to it.
 
-    Its reply is kept like all others, so that a resumed run and a replay know the same judge.
+    The replies are kept like all others, so that a resumed run and a replay know the same judge.
     """
     problem: Exception | None = None
-    tries: tuple[tuple[Wording, int], ...] = (("schema", WANTED_WORDS), ("text", WANTED_WORDS), ("text", 0))
-    if wording == "schema":
-        tries = (("schema", WANTED_WORDS), ("schema", 0))
-    for tried, words in tries:
-        question = _question(replace(judge, wording=tried, repeats=1), words)
+    for tried, words, repeat in TRIES:
+        if tried == "text" and wording == "schema":
+            continue
         try:
+            question = _question(replace(judge, wording=tried, reported=""), words, repeat)
             reply = read_reply(asking.ask(question).result())
-        except (Unmeasurable, Unreadable) as error:
+        except NotAnswered as error:
+            if not error.is_lasting:
+                raise JudgeUnusable(f"The judge {judge.model!r} cannot be asked: {error}") from error
             problem = problem or error
             continue
         holds_schema = tried == "schema" and _is_ready(reply)
-        said: Wording = "schema" if wording == "schema" or (wording == "auto" and holds_schema) else "text"
+        if (tried, repeat) == ("schema", 0) and not holds_schema:
+            continue  # a slip of the tongue, maybe
         return Introduction(
-            judge=replace(judge, wording=said, reported=reply.model),
+            judge=replace(judge, wording=_wording(wording, holds_schema), reported=reply.model),
             holds_schema=holds_schema,
             gives_log_probabilities=bool(reply.tokens and reply.tokens[0].choices),
             reply=reply,
@@ -58,9 +67,15 @@ def introduce(asking: Asking, judge: JudgeModel, wording: Literal["auto", "schem
     raise JudgeUnusable(f"The judge {judge.model!r} cannot be asked: {problem}") from problem
 
 
-def _question(judge: JudgeModel, words: int) -> JudgeRequest:
+def _wording(wanted: Literal["auto", "schema", "text"], holds_schema: bool) -> Wording:
+    if wanted == "auto":
+        return "schema" if holds_schema else "text"
+    return wanted
+
+
+def _question(judge: JudgeModel, words: int, repeat: int) -> JudgeRequest:
     question = TypedQuestion(name="introduction", prompts=(Prompt.named("introduction"),), answer=Ready)
-    request = question.request(Prompt.named("system"), judge, (), 0)
+    request = question.request(Prompt.named("system"), judge, (), repeat)
     return replace(request, token_choices=words, most_tokens=64)
 
 

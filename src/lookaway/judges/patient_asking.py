@@ -10,8 +10,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from lookaway.core import Json, Judge, JudgeRequest, LookawayError, Reason, Unmeasurable
-from lookaway.judges.faults import LastingFault, PassingFault, Unreadable
+from lookaway.core import Json, Judge, JudgeRequest, LookawayError
+from lookaway.judges.faults import LastingFault, NotAnswered, PassingFault, Unreadable
 from lookaway.judges.pacing import Breaker, Manners, Pacer
 from lookaway.judges.reply import Reply, read_reply
 from lookaway.judges.reply_store import ReplyStore
@@ -39,10 +39,10 @@ class PatientAsking:
         with self._guard:
             if key in self._under_way:
                 return self._under_way[key]
-            if (kept := self.replies.get(request)) is not None:
+            if (kept := self.replies.get(request)) is not None and _is_by_whom_was_asked(kept, request):
                 return _settled(kept)
             if self.make_judge is None:
-                return _settled(Unmeasurable(Reason.JUDGE_FAILED, f"a replay asks nobody, and no reply {key} is kept."))
+                return _settled(NotAnswered(f"a replay asks nobody, and no reply {key} is kept.", is_lasting=True))
             future = self._started(self.make_judge, request)
             self._under_way[key] = future
         future.add_done_callback(lambda done: self._finished(key))
@@ -96,15 +96,13 @@ class _Desk:
                 try:
                     return await self._try(request)
                 except LastingFault as fault:
-                    reason = Reason.JUDGE_REFUSED if fault.is_refusal else Reason.JUDGE_FAILED
-                    raise Unmeasurable(reason, str(fault)) from fault
+                    raise NotAnswered(str(fault), is_lasting=True, is_refusal=fault.is_refusal) from fault
                 except _ServerAtFault:
                     tries -= 1
                 except PassingFault as fault:
                     if tries >= self._manners.tries:
-                        raise Unmeasurable(
-                            Reason.JUDGE_FAILED, f"no answer after {tries} tries; the last time: {fault}"
-                        ) from fault
+                        message = f"no answer after {tries} tries; the last time: {fault}"
+                        raise NotAnswered(message, is_lasting=False) from fault
                     await asyncio.sleep(self._wait_seconds(tries, fault))
 
     async def close(self) -> None:
@@ -120,7 +118,7 @@ class _Desk:
         asked_at = asyncio.get_running_loop().time()
         try:
             completion = await self._judge.reply(request)
-            reply = _read(completion)
+            reply = _read(completion, request)
         except PassingFault as fault:
             if self._breaker.failed(asked_at, fault):
                 raise _ServerAtFault from fault
@@ -140,16 +138,27 @@ class _ServerAtFault(LookawayError):
     """Nobody is being answered: no finding about this question."""
 
 
-def _read(completion: Json) -> Reply:
+def _read(completion: Json, request: JudgeRequest) -> Reply:
     try:
-        return read_reply(completion)
+        reply = read_reply(completion)
     except Unreadable as error:
         raise PassingFault(f"the server's reply is no chat completion: {error}") from error
+    if not _is_by_whom_was_asked(completion, request):
+        raise PassingFault(
+            f"another model answered: {reply.model!r}, expected {request.judge.reported!r}. Their answers do not "
+            "belong together; name one exact model, or start a new run."
+        )
+    return reply
 
 
-def _settled(result: Json | Unmeasurable) -> Future[Json]:
+def _is_by_whom_was_asked(completion: Json, request: JudgeRequest) -> bool:
+    """Servers send questions elsewhere when a model is busy or gone, and say so in their replies at best."""
+    return not request.judge.reported or read_reply(completion).model == request.judge.reported
+
+
+def _settled(result: Json | NotAnswered) -> Future[Json]:
     future: Future[Json] = Future()
-    if isinstance(result, Unmeasurable):
+    if isinstance(result, NotAnswered):
         future.set_exception(result)
     else:
         future.set_result(result)

@@ -42,7 +42,7 @@ class JudgeSettings:
 
     def introduced(self, run: Path) -> JudgeModel:
         """The model as it names itself, after one question of no importance."""
-        asking = replace(self, manners=replace(self.manners, tries=min(2, self.manners.tries))).asking(run)
+        asking = replace(self, manners=replace(self.manners, tries=min(4, self.manners.tries))).asking(run)
         try:
             return introduce(asking, self.model, self.wording).judge
         finally:

@@ -1,0 +1,66 @@
+"""Tries a judge on the first clip of a dataset, and says what the whole of it would cost."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lookaway.core import BoundMetric, Dataset, FrameRequest, Picture, UserError
+from lookaway.engine.changes import Changes
+from lookaway.engine.costs import estimate_cost
+from lookaway.engine.plan import make_plan
+from lookaway.engine.worker import why_unwatchable
+from lookaway.io.sampling import UniformFrames
+from lookaway.io.video import Video
+from lookaway.judges.checking import JudgeCheck, check_judge
+from lookaway.judges.settings import JudgeSettings
+from lookaway.judges.spending import Spent
+
+FRAMES, HEIGHT = UniformFrames(8), 480
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClipCheck:
+    """What a judge said about a clip, and what a run would take at that pace."""
+
+    rollout: str
+    frames: tuple[int, ...]
+    check: JudgeCheck
+    expected: Spent
+    money: float
+    """At the prices of the settings."""
+    seconds: float
+
+
+def check_on_clip(settings: JudgeSettings, dataset: Dataset, metrics: Sequence[BoundMetric]) -> ClipCheck:
+    """Ask about the first clip that can be watched; nothing of it is kept."""
+    rollout = next((rollout for rollout in dataset.rollouts if why_unwatchable(rollout) is None), None)
+    if rollout is None:
+        raise UserError(f"{dataset.root}: there is no video that can be watched, and a judge is checked with one.")
+    with Video(rollout.video) as video:
+        indices = FRAMES.indices(video.timeline, rollout)
+        request = FrameRequest(frozenset(indices), min(HEIGHT, video.timeline.height))
+        pictures = tuple(
+            Picture(frame.index, round(frame.time_seconds, 6), frame.pixels) for _, frame in video.frames([request])
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        asking = settings.asking(Path(folder))
+        try:
+            check = check_judge(asking, settings, pictures)
+        finally:
+            asking.close()
+    bound = Changes(judge=check.introduction.judge).apply(tuple(metrics))
+    calls = estimate_cost(make_plan(dataset, bound).work(), bound).judge_calls
+    rate = min(settings.manners.concurrent / check.reply_seconds, settings.manners.per_second or math.inf)
+    prompt_tokens, answer_tokens = check.reply.prompt_tokens * calls, check.reply.answer_tokens * calls
+    return ClipCheck(
+        rollout=rollout.id,
+        frames=indices,
+        check=check,
+        expected=Spent(calls=calls, prompt_tokens=prompt_tokens, answer_tokens=answer_tokens),
+        money=Spent(prompt_tokens=prompt_tokens, answer_tokens=answer_tokens).money(settings.budget),
+        seconds=calls / rate,
+    )

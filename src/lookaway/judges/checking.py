@@ -1,0 +1,73 @@
+"""Tries a judge on a real clip before a run relies on it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from lookaway.core import Asking, JudgeModel, Picture, Reason, Unmeasurable
+from lookaway.judges.faults import Unreadable
+from lookaway.judges.introduction import Introduction, introduce
+from lookaway.judges.judged import SYSTEM
+from lookaway.judges.prompts import Prompt
+from lookaway.judges.question import Answer, TypedQuestion, YesNoQuestion
+from lookaway.judges.reply import Reply, read_reply
+from lookaway.judges.settings import JudgeSettings
+from lookaway.judges.yes_no import YesNo
+
+
+class Description(Answer):
+    """What a judge says it was shown."""
+
+    description: Annotated[str, Field(max_length=2000)]
+    frames: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeCheck:
+    """What came back."""
+
+    introduction: Introduction
+    introduction_seconds: float
+    described: Description | str
+    """What the judge saw, or why that could not be read."""
+    reply: Reply
+    reply_seconds: float
+    yes_no: YesNo | str
+    """The probability of a yes, or why there is none."""
+
+
+def check_judge(asking: Asking, settings: JudgeSettings, pictures: tuple[Picture, ...]) -> JudgeCheck:
+    """Ask who is there, then two questions about a clip."""
+    started = time.perf_counter()
+    introduction = introduce(asking, settings.model, settings.wording)
+    introduced = time.perf_counter()
+    judge = introduction.judge
+    question = TypedQuestion(name="description", prompts=(Prompt.named("check_description"),), answer=Description)
+    reply = read_reply(asking.ask(question.request(SYSTEM, judge, pictures, 0)).result())
+    answered = time.perf_counter()
+    try:
+        described: Description | str = question.read(reply)
+    except (Unreadable, Unmeasurable) as error:
+        described = str(error)
+    return JudgeCheck(
+        introduction=introduction,
+        introduction_seconds=introduced - started,
+        described=described,
+        reply=reply,
+        reply_seconds=answered - introduced,
+        yes_no=_yes_no(asking, judge, pictures),
+    )
+
+
+def _yes_no(asking: Asking, judge: JudgeModel, pictures: tuple[Picture, ...]) -> YesNo | str:
+    question = YesNoQuestion(name="yes or no", prompts=(Prompt.named("check_yes_no"),))
+    try:
+        return question.read(read_reply(asking.ask(question.request(SYSTEM, judge, pictures, 0)).result()))
+    except Unmeasurable as error:
+        if error.reason not in (Reason.NO_LOG_PROBABILITIES, Reason.JUDGE_FAILED):
+            raise
+        return str(error)

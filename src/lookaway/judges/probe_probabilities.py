@@ -1,0 +1,134 @@
+"""Probabilities that a judge says yes to each of a set of probes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookaway.core import Abstention, Json, Reason, Rollout
+from lookaway.io.sampling import AtFps, Sampler
+from lookaway.judges.judged import Judged
+from lookaway.judges.material import too_long
+from lookaway.judges.prompts import Prompt
+from lookaway.judges.question import YesNoQuestion
+from lookaway.judges.yes_no import YesNo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """A question with yes or no."""
+
+    name: Annotated[str, "what it asks about and what for, as in `hidden_state.progress`"]
+    is_positive: Annotated[bool, "whether a yes speaks for the video"]
+    prompts: Annotated[tuple[Prompt, ...], "what is asked"]
+
+
+def _probe(name: str, *, is_positive: bool) -> Probe:
+    subject, _, aim = name.partition(".")
+    sight = subject.partition("_")[0]
+    rule = "support" if is_positive else "failure"
+    files = (
+        "probe",
+        f"probe_{sight}",
+        f"probe_{subject}",
+        f"probe_answer_rule_{rule}",
+        f"probe_{subject}_{aim}",
+    )
+    return Probe(name=name, is_positive=is_positive, prompts=tuple(Prompt.named(file) for file in files))
+
+
+VISIBLE_SPACE = (
+    _probe("visible_space.position_relation", is_positive=True),
+    _probe("visible_space.static_anchors", is_positive=True),
+    _probe("visible_space.wrong_place", is_positive=False),
+)
+VISIBLE_STATE = (
+    _probe("visible_state.action", is_positive=True),
+    _probe("visible_state.progress", is_positive=True),
+    _probe("visible_state.absent_or_frozen", is_positive=False),
+)
+HIDDEN_SPACE = (
+    _probe("hidden_space.return", is_positive=True),
+    _probe("hidden_space.vanished_or_reset", is_positive=False),
+)
+HIDDEN_STATE = (
+    _probe("hidden_state.progress", is_positive=True),
+    _probe("hidden_state.frozen_or_reset", is_positive=False),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeProbabilities(Judged):
+    """How likely the judge says yes to each probe about the event of the case.
+
+    The probes, and those of WRBench that ask for the same, in words of its own:
+
+    | probe | WRBench | a yes speaks |
+    |---|---|---|
+    | `visible_space.position_relation` | `D3_POSITION_RELATION` | for the video |
+    | `visible_space.static_anchors` | `D3_STATIC_ANCHORS` | for the video |
+    | `visible_space.wrong_place` | `D3_NEG_WRONG_SPATIAL` | against it |
+    | `visible_state.action` | `D4_ACTION_STATE` | for the video |
+    | `visible_state.progress` | `D4_TEMPORAL_PROGRESS` | for the video |
+    | `visible_state.absent_or_frozen` | `D4_NEG_ABSENT_FREEZE` | against it |
+    | `hidden_space.return` | `D5_RETURN_POSITION` | for the video |
+    | `hidden_space.vanished_or_reset` | `D5_NEG_VANISH_RESET` | against it |
+    | `hidden_state.progress` | `D6_HIDDEN_PROGRESS` | for the video |
+    | `hidden_state.frozen_or_reset` | `D6_NEG_FREEZE_RESET` | against it |
+    """
+
+    name: ClassVar[str] = "probe_probabilities"
+    arrays: ClassVar[Mapping[str, str]] = {
+        "p_yes": "float64 [probes, repeats]: probability of a yes rather than a no, whatever the probe's polarity",
+        "least": "float64 [probes, repeats]: the least that `p_yes` may be, given the words that were not listed",
+        "most": "float64 [probes, repeats]: the most that `p_yes` may be",
+        "mass": "float64 [probes, repeats]: probability of all listed words for yes and no together",
+        "is_positive": "bool [probes]: whether a yes speaks for the video",
+        "frame_indices": "int64 [frames]: the frames that the judge saw",
+    }
+
+    frames: Annotated[Sampler, "which frames the judge sees"] = AtFps(2.0)
+    probes: Annotated[tuple[Probe, ...], "what is asked, each by itself"] = (
+        *VISIBLE_SPACE,
+        *VISIBLE_STATE,
+        *HIDDEN_SPACE,
+        *HIDDEN_STATE,
+    )
+
+    def __post_init__(self) -> None:
+        names = [probe.name for probe in self.probes]
+        if not names or len(set(names)) < len(names):
+            raise ValueError(f"probes have names of their own, and there is at least one; found {names}.")
+
+    def lacks(self, rollout: Rollout) -> Abstention | None:
+        """The text of an event, of a length that can be shown."""
+        if not rollout.case.prompt:
+            return Abstention(
+                Reason.MISSING_INPUT, f"the case {rollout.case.id} has no sentence that says what should happen."
+            )
+        return too_long(_material(rollout))
+
+    def questions(self, rollout: Rollout) -> tuple[YesNoQuestion, ...]:
+        """One a probe."""
+        material = _material(rollout)
+        return tuple(YesNoQuestion(name=probe.name, prompts=probe.prompts, material=material) for probe in self.probes)
+
+    def answered(self, answers: Sequence[Sequence[YesNo]]) -> tuple[dict[str, NDArray[Any]], dict[str, Json]]:
+        """One row a probe, one column a repeat."""
+        arrays = {
+            part: np.array([[getattr(answer, part) for answer in repeats] for repeats in answers], np.float64)
+            for part in ("p_yes", "least", "most", "mass")
+        }
+        facts = {
+            "probes": [probe.name for probe in self.probes],
+            "medians": np.median(arrays["p_yes"], axis=1).tolist(),
+        }
+        return {**arrays, "is_positive": np.array([probe.is_positive for probe in self.probes])}, facts
+
+
+def _material(rollout: Rollout) -> dict[str, Json]:
+    return {"event": list(rollout.case.prompt)}

@@ -1,0 +1,70 @@
+"""Banks of questions with yes or no, as files that somebody else wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from lookaway.core import ArtifactError, DatasetError, Json, Reason
+from lookaway.io.records import read_record
+
+MOST_QUESTIONS = 100
+MOST_BYTES = 1_000_000
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class BankQuestion(_Record):
+    """A question, and which answer is the right one for a video that remembers."""
+
+    id: Annotated[int, Field(ge=0, le=999_999)]
+    dimension: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
+    polarity: Literal["positive", "negative"]
+    question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
+
+    @property
+    def is_positive(self) -> bool:
+        """Whether a yes is right."""
+        return self.polarity == "positive"
+
+
+class QuestionBank(_Record):
+    """The questions about one case, in order."""
+
+    questions: Annotated[list[BankQuestion], Field(min_length=1, max_length=MOST_QUESTIONS)]
+
+    @model_validator(mode="after")
+    def _has_unique_ids(self) -> Self:
+        ids = self.ids
+        twice = sorted({number for number in ids if ids.count(number) > 1})
+        if twice:
+            raise ValueError(f"the ids {', '.join(map(str, twice))} stand there more than once")
+        return self
+
+    @property
+    def ids(self) -> list[int]:
+        """Of all questions, in order."""
+        return [question.id for question in self.questions]
+
+    def material(self) -> dict[str, Json]:
+        """What a judge may read of it: not which answers are right."""
+        return {"questions": [{"id": question.id, "question": question.question} for question in self.questions]}
+
+
+def read_question_bank(path: Path) -> QuestionBank:
+    """The bank in a JSON file; an `ArtifactError` where there is none, or it is not what is expected."""
+    if not path.is_file():
+        raise ArtifactError(Reason.MISSING_INPUT, f"{path.name}: there is no such file of questions.")
+    size = path.stat().st_size
+    if size > MOST_BYTES:
+        raise ArtifactError(
+            Reason.INVALID_INPUT, f"{path.name}: {size} bytes; a bank of questions has {MOST_BYTES} at most."
+        )
+    try:
+        return read_record(path, QuestionBank)
+    except DatasetError as error:
+        raise ArtifactError(Reason.INVALID_INPUT, str(error)) from error

@@ -1,0 +1,136 @@
+"""Answers with yes or no to the questions of a bank."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from lookaway.core import Abstention, ArtifactError, Json, JudgeModel, JudgeRequest, Picture, Reason, Rollout
+from lookaway.io.sampling import AtFps, Sampler
+from lookaway.judges.faults import Unreadable
+from lookaway.judges.judged import Judged, agreement
+from lookaway.judges.material import too_long
+from lookaway.judges.prompts import Prompt
+from lookaway.judges.question import Answer, TypedQuestion
+from lookaway.judges.question_bank import QuestionBank, read_question_bank
+from lookaway.judges.reply import Reply
+
+QUESTIONS = "questions"
+TOKENS_PER_QUESTION = 120
+"""What an answer with a long sentence of reasoning takes."""
+
+
+class QuestionAnswer(Answer):
+    """The answer to one question."""
+
+    id: int
+    reasoning: Annotated[str, Field(max_length=2000)]
+    answer: Literal["yes", "no"]
+
+
+class BankAnswer(Answer):
+    """The answers to all questions."""
+
+    answers: list[QuestionAnswer]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """The answers to the questions of a bank, in its order."""
+
+    bank: QuestionBank
+    answers: tuple[QuestionAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BankOfQuestions:
+    """All questions of a bank in one request; the answer holds the id of each once."""
+
+    bank: QuestionBank
+    prompts: tuple[Prompt, ...]
+    name: ClassVar[str] = "question_verdicts"
+
+    def request(self, system: Prompt, judge: JudgeModel, pictures: tuple[Picture, ...], repeat: int) -> JudgeRequest:
+        """With room for all answers."""
+        return self._typed().request(system, judge, pictures, repeat)
+
+    def read(self, reply: Reply) -> Verdicts:
+        """The answers by their ids; an `Unreadable` where an id is missing, unknown, or there twice."""
+        answers = self._typed().read(reply).answers
+        found, asked = [answer.id for answer in answers], self.bank.ids
+        if sorted(found) != sorted(asked):
+            wrong = {
+                "are missing": set(asked) - set(found),
+                "were not asked": set(found) - set(asked),
+                "stand there more than once": {number for number in found if found.count(number) > 1},
+            }
+            problems = "; ".join(f"{_listed(ids)} {what}" for what, ids in wrong.items() if ids)
+            raise Unreadable(f"Each question is answered once, by its id, but of the ids {problems}.")
+        by_id = {answer.id: answer for answer in answers}
+        return Verdicts(self.bank, tuple(by_id[number] for number in asked))
+
+    def _typed(self) -> TypedQuestion[BankAnswer]:
+        return TypedQuestion(
+            name=self.name,
+            prompts=self.prompts,
+            answer=BankAnswer,
+            material=self.bank.material(),
+            more_tokens=TOKENS_PER_QUESTION * len(self.bank.questions),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionVerdicts(Judged):
+    """What the judge says to each question of the rollout's `questions` artifact.
+
+    Which dimension a question belongs to, and which answer is right, comes from the bank; the judge does not know it.
+    """
+
+    name: ClassVar[str] = "question_verdicts"
+    arrays: ClassVar[Mapping[str, str]] = {
+        "says_yes": "bool [questions, repeats]: whether the judge says yes",
+        "question_ids": "int64 [questions]: ids of the questions in their bank",
+        "is_positive": "bool [questions]: whether yes is the right answer",
+        "frame_indices": "int64 [frames]: the frames that the judge saw",
+    }
+
+    frames: Annotated[Sampler, "which frames the judge sees"] = AtFps(2.0)
+    prompts: Annotated[tuple[Prompt, ...], "what is asked"] = (Prompt.named("question_verdicts"),)
+
+    def lacks(self, rollout: Rollout) -> Abstention | None:
+        """A bank of questions that can be read, of a length that can be shown."""
+        if QUESTIONS not in rollout.artifacts:
+            return Abstention(Reason.MISSING_INPUT, f"the record of {rollout.case.id} names no bank of questions.")
+        try:
+            return too_long(read_question_bank(rollout.artifacts[QUESTIONS]).material())
+        except ArtifactError as error:
+            return Abstention(error.reason, str(error))
+
+    def questions(self, rollout: Rollout) -> tuple[BankOfQuestions]:
+        """All in one."""
+        return (BankOfQuestions(bank=read_question_bank(rollout.artifacts[QUESTIONS]), prompts=self.prompts),)
+
+    def answered(self, answers: Sequence[Sequence[Verdicts]]) -> tuple[dict[str, NDArray[Any]], dict[str, Json]]:
+        """One row a question, one column a repeat."""
+        said, asked = answers[0], answers[0][0].bank.questions
+        says_yes = [[answer.answer == "yes" for answer in verdicts.answers] for verdicts in said]
+        arrays = {
+            "says_yes": np.array(says_yes, np.bool_).T,
+            "question_ids": np.array([question.id for question in asked], np.int64),
+            "is_positive": np.array([question.is_positive for question in asked], np.bool_),
+        }
+        facts = {
+            "dimensions": [question.dimension for question in asked],
+            "reasons": [[answer.reasoning for answer in verdicts.answers] for verdicts in said],
+            "agreement": [agreement(repeats) for repeats in zip(*says_yes, strict=True)],
+        }
+        return arrays, facts
+
+
+def _listed(ids: set[int]) -> str:
+    return ", ".join(str(number) for number in sorted(ids)[:100])

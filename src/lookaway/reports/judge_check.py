@@ -1,0 +1,57 @@
+"""What a judge said when it was tried, on the terminal."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from lookaway.engine.judge_check import ClipCheck
+from lookaway.judges.checking import Description
+from lookaway.judges.yes_no import YesNo
+from lookaway.reports.numbers import amount, duration
+from lookaway.reports.text import print_json, print_lines
+
+SHOWN_CHARACTERS = 400
+
+
+def print_judge_check(found: ClipCheck, *, as_json: bool) -> None:
+    """Who answered, what it can do, what it saw, what a run would take."""
+    check, introduction = found.check, found.check.introduction
+    described, yes_no = check.described, check.yes_no
+    if as_json:
+        print_json(
+            {
+                "model": introduction.judge.model,
+                "reported": introduction.judge.reported,
+                "wording": introduction.judge.wording,
+                "holds_schema": introduction.holds_schema,
+                "gives_log_probabilities": introduction.gives_log_probabilities,
+                "seconds": {"introduction": check.introduction_seconds, "clip": check.reply_seconds},
+                "rollout": found.rollout,
+                "frames": list(found.frames),
+                "reply": check.reply.text,
+                "described": described.model_dump() if isinstance(described, Description) else None,
+                "yes_no": asdict(yes_no) if isinstance(yes_no, YesNo) else None,
+                "run": {**asdict(found.expected), "money": found.money, "seconds": found.seconds},
+            }
+        )
+        return
+    asked, named = introduction.judge.model, introduction.judge.reported
+    can, cannot = "yes", "no"
+    tokens = found.expected.prompt_tokens + found.expected.answer_tokens
+    print_lines(
+        [
+            f"model: {asked}" + (f", which names itself {named}" if named != asked else ""),
+            f"first answer after {duration(check.introduction_seconds)}, "
+            f"about {amount(len(found.frames), 'frame')} of {found.rollout} after {duration(check.reply_seconds)}",
+            f"holds to a JSON schema: {can if introduction.holds_schema else cannot}",
+            f"gives log-probabilities: {can if introduction.gives_log_probabilities else cannot}",
+            f"it said: {check.reply.text[:SHOWN_CHARACTERS]}",
+            f"read as {described.frames} frames: {described.description}"
+            if isinstance(described, Description)
+            else f"not readable: {described}",
+            f"p(yes) = {yes_no.p_yes:.4f}" if isinstance(yes_no, YesNo) else f"no p(yes): {yes_no}",
+            f"tokens: {check.reply.prompt_tokens:,} of the question, {check.reply.answer_tokens:,} of the answer",
+            f"a run on this dataset: {amount(found.expected.calls, 'call')}, {tokens:,} tokens, "
+            f"about {duration(found.seconds)}" + (f", {found.money:.2f} of money" if found.money else ""),
+        ]
+    )
