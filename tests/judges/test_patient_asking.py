@@ -4,10 +4,11 @@ import asyncio
 import threading
 import time
 from concurrent.futures import CancelledError
+from itertools import pairwise
 
 import pytest
 
-from lookaway.core import BudgetSpent, JudgeUnusable, Reason, Unmeasurable
+from lookaway.core import BudgetSpent, JudgeUnusable, Reason, RunError, Unmeasurable
 from lookaway.judges.faults import LastingFault, PassingFault
 from lookaway.judges.pacing import Manners
 from lookaway.judges.patient_asking import PatientAsking
@@ -121,7 +122,7 @@ def test_waits_grow_and_differ_between_questions(ask):
     asking = ask(ScriptedJudge(note), tries=4, first_wait_seconds=0.05, longest_wait_seconds=10, trip_after=1000)
     for future in [asking.ask(question(number)) for number in range(8)]:
         why(future)
-    waits = [[after - before for before, after in zip(at, at[1:], strict=False)] for at in times.values()]
+    waits = [[after - before for before, after in pairwise(at)] for at in times.values()]
     assert all(first >= 0.025 and second >= 0.05 and third >= 0.1 for first, second, third in waits)
     assert max(third for *_, third in waits) - min(third for *_, third in waits) > 0.01
 
@@ -266,7 +267,5 @@ def test_closing_gives_up_what_is_under_way_and_leaves_no_thread(ask):
 
 def test_a_folder_that_cannot_be_written_ends_the_run(ask, tmp_path):
     (tmp_path / "replies").write_text("in the way")
-    from lookaway.core import RunError
-
     with pytest.raises(RunError, match="replies cannot be kept here"):
         ask(ScriptedJudge()).ask(question()).result(timeout=10)

@@ -1,0 +1,1 @@
+"""A prompt of another package."""
