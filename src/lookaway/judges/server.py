@@ -51,7 +51,8 @@ class ServerJudge:
         except self._openai.APITimeoutError:
             raise PassingFault(f"no answer within {self._connection.timeout_seconds:g} s.") from None
         except self._openai.APIConnectionError as error:
-            raise PassingFault(f"the connection failed: {self._shown(error.__cause__ or error)}.") from None
+            problem = self._shown(error.__cause__ or error)
+            raise PassingFault(f"the connection to {self._connection.url} failed: {problem}.") from None
         return self._parsed(body)
 
     async def models(self) -> list[str]:

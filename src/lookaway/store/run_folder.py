@@ -5,6 +5,8 @@
     RUN/rollouts.parquet    the rollouts of the run, with the hash of their content
     RUN/outcomes/*.parquet  rows, added as whole files; many small ones become one large one
     RUN/features/           what was perceived, kept for the next metric
+    RUN/replies/            what a judge replied, under the hash of what it was asked
+    RUN/spending.jsonl      what asking it has cost
     RUN/events.jsonl        what happened when
 
 Measurements are only ever added. What counts is decided when they are read: rows of the rollouts, contents and locks

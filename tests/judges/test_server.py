@@ -1,0 +1,225 @@
+"""What a server says, as typed faults: over real HTTP, from a server that says what it is told."""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lookaway.core import JudgeModel, JudgeUnusable, Picture, Sampling
+from lookaway.judges.connection import Connection
+from lookaway.judges.faults import LastingFault, PassingFault
+from lookaway.judges.secret import Secret
+from lookaway.judges.server import ServerJudge
+from tests.judges.asked import completion, question
+
+KEY = "sk-very-private-key"
+
+
+@contextmanager
+def saying(status: int, body: Any, **headers: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """A server that gives one reply to everything; yields its address and what it was sent."""
+    sent: list[dict[str, Any]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            content = self.rfile.read(int(self.headers["Content-Length"]))
+            sent.append({"path": self.path, "key": self.headers["Authorization"], "body": json.loads(content)})
+            data = body if isinstance(body, bytes) else json.dumps(body).encode()
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name.replace("_", "-"), value)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1", sent
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def reply(url: str, request=None, timeout_seconds: float = 5.0) -> Any:
+    async def asked() -> Any:
+        judge = ServerJudge(Connection(url=url, key=Secret(KEY), timeout_seconds=timeout_seconds))
+        try:
+            return await judge.reply(request or question())
+        finally:
+            await judge.close()
+
+    return asyncio.run(asked())
+
+
+def error(message: str, code: str | None = None) -> dict[str, Any]:
+    return {"error": {"message": message, "type": "error", "code": code}}
+
+
+def test_a_completion_comes_back_as_it_was_sent():
+    with saying(200, {**completion(), "system_fingerprint": "fp"}) as (url, _):
+        assert reply(url) == {**completion(), "system_fingerprint": "fp"}
+
+
+def test_a_request_says_everything_that_moves_the_answer():
+    judge = JudgeModel(
+        model="asked", sampling=Sampling(temperature=0.5, top_p=0.9, seed=7, most_tokens=33), extra='{"top_k":5}'
+    )
+    pixels = np.zeros((4, 6, 3), np.uint8)
+    request = question(
+        judge=judge,
+        pictures=(Picture(0, 0.0, pixels), Picture(9, 1.5, pixels + 1)),
+        material="<material>",
+        schema={"name": "A", "strict": True, "schema": {"type": "object"}},
+        token_choices=20,
+        repeat=2,
+        corrections=(("bad", "again"),),
+    )
+    with saying(200, completion()) as (url, sent):
+        reply(url, request)
+    found = sent[0]
+    assert found["path"] == "/v1/chat/completions"
+    assert found["key"] == f"Bearer {KEY}"
+    body = found["body"]
+    wanted = ("model", "temperature", "top_p", "seed", "max_tokens", "logprobs", "top_logprobs", "top_k")
+    assert [body[name] for name in wanted] == ["asked", 0.5, 0.9, 9, 33, True, 20, 5]
+    assert body["response_format"] == {"type": "json_schema", "json_schema": request.schema}
+    assert [message["role"] for message in body["messages"]] == ["system", "user", "assistant", "user"]
+    parts = body["messages"][1]["content"]
+    kinds = [part["type"] for part in parts]
+    assert kinds == ["text", "text", "image_url", "text", "image_url", "text"]
+    assert [part["text"] for part in parts if part["type"] == "text"] == [
+        "Question 0.",
+        "Frame 1 of 2, at 0.00 s:",
+        "Frame 2 of 2, at 1.50 s:",
+        "<material>",
+    ]
+    assert parts[2]["image_url"]["url"].startswith("data:image/png;base64,")
+
+
+def test_a_judge_that_is_told_in_words_gets_the_schema_as_text():
+    judge = JudgeModel(model="asked", wording="text")
+    schema = {"name": "A", "strict": True, "schema": {"type": "object", "title": "Told"}}
+    with saying(200, completion()) as (url, sent):
+        reply(url, question(judge=judge, schema=schema))
+    body = sent[0]["body"]
+    assert "response_format" not in body
+    assert json.dumps(schema["schema"], sort_keys=True) in body["messages"][1]["content"][1]["text"]
+
+
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 529])
+def test_what_may_pass_is_worth_another_try(status):
+    with saying(status, error("not now")) as (url, _), pytest.raises(PassingFault, match=f"{status} not now"):
+        reply(url)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"Retry_After": "7"}, 7.0),
+        ({"Retry_After": "0.25"}, 0.25),
+        ({"retry_after_ms": "1500"}, 1.5),
+        ({"Retry_After": "999999"}, 600.0),
+        ({"Retry_After": "-3"}, 0.0),
+        ({"Retry_After": "soon"}, None),
+        ({}, None),
+    ],
+)
+def test_the_wait_that_a_server_asks_for_is_understood(headers, seconds):
+    with saying(429, error("slow down"), **headers) as (url, _), pytest.raises(PassingFault) as caught:
+        reply(url)
+    assert caught.value.after_seconds == seconds
+
+
+def test_a_wait_until_a_date_is_understood():
+    date = email.utils.formatdate(time.time() + 30, usegmt=True)
+    with saying(503, error("maintenance"), Retry_After=date) as (url, _), pytest.raises(PassingFault) as caught:
+        reply(url)
+    assert 25 < (caught.value.after_seconds or 0) <= 30
+
+
+def test_a_model_that_is_gone_may_come_back():
+    with (
+        saying(404, error("gone", "model_not_found")) as (url, _),
+        pytest.raises(PassingFault, match="does not serve the model 'asked'"),
+    ):
+        reply(url)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_wrong_key_ends_the_run_and_is_not_repeated(status):
+    told = error(f"Incorrect API key provided: {KEY}.")
+    with saying(status, told) as (url, _), pytest.raises(JudgeUnusable, match="refused the key") as caught:
+        reply(url)
+    assert KEY not in str(caught.value)
+    assert "***" in str(caught.value)
+
+
+def test_an_empty_account_ends_the_run():
+    told = error("You exceeded your quota", "insufficient_quota")
+    with saying(429, told) as (url, _), pytest.raises(JudgeUnusable, match="nothing left to spend"):
+        reply(url)
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "is_refusal"),
+    [
+        (400, None, False),
+        (413, None, False),
+        (422, "x", False),
+        (400, "content_filter", True),
+        (400, "content_policy_violation", True),
+    ],
+)
+def test_a_question_that_the_server_cannot_take_lasts(status, code, is_refusal):
+    with saying(status, error("no", code)) as (url, _), pytest.raises(LastingFault) as caught:
+        reply(url)
+    assert caught.value.is_refusal is is_refusal
+
+
+@pytest.mark.parametrize("body", [b"", b'{"choices": [', b"<html>", b"\xff\xfe", b'{"x": NaN}', b"[" * 100_000])
+def test_a_reply_that_is_cut_or_no_json_is_worth_another_try(body):
+    with saying(200, body) as (url, _), pytest.raises(PassingFault, match="cut off or no JSON"):
+        reply(url)
+
+
+def test_a_server_that_repeats_the_key_is_scrubbed():
+    with saying(200, completion(f"Your key is {KEY}.")) as (url, _):
+        assert reply(url)["choices"][0]["message"]["content"] == "Your key is ***."
+
+
+def test_nobody_at_the_address_is_worth_another_try():
+    with pytest.raises(PassingFault, match=r"the connection to http://127\.0\.0\.1:9/v1 failed"):
+        reply("http://127.0.0.1:9/v1")
+
+
+def test_a_server_that_never_answers_is_waited_for_as_long_as_was_said():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    try:
+        started = time.monotonic()
+        with pytest.raises(PassingFault, match=r"no answer within 0\.3 s"):
+            reply(f"http://127.0.0.1:{server.server_port}/v1", timeout_seconds=0.3)
+        assert 0.3 <= time.monotonic() - started < 5
+    finally:
+        server.server_close()
+
+
+def test_a_long_message_of_a_server_is_cut():
+    with saying(400, error("word " * 10_000)) as (url, _), pytest.raises(LastingFault) as caught:
+        reply(url)
+    assert len(str(caught.value)) < 400
