@@ -8,8 +8,8 @@ from typing import Annotated
 
 from lookaway.core import JudgeUnusable
 
-CATCH_UP = 4
-"""Questions that may follow at once where the loop woke up late."""
+CATCH_UP_SECONDS = 0.25
+"""A loop that woke up late may make up for so much of it at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class Pacer:
         if self._interval is None:
             return
         now = asyncio.get_running_loop().time()
-        turn = max(self._next, now - CATCH_UP * self._interval)
+        turn = max(self._next, now - CATCH_UP_SECONDS)
         self._next = turn + self._interval
         if turn > now:
             await asyncio.sleep(turn - now)

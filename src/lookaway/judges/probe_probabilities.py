@@ -98,6 +98,7 @@ class ProbeProbabilities(Judged):
         *HIDDEN_SPACE,
         *HIDDEN_STATE,
     )
+    most_doubt: Annotated[float, "how much of `p_yes` words that were not listed may leave open"] = 1e-3
 
     def __post_init__(self) -> None:
         names = [probe.name for probe in self.probes]
@@ -115,7 +116,10 @@ class ProbeProbabilities(Judged):
     def questions(self, rollout: Rollout) -> tuple[YesNoQuestion, ...]:
         """One a probe."""
         material = _material(rollout)
-        return tuple(YesNoQuestion(name=probe.name, prompts=probe.prompts, material=material) for probe in self.probes)
+        return tuple(
+            YesNoQuestion(name=probe.name, prompts=probe.prompts, material=material, most_doubt=self.most_doubt)
+            for probe in self.probes
+        )
 
     def answered(self, answers: Sequence[Sequence[YesNo]]) -> tuple[dict[str, NDArray[Any]], dict[str, Json]]:
         """One row a probe, one column a repeat."""

@@ -67,4 +67,4 @@ def read_question_bank(path: Path) -> QuestionBank:
     try:
         return read_record(path, QuestionBank)
     except DatasetError as error:
-        raise ArtifactError(Reason.INVALID_INPUT, str(error)) from error
+        raise ArtifactError(Reason.INVALID_INPUT, f"{path.name}: {str(error).removeprefix(f'{path}: ')}") from error
