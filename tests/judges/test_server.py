@@ -104,10 +104,10 @@ def test_a_request_says_everything_that_moves_the_answer():
     kinds = [part["type"] for part in parts]
     assert kinds == ["text", "text", "image_url", "text", "image_url", "text"]
     assert [part["text"] for part in parts if part["type"] == "text"] == [
-        "Question 0.",
-        "Frame 1 of 2, at 0.00 s:",
-        "Frame 2 of 2, at 1.50 s:",
-        "<material>",
+        "Question 0.\n",
+        "Frame 1 of 2, at 0.00 s:\n",
+        "Frame 2 of 2, at 1.50 s:\n",
+        "<material>\n",
     ]
     assert parts[2]["image_url"]["url"].startswith("data:image/png;base64,")
 

@@ -108,10 +108,11 @@ def chosen_judge(options: dict[str, Any]) -> JudgeSettings | None:
         return None
     sampling = Sampling(temperature=said["temperature"], seed=said["seed"], most_tokens=said["answer_tokens"])
     prompt_price, answer_price = said["prices"]
+    folder = Path(model) if said["kind"] == "local" else None
     return JudgeSettings(
         model=JudgeModel(
             kind=said["kind"],
-            model=model,
+            model=folder.resolve().name if folder else model,
             media=said["media"],
             sampling=sampling,
             repeats=said["repeats"],
@@ -119,6 +120,7 @@ def chosen_judge(options: dict[str, Any]) -> JudgeSettings | None:
         ),
         wording=said["wording"],
         connection=Connection(url=url or DEFAULT_URL, key=Secret(key), timeout_seconds=said["timeout"]),
+        folder=folder,
         compute=Compute(**{name: value for name in ("device", "precision") if (value := options.get(name))}),
         manners=Manners(concurrent=said["concurrent"], per_second=said["rate"]),
         budget=Budget(

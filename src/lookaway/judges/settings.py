@@ -23,8 +23,10 @@ class JudgeSettings:
     wording: Literal["auto", "schema", "text"] = "auto"
     """Whether the server holds answers to their schema; by default it is tried."""
     connection: Connection = Connection()
+    folder: Path | None = None
+    """Of a model that runs in this process."""
     compute: Compute = Compute()
-    """For a judge that runs in this process."""
+    """Where it runs."""
     manners: Manners = Manners()
     budget: Budget = field(default_factory=Budget)
     replies: Path | None = None

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import base64
-import json
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lookaway.core import JudgeModel, JudgeRequest, Picture
+from lookaway.core import JudgeRequest, Picture
+from lookaway.core.judging import Media
 from lookaway.io.encoding import write_video
 from lookaway.io.picture_files import jpeg_bytes, png_bytes
-
-SCHEMA_IN_WORDS = "The answer is one JSON object, with no other text before or after it, of this JSON schema:"
+from lookaway.judges.layout import Part, Turn, turns
 
 
 def completion_fields(request: JudgeRequest) -> dict[str, Any]:
@@ -21,7 +19,7 @@ def completion_fields(request: JudgeRequest) -> dict[str, Any]:
     sampling = request.judge.sampling
     fields: dict[str, Any] = {
         "model": request.judge.model,
-        "messages": list(_messages(request)),
+        "messages": [_message(turn, request.judge.media) for turn in turns(request)],
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,
         "max_tokens": request.most_tokens or sampling.most_tokens,
@@ -35,36 +33,20 @@ def completion_fields(request: JudgeRequest) -> dict[str, Any]:
     return fields
 
 
-def _messages(request: JudgeRequest) -> Iterator[dict[str, Any]]:
-    yield {"role": "system", "content": request.system}
-    parts = [_text(request.instruction)]
-    if request.schema is not None and request.judge.wording == "text":
-        parts.append(_text(f"{SCHEMA_IN_WORDS}\n{json.dumps(request.schema['schema'], sort_keys=True)}"))
-    parts += _media(request.judge, request.pictures)
-    if request.material:
-        parts.append(_text(request.material))
-    yield {"role": "user", "content": parts}
-    for answer, complaint in request.corrections:
-        yield {"role": "assistant", "content": answer}
-        yield {"role": "user", "content": complaint}
+def _message(turn: Turn, media: Media) -> dict[str, Any]:
+    role, parts = turn
+    if role == "user":
+        return {"role": role, "content": [_content(part, media) for part in parts]}
+    return {"role": role, "content": "".join(part for part in parts if isinstance(part, str))}
 
 
-def _media(judge: JudgeModel, pictures: tuple[Picture, ...]) -> list[dict[str, Any]]:
-    if not pictures:
-        return []
-    if judge.media == "video":
-        times = ", ".join(f"{picture.time_seconds:.2f}" for picture in pictures)
-        url = _data_url("video/mp4", _video(pictures))
-        return [
-            _text(f"A video of {len(pictures)} frames, at {times} s."),
-            {"type": "video_url", "video_url": {"url": url}},
-        ]
-    parts = []
-    for place, picture in enumerate(pictures, start=1):
-        parts.append(_text(f"Frame {place} of {len(pictures)}, at {picture.time_seconds:.2f} s:"))
-        encoded = png_bytes(picture.pixels) if judge.media == "png" else jpeg_bytes(picture.pixels)
-        parts.append({"type": "image_url", "image_url": {"url": _data_url(f"image/{judge.media}", encoded)}})
-    return parts
+def _content(part: Part, media: Media) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    if media == "video":
+        return {"type": "video_url", "video_url": {"url": _data_url("video/mp4", _video(part))}}
+    encoded = (png_bytes if media == "png" else jpeg_bytes)(part[0].pixels)
+    return {"type": "image_url", "image_url": {"url": _data_url(f"image/{media}", encoded)}}
 
 
 def _video(pictures: tuple[Picture, ...]) -> bytes:
@@ -76,10 +58,6 @@ def _video(pictures: tuple[Picture, ...]) -> bytes:
         path = Path(folder) / "frames.mp4"
         write_video(path, (picture.pixels[:height, :width] for picture in pictures), fps)
         return path.read_bytes()
-
-
-def _text(text: str) -> dict[str, Any]:
-    return {"type": "text", "text": text}
 
 
 def _data_url(kind: str, data: bytes) -> str:

@@ -1,0 +1,1 @@
+"""A vision-language model in this process."""
