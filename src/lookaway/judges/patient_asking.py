@@ -62,8 +62,8 @@ class PatientAsking:
 
     def _started(self, make_judge: Callable[[], Judge], request: JudgeRequest) -> Future[Json]:
         if self._loop is None or self._desk is None:
-            self._loop = asyncio.new_event_loop()
             self._desk = _Desk(make_judge(), self.replies, self.spending, self.manners)
+            self._loop = asyncio.new_event_loop()
             self._thread = threading.Thread(target=self._loop.run_forever, name="judge", daemon=True)
             self._thread.start()
         return asyncio.run_coroutine_threadsafe(self._desk.answer(request), self._loop)
