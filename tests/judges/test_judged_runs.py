@@ -59,7 +59,7 @@ def test_what_an_all_knowing_judge_says_is_what_is_true(world, tmp_path):
         lookaway.evaluate(world, tmp_path / "run", metrics=METRICS, judge=settings(server))
     assert values(tmp_path / "run") == {
         "triggered": {"perfect": 1.0, "state_reset-0.50": 1.0, "state_reset-1.00": 1.0},
-        "state_progress": {"perfect": 1.0, "state_reset-0.50": 0.5, "state_reset-1.00": 0.0},
+        "state_progress": {"perfect": 1.0, "state_reset-0.50": 0.25, "state_reset-1.00": 0.0},
     }
 
 

@@ -1,0 +1,87 @@
+"""Reads a question from the request of a chat completion."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lookaway.core import Json, digest
+from lookaway.judges.oracle.cannot_answer import CannotAnswer
+
+MATERIAL = re.compile(r'<material name="([^"\n]*)">\n(.*)\n</material>')
+FRAME_LABEL = re.compile(r"Frame \d+ of \d+, at (-?[\d.]+) s:")
+VIDEO_LABEL = re.compile(r"A video of \d+ frames, at (.+) s\.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What counts of a request."""
+
+    model: str
+    key: str
+    """Of the question without the corrections that were asked for since."""
+    is_corrected: bool
+    instruction: str
+    material: Mapping[str, Json]
+    pictures: tuple[str, ...]
+    """Data URLs."""
+    video: str | None
+    """Data URL."""
+    times_seconds: tuple[float, ...]
+    """Of the pictures, as the labels say; empty where there are none."""
+    token_choices: int | None
+    """`None` where no log-probabilities are wanted."""
+    most_tokens: int | None
+    leaves_to_chance: bool
+    """Whether the same request may be answered otherwise the next time."""
+    text_characters: int
+
+
+def read_question(fields: Json, key: str) -> Asked:
+    """What is asked; a `CannotAnswer` where that is no chat completion."""
+    try:
+        messages = fields["messages"]
+        place = next(index for index, message in enumerate(messages) if message["role"] == "user")
+        parts = _parts(messages[place]["content"])
+        texts = [part["text"] for part in parts if part["type"] == "text"]
+        pictures = tuple(part["image_url"]["url"] for part in parts if part["type"] == "image_url")
+        video = next((part["video_url"]["url"] for part in parts if part["type"] == "video_url"), None)
+        is_corrected = place < len(messages) - 1
+        return Asked(
+            model=str(fields.get("model", "")),
+            key=digest({**fields, "messages": messages[: place + 1]}) if is_corrected else key,
+            is_corrected=is_corrected,
+            instruction=texts[0],
+            material=_material("\n".join(texts)),
+            pictures=pictures,
+            video=video,
+            times_seconds=tuple(_times(texts)),
+            token_choices=int(fields.get("top_logprobs") or 0) if fields.get("logprobs") else None,
+            most_tokens=fields.get("max_completion_tokens") or fields.get("max_tokens"),
+            leaves_to_chance=fields.get("seed") is None and fields.get("temperature", 1.0) > 0,
+            text_characters=sum(len(text) for text in texts),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, StopIteration) as error:
+        raise CannotAnswer(
+            f"the request is no question that can be read ({error!r:.200}); expected messages with a user's, whose "
+            "content is text, or parts of the types text, image_url and video_url that begin with text."
+        ) from error
+
+
+def _parts(content: Json) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+
+
+def _material(text: str) -> dict[str, Json]:
+    return {name: json.loads(value) for name, value in MATERIAL.findall(text)}
+
+
+def _times(texts: Iterable[str]) -> Iterable[float]:
+    for text in texts:
+        if label := FRAME_LABEL.fullmatch(text.strip()):
+            yield float(label[1])
+        elif label := VIDEO_LABEL.fullmatch(text.strip()):
+            yield from (float(time) for time in label[1].split(", "))

@@ -1,0 +1,121 @@
+"""What is true of a clip as a whole, whichever of its frames are shown: whether it poses a test, and how it passes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookaway.core import angles_degrees
+from lookaway.judges.oracle.known_clip import KnownClip
+
+ABSENT_BELOW = 0.5
+"""A target of less opacity is not there."""
+AWAY_DEGREES, BACK_DEGREES = 20.0, 15.0
+AWAY_SHARE, BACK_SHARE = 0.3, 0.2
+"""Of the first distance to the target. The least turn of the world's cameras is 30 degrees; the strongest drift, 14
+degrees, still shows the first view."""
+CLOCKS: dict[str, tuple[int, ...]] = {"none": (), "spatial": (0,), "in_place": (1,), "both": (0, 1)}
+"""Which columns of `progress` run, for each event."""
+ON_EVENT_OR_TARGET = frozenset(
+    {
+        "frozen_while_unseen",
+        "state_reset",
+        "vanish",
+        "identity_texture",
+        "identity_colour",
+        "identity_shape",
+        "teleport",
+        "duplicate",
+        "dragged_along",
+    }
+)
+"""Faults of the world that touch the event or its target; the others touch the place, the camera or time."""
+
+
+def poses_target_test(clip: KnownClip) -> bool:
+    """Whether the target is seen, then neither it nor its place, and then the target or its place again.
+
+    The place of a target that has vanished (opacity below a half) is looked at where its true position falls into the
+    picture. So a target that is gone when the camera is back does pose the test, and one that is never out of sight
+    does not.
+    """
+    truth = clip.truth
+    is_seen = truth.visible_area[:, 0] > 0
+    is_looked_at = is_seen | ((truth.opacity[:, 0] < ABSENT_BELOW) & _is_in_view(clip))
+    if not is_seen.any():
+        return False
+    after_first = is_looked_at[int(np.argmax(is_seen)) :]
+    return bool(after_first[int(np.argmin(after_first)) :].any() and not after_first.all())
+
+
+def poses_place_test(clip: KnownClip) -> bool:
+    """Whether the executed camera leaves its first view, by a turn or by a move, and comes back to it later."""
+    path = clip.truth.camera_to_world
+    turned = angles_degrees(path[:, :3, :3], path[0, :3, :3])
+    moved = np.linalg.norm(path[:, :3, 3] - path[0, :3, 3], axis=1)
+    distance = float(np.linalg.norm(clip.truth.position[0, 0] - path[0, :3, 3]))
+    is_away = (turned >= AWAY_DEGREES) | (moved >= AWAY_SHARE * distance)
+    is_back = (turned <= BACK_DEGREES) & (moved <= BACK_SHARE * distance)
+    return bool(is_away.any() and is_back[int(np.argmax(is_away)) :].any())
+
+
+def poses_event_test(clip: KnownClip) -> bool:
+    """Whether something happens to the target, and the target poses its test: by the rules of the world at least 15 %
+    of every clock pass while the target is out of sight."""
+    return clip.card.event != "none" and poses_target_test(clip)
+
+
+def progress_share(clip: KnownClip) -> float:
+    """Progress in the last frame as a part of what it should be, from 0 to 1.
+
+    What it should be is the progress of the clip of the same case without faults; where the world holds none, 1, at
+    which every clock of the world ends. Of two clocks, the one that lags most counts. A target that is not there
+    shows no progress; where nothing should happen, all of it has.
+    """
+    truth, should = clip.truth, clip.remembered_truth
+    if truth.opacity[-1, 0] < ABSENT_BELOW:
+        return 0.0
+    ends = np.ones(2) if should is None else should.progress[-1]
+    shares = [truth.progress[-1, clock] / ends[clock] for clock in CLOCKS[clip.card.event] if ends[clock] > 0]
+    return float(np.clip(min(shares, default=1.0), 0.0, 1.0))
+
+
+def unseen_share(clip: KnownClip) -> float:
+    """Progress made out of sight as a part of what should have been made, from 0 to 1.
+
+    Each clock is compared from the last frame before the target should be lost to the frame in which it should be
+    back; the one that lags most counts. A target that is not there at the return shows no progress. Where nothing
+    should be lost from sight, or the world holds no clip of the case without faults, the end of the clip counts.
+    """
+    should, card = clip.remembered_truth, clip.remembered.card if clip.remembered else clip.card
+    lost, back = card.phases.disappeared
+    if should is None or not 0 < lost < back < card.frames:
+        return progress_share(clip)
+    if clip.truth.opacity[back, 0] < ABSENT_BELOW:
+        return 0.0
+    before = should.progress[lost - 1]
+    expected, made = should.progress[back] - before, clip.truth.progress[back] - before
+    shares = [made[clock] / expected[clock] for clock in CLOCKS[clip.card.event] if expected[clock] > 0]
+    return float(np.clip(min(shares, default=1.0), 0.0, 1.0))
+
+
+def progress_rating(clip: KnownClip) -> int:
+    """1 + round(4 s), with s the share of its progress that the event has made out of sight."""
+    return 1 + round(4 * unseen_share(clip))
+
+
+def correctness_rating(clip: KnownClip) -> int:
+    """1 + round(4 (1 - s)), with s the severity of the worst fault that touches the event or its target."""
+    severities = [found.severity for found in clip.card.injections if found.fault in ON_EVENT_OR_TARGET]
+    return 1 + round(4 * (1 - max(severities, default=0.0)))
+
+
+def _is_in_view(clip: KnownClip) -> NDArray[np.bool_]:
+    """[frames] whether the place of the target falls into the picture, hidden or not."""
+    truth = clip.truth
+    offsets = truth.position[:, 0] - truth.camera_to_world[:, :3, 3]
+    seen_from_camera = np.einsum("nji,nj->ni", truth.camera_to_world[:, :3, :3], offsets)
+    depth = seen_from_camera[:, 2]
+    pixels = (seen_from_camera @ truth.intrinsics.T)[:, :2] / np.where(depth > 0, depth, np.inf)[:, None]
+    is_inside = (pixels >= 0) & (pixels < (clip.card.width, clip.card.height))
+    return np.asarray((depth > 0) & is_inside.all(axis=1))

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lookaway.core import JudgeModel, Picture, Rollout
+from lookaway.io.world_clips import open_world
+from lookaway.judges.judged import SYSTEM
+from lookaway.judges.oracle import Dials, OracleServer
+from lookaway.judges.oracle.asked import read_question
+from lookaway.judges.oracle.known_clip import know_clips
+from lookaway.judges.oracle.sight import Eyes, Sight, _in_order
+from lookaway.judges.trigger_verdict import TriggerVerdict
+from lookaway.judges.wire import completion_fields
+from tests.judges.oracle.putting import SHOWN, pictures, put
+
+Rollouts = dict[str, Rollout]
+CLIPS = ("perfect", "vanish", "frozen_while_unseen", "camera_never_moves", "static")
+
+
+@pytest.fixture(scope="module")
+def eyes(world: Path) -> Eyes:
+    return Eyes(know_clips(open_world(world)))
+
+
+def fields(rollout: Rollout, shown: tuple[Picture, ...], media: str) -> dict[str, Any]:
+    (question,) = TriggerVerdict().questions(rollout)
+    return completion_fields(question.request(SYSTEM, JudgeModel(model="asked", media=media), shown, 0))
+
+
+def seen(eyes: Eyes, rollout: Rollout, shown: tuple[Picture, ...], media: str = "png", *, labels: bool = True) -> Sight:
+    asked = fields(rollout, shown, media)
+    if not labels:
+        parts = asked["messages"][1]["content"]
+        asked["messages"][1]["content"] = [
+            part for part in parts if not part.get("text", "").startswith(("Frame", "A vid"))
+        ]
+    return eyes.see(read_question(asked, "key"))
+
+
+@pytest.mark.parametrize("name", CLIPS)
+@pytest.mark.parametrize(
+    ("media", "height"), [("png", None), ("jpeg", 48), ("jpeg", 300), ("video", None), ("video", 96)]
+)
+def test_a_clip_is_known_by_its_pictures_whatever_their_size_and_encoding(
+    eyes: Eyes, rollouts: Rollouts, name: str, media: str, height: int | None
+) -> None:
+    rollout = rollouts[name]
+    found = seen(eyes, rollout, pictures(rollout, height=height), media)
+    assert (found.clip.clip.video, found.frames) == (rollout.video, SHOWN)
+
+
+@pytest.mark.parametrize("name", CLIPS)
+def test_a_clip_is_known_without_labels_of_time(eyes: Eyes, rollouts: Rollouts, name: str) -> None:
+    rollout = rollouts[name]
+    found = seen(eyes, rollout, pictures(rollout), "jpeg", labels=False)
+    assert found.clip.clip.video == rollout.video
+    assert list(found.frames) == sorted(found.frames)
+
+
+def test_frames_are_found_in_the_order_of_time_though_others_are_nearer() -> None:
+    assert _in_order(np.array([[1.0, 9.0, 0.0], [9.0, 0.0, 9.0]])).tolist() == [0, 1]
+    assert _in_order(np.array([[9.0, 0.0, 9.0], [9.0, 0.0, 9.0]])).tolist() == [1, 1]
+    assert _in_order(np.array([[3.0, 2.0, 1.0]])).tolist() == [2]
+
+
+def test_two_pictures_are_enough_to_tell_a_lost_target_from_a_remembered_one(eyes: Eyes, rollouts: Rollouts) -> None:
+    for name in ("perfect", "vanish", "frozen_while_unseen"):
+        found = seen(eyes, rollouts[name], pictures(rollouts[name], (0, 15)))
+        assert found.clip.card.model.partition("-")[0] == name
+
+
+def test_pictures_out_of_their_time_belong_to_no_clip(oracle: OracleServer, rollouts: Rollouts) -> None:
+    rollout = rollouts["perfect"]
+    late = tuple(Picture(shown.index, shown.time_seconds + 100.0, shown.pixels) for shown in pictures(rollout))
+    got = put(oracle, fields(rollout, late, "png"))
+    assert got.status == 400
+    assert "not there at these times" in got.json["error"]["message"]
+
+
+def test_one_strange_picture_among_known_ones_is_not_overlooked(oracle: OracleServer, rollouts: Rollouts) -> None:
+    rollout = rollouts["perfect"]
+    shown = list(pictures(rollout))
+    brighter = np.minimum(shown[3].pixels.astype(np.int64) + 30, 255).astype(np.uint8)
+    shown[3] = Picture(shown[3].index, shown[3].time_seconds, brighter)
+    got = put(oracle, fields(rollout, tuple(shown), "png"))
+    assert got.status == 400
+    assert got.json["error"]["code"] == "cannot_answer"
+    assert "no clip of this oracle's world shows these 8 pictures" in got.json["error"]["message"]
+
+
+def test_what_is_no_picture_is_said_to_be_none(oracle: OracleServer, rollouts: Rollouts) -> None:
+    asked = fields(rollouts["perfect"], pictures(rollouts["perfect"], (0,)), "png")
+    for part in asked["messages"][1]["content"]:
+        if part["type"] == "image_url":
+            part["image_url"]["url"] = "data:image/png;base64,AAAA"
+    got = put(oracle, asked)
+    assert (got.status, "is no picture" in got.json["error"]["message"]) == (400, True)
+
+
+def test_a_model_without_video_rejects_videos_and_takes_pictures(world: Path, rollouts: Rollouts) -> None:
+    rollout = rollouts["perfect"]
+    with OracleServer(world, dials=Dials(takes_video=False)) as server:
+        video = put(server, fields(rollout, pictures(rollout), "video"))
+        assert (video.status, "takes no video" in video.json["error"]["message"]) == (400, True)
+        assert put(server, fields(rollout, pictures(rollout), "png")).status == 200
+
+
+def test_pictures_for_an_oracle_without_a_world_are_not_guessed_at(rollouts: Rollouts) -> None:
+    with OracleServer(None) as server:
+        got = put(server, fields(rollouts["perfect"], pictures(rollouts["perfect"], (0,)), "png"))
+    assert (got.status, "has no world" in got.json["error"]["message"]) == (400, True)
+
+
+def test_pictures_that_were_seen_before_are_not_decoded_again(
+    eyes: Eyes, rollouts: Rollouts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rollout = rollouts["perfect"]
+    before = seen(eyes, rollout, pictures(rollout))
+
+    def decode(encoded: bytes) -> None:
+        raise AssertionError("decoded again")
+
+    monkeypatch.setattr("lookaway.judges.oracle.sight.picture_pixels", decode)
+    assert seen(eyes, rollout, pictures(rollout)) is before
+    assert seen(eyes, rollout, pictures(rollout, SHOWN[:4])).frames == SHOWN[:4]
