@@ -48,7 +48,7 @@ def test_links_of_pages_outside_the_site_lead_somewhere(path: Path) -> None:
 
 def test_every_dependency_is_explained_and_nothing_else_is() -> None:
     text = (REPOSITORY / "docs/dependencies.md").read_text(encoding="utf-8")
-    runtime, extras, development, compared = (
+    runtime, extras, development, compared, served, _ = (
         _rows(part) for part in re.split(r"^## .*$", text, flags=re.MULTILINE)[1:]
     )
     optional = dict(PROJECT["optional-dependencies"])
@@ -59,7 +59,9 @@ def test_every_dependency_is_explained_and_nothing_else_is() -> None:
     }
     references = (REPOSITORY / "locks/references.lock").read_text(encoding="utf-8")
     assert {package for package, *_ in compared} == set(re.findall(r"^([\w-]+)==", references, flags=re.MULTILINE))
-    for row in [*runtime, *extras, *development, *compared]:
+    asked = (REPOSITORY / "locks/vllm.in").read_text(encoding="utf-8")
+    assert {package for package, *_ in served} <= set(re.findall(r"^([\w-]+)==", asked, flags=re.MULTILINE))
+    for row in [*runtime, *extras, *development, *compared, *served]:
         assert all(row), row
 
 

@@ -27,7 +27,7 @@ def judge_options(command: Command) -> Command:
         click.option(
             "--judge-file",
             type=click.Path(path_type=Path),
-            help="Private TOML file with `url`, `key` and `model`; also LOOKAWAY_JUDGE_FILE.",
+            help="Private TOML file with url, key and model; also LOOKAWAY_JUDGE_FILE.",
         ),
         click.option("--judge-kind", default="server", show_default=True, help="Kind of judge: server or local."),
         click.option(
@@ -44,7 +44,13 @@ def judge_options(command: Command) -> Command:
             show_default=True,
             help="How frames are sent.",
         ),
-        click.option("--judge-temperature", type=click.FloatRange(min=0), default=0.0, show_default=True),
+        click.option(
+            "--judge-temperature",
+            type=click.FloatRange(min=0),
+            default=0.0,
+            show_default=True,
+            help="0 takes the likeliest word every time.",
+        ),
         click.option("--judge-seed", type=int, default=0, show_default=True, help="Of the first repeat."),
         click.option(
             "--judge-answer-tokens", type=click.IntRange(min=1), default=1024, show_default=True, help="Of one answer."

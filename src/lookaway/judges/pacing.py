@@ -40,14 +40,14 @@ class Pacer:
 
     def __init__(self, per_second: float | None) -> None:
         self._interval = None if per_second is None else 1.0 / per_second
-        self._next = 0.0
+        self._next: float | None = None
 
     async def wait(self) -> None:
         """Until it is the turn of one more question."""
         if self._interval is None:
             return
         now = asyncio.get_running_loop().time()
-        turn = max(self._next, now - CATCH_UP_SECONDS)
+        turn = now if self._next is None else max(self._next, now - CATCH_UP_SECONDS)
         self._next = turn + self._interval
         if turn > now:
             await asyncio.sleep(turn - now)
