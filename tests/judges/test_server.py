@@ -112,6 +112,15 @@ def test_a_request_says_everything_that_moves_the_answer():
     assert parts[2]["image_url"]["url"].startswith("data:image/png;base64,")
 
 
+def test_a_field_that_a_server_does_not_take_can_be_left_out_or_put_otherwise():
+    judge = JudgeModel(model="asked", extra='{"max_completion_tokens":64,"max_tokens":null,"temperature":1}')
+    with saying(200, completion()) as (url, sent):
+        reply(url, question(judge=judge))
+    body = sent[0]["body"]
+    assert "max_tokens" not in body
+    assert (body["max_completion_tokens"], body["temperature"]) == (64, 1)
+
+
 def test_a_judge_that_is_told_in_words_gets_the_schema_as_text():
     judge = JudgeModel(model="asked", wording="text")
     schema = {"name": "A", "strict": True, "schema": {"type": "object", "title": "Told"}}

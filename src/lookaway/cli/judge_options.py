@@ -62,7 +62,7 @@ def judge_options(command: Command) -> Command:
             show_default=True,
             help="How often each question is put.",
         ),
-        click.option("--judge-extra", default="{}", metavar="JSON", help="More fields of every request."),
+        click.option("--judge-extra", default="{}", metavar="JSON", help="More fields of every request; null leaves one out."),
         click.option(
             "--judge-concurrent",
             type=click.IntRange(min=1),

@@ -40,7 +40,7 @@ class JudgeModel:
     media: Annotated[Media, "how frames are sent: pictures, or one video"] = "png"
     sampling: Annotated[Sampling, "how it chooses its words"] = Sampling()
     repeats: Annotated[int, "how often each question is put"] = 1
-    extra: Annotated[str, "more fields of every request, as JSON"] = "{}"
+    extra: Annotated[str, "more fields of every request, as JSON; `null` leaves one out that is sent else"] = "{}"
 
     def __post_init__(self) -> None:
         if self.repeats < 1:

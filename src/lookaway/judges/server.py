@@ -42,9 +42,12 @@ class ServerJudge:
         """A chat completion; or a fault."""
         # Pictures are encoded beside the loop, which has other questions to attend to.
         fields = await asyncio.to_thread(completion_fields, request)
+        extra = json.loads(request.judge.extra)
+        fields = {name: value for name, value in fields.items() if name not in extra}
+        more = {name: value for name, value in extra.items() if value is not None}
         create = self._client.chat.completions.with_raw_response.create
         try:
-            response = await create(**fields, extra_body=json.loads(request.judge.extra) or None)
+            response = await create(**fields, extra_body=more or None)
             body = response.http_response.content
         except self._openai.APIStatusError as error:
             raise self._fault(error, request.judge.model) from None
