@@ -45,7 +45,7 @@ contracts:
 	$(PYTHON) -c "from importlinter.cli import lint_imports_command; lint_imports_command()"
 
 test:
-	$(PYTHON) -m pytest
+	$(PYTHON) -m pytest --numprocesses auto --dist loadfile
 
 docs:
 	$(PYTHON) -m mkdocs build --strict

@@ -10,6 +10,7 @@ import dataclasses
 import inspect
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
@@ -28,6 +29,7 @@ from lookaway.cli.main import lookaway as command_line_root
 from lookaway.core import BoundMetric, Metric, Reason, errors, plugins
 from lookaway.engine.reading import load_suite
 from lookaway.io.clip_card import ClipCard
+from lookaway.judges.prompts import Prompt
 from lookaway.perception.weights import CATALOGUE, Weights
 from lookaway.store import run_folder
 from lookaway.store.outcome_rows import SCHEMA
@@ -102,13 +104,16 @@ def _constants(prefix: str, value: Any) -> Iterator[tuple[str, tuple[str, str]]]
     for field in dataclasses.fields(value):
         inner, path = getattr(value, field.name), f"{prefix}{field.name}"
         meaning = _meaning(hints[field.name])
-        if isinstance(inner, Weights):
+        if isinstance(inner, Weights | Prompt):
             yield path, (f"`{inner.name}`", meaning)
+        elif isinstance(inner, tuple) and inner and dataclasses.is_dataclass(inner[0]):
+            yield path, (", ".join(f"`{entry.name}`" for entry in inner), meaning)
         elif dataclasses.is_dataclass(inner):
             yield path, (_kind(inner), meaning)
             yield from _constants(f"{path}.", inner)
         else:
-            yield path, (f"`{inner}`", meaning)
+            shown = list(inner) if isinstance(inner, tuple) else inner
+            yield path, (f"`{shown}`" if shown != "" else "none", meaning)
 
 
 def _meaning(hint: object) -> str:
@@ -205,7 +210,9 @@ def _constants_table(bound: Sequence[Binding]) -> str:
         )
         for path in _merged(found)
     ]
-    return _table(("Constant", *(f"`{binding.suite}`" for binding in bound)), rows)
+    suites = Counter(binding.suite for binding in bound)
+    heads = [binding.suite if suites[binding.suite] == 1 else binding.bound.name for binding in bound]
+    return _table(("Constant", *(f"`{head}`" for head in heads)), rows)
 
 
 def _merged(lists: Iterable[Iterable[str]]) -> list[str]:

@@ -9,6 +9,10 @@ from tests.support.command import lookaway
 from tests.support.tiny import QUICK, write_folder, write_mbench
 
 METRICS = ("--metrics", ",".join(QUICK))
+WITHOUT_NETWORKS = (
+    "--metrics",
+    "spatial_epipolar,spatial_reprojection,rendering_lighting,camera_interaction",
+)
 
 
 @pytest.fixture
@@ -17,12 +21,20 @@ def dataset(tmp_path: Path) -> Path:
 
 
 def test_validate_says_that_a_whole_dataset_is_whole(dataset):
-    result = lookaway("validate", dataset)
+    result = lookaway("validate", dataset, *WITHOUT_NETWORKS)
     assert (result.code, result.err) == (0, "")
     lines = result.out.splitlines()
     assert lines[0] == "suite mbench-a: 8 rollouts of 2 models"
     assert lines[1].split() == ["metric", "subset", "runnable", "why", "not", "first"]
     assert lines[2].split() == ["mbencha.environment.spatial_epipolar", "environment", "4", "of", "4"]
+
+
+def test_validate_says_which_metrics_lack_weights_or_a_judge(dataset):
+    result = lookaway("validate", dataset, "--json")
+    assert result.code == 0
+    reasons = {cell["metric"]: cell["reasons"] for cell in result.json["coverage"]}
+    assert reasons["mbencha.environment.rendering_style"] == {"missing_weights": 4}
+    assert reasons["mbencha.causal.state_progress"] == {"no_judge": 4}
 
 
 def test_validate_exits_with_2_and_says_what_is_amiss(dataset):
@@ -38,7 +50,7 @@ def test_validate_exits_with_2_and_says_what_is_amiss(dataset):
 def test_validate_as_json_lists_every_problem(dataset):
     with (dataset / "models" / "beta" / "samples.jsonl").open("a") as file:
         file.write("not json\n" * 30)
-    result = lookaway("validate", dataset, "--json")
+    result = lookaway("validate", dataset, "--json", *WITHOUT_NETWORKS)
     assert result.code == 2
     assert len(result.json["problems"]) == 30
     assert {cell["runnable"] for cell in result.json["coverage"]} == {4}
@@ -54,8 +66,8 @@ def test_validate_for_people_lists_the_first_problems_and_counts_the_rest(datase
 
 def test_validate_opens_videos_when_asked(dataset):
     next(dataset.rglob("video.mp4")).write_bytes(b"no video")
-    assert lookaway("validate", dataset).code == 0
-    result = lookaway("validate", dataset, "--open-videos")
+    assert lookaway("validate", dataset, *WITHOUT_NETWORKS).code == 0
+    result = lookaway("validate", dataset, "--open-videos", *WITHOUT_NETWORKS)
     assert result.code == 2
     assert "not_a_video 1" in result.out
 

@@ -30,7 +30,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_run_with_a_local_judge_names_the_hash_of_its_files_and_no_path(world, network, tmp_path):
     run = tmp_path / "run"
-    options = ("--judge-kind", "local", "--judge-model", network, "--no-progress")
+    options = ("--judge-backend", "local", "--judge-model", network, "--no-progress")
     result = command("eval", world, "-o", run, "--metrics", "probe_support", *options)
     assert result.code == 0, result.err
     (row,) = outcomes(run).values()
@@ -38,13 +38,13 @@ def test_a_run_with_a_local_judge_names_the_hash_of_its_files_and_no_path(world,
     assert 0 < row["value"] < 1
     text = (run / "lock.json").read_text()
     judge = json.loads(text)["metrics"]["probe_support"]["features"]["probe_probabilities"]["judge"]
-    assert (judge["kind"], judge["model"], judge["wording"]) == ("local", "tiny-vlm", "text")
+    assert (judge["backend"], judge["model"], judge["wording"]) == ("local", "tiny-vlm", "text")
     assert judge["reported"].startswith("tiny-vlm@sha256:")
     assert str(network.parent) not in text
 
 
 def test_a_replay_of_a_local_judge_needs_no_model(world, network, tmp_path):
-    judge = JudgeSettings(model=JudgeModel(kind="local", model="tiny-vlm"), folder=network)
+    judge = JudgeSettings(model=JudgeModel(backend="local", model="tiny-vlm"), folder=network)
     lookaway.evaluate(world, tmp_path / "run", metrics=["probe_support"], judge=judge)
     replies = tmp_path / "run" / "replies"
     replay = JudgeSettings(model=judge.model, replies=replies, is_replay=True)
@@ -57,6 +57,6 @@ def _values(run: Path) -> dict[tuple[str, str], float]:
 
 
 def test_a_local_judge_without_a_folder_says_what_it_needs(world, tmp_path):
-    judge = JudgeSettings(model=JudgeModel(kind="local", model="tiny-vlm"))
+    judge = JudgeSettings(model=JudgeModel(backend="local", model="tiny-vlm"))
     with pytest.raises(JudgeUnusable, match="--judge-model"):
         lookaway.evaluate(world, tmp_path / "run", metrics=["probe_support"], judge=judge)

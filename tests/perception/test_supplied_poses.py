@@ -64,6 +64,16 @@ def test_a_convention_that_does_not_exist_is_refused():
         SuppliedPoses("camera_to_wrold")
 
 
+def test_poses_whose_convention_could_not_be_told_are_declined_and_never_read(tmp_path):
+    path = write_poses(tmp_path / "results.npz", PATH, Room(0).intrinsics)
+    declined = SuppliedPoses("ambiguous").declines(rollout(poses=path))
+    assert declined.reason is Reason.POSE_CONVENTION_AMBIGUOUS
+    assert "--extrinsics-convention" in declined.message
+    with pytest.raises(Unmeasurable) as caught:
+        perceive(SuppliedPoses("ambiguous"), path)
+    assert caught.value.reason is Reason.POSE_CONVENTION_AMBIGUOUS
+
+
 def test_a_failed_estimate_is_unmeasurable(tmp_path):
     path = write_poses(tmp_path / "results.npz", PATH * np.nan, Room(0).intrinsics)
     with pytest.raises(Unmeasurable) as caught:

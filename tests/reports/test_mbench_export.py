@@ -5,15 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from lookaway.core import UserError
+from lookaway.core import Abstention, Reason, Score, Unit, UserError
 from lookaway.engine.evaluate import evaluate
 from lookaway.engine.run import Run
 from lookaway.reports.mbench_export import export_mbench, folder_name
 from tests.support.command import lookaway
+from tests.support.hand_made import hand_made_run, scores
 from tests.support.scripted import install
 from tests.support.tiny import QUICK, write_folder, write_mbench
 
 LIGHT, CAMERA = QUICK
+IDENTITY, GATE = "mbencht.entity.human_identity_consistency", "mbencht.human.trigger"
 
 
 @pytest.fixture
@@ -152,3 +154,97 @@ def test_a_model_of_any_name_changes_no_path(tmp_path):
     writer = write_mbench(tmp_path / "dataset", models=("..hidden",), samples=1, subsets=("environment",))
     export_mbench(evaluate(writer.root, tmp_path / "run", metrics=QUICK[:1]), tmp_path / "out")
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"items.jsonl", "eval.log", "metrics"}
+
+
+@pytest.fixture
+def gated(tmp_path: Path) -> Run:
+    """Two samples were put to the test, one was not, and of one the judge said nothing."""
+    measured = {
+        ("m", "s0"): Score(0.8, raw=4.0, units=(Unit("u", Score(0.8)),)),
+        ("m", "s1"): Score(0.4, raw=2.0),
+        ("m", "s2"): Score(1.0, raw=9.0, units=(Unit("u", Score(1.0, raw=9.0)),)),
+        ("m", "s3"): Score(0.9, raw=7.0),
+    }
+    verdicts = {
+        ("m", "s0"): Score(1.0, raw=0.9),
+        ("m", "s1"): Score(1.0, raw=0.7),
+        ("m", "s2"): Score(0.0, raw=0.2),
+        ("m", "s3"): Abstention(Reason.JUDGE_FAILED, "no answer."),
+    }
+    return hand_made_run(tmp_path / "gated", "mbench-t", {IDENTITY: measured, GATE: verdicts})
+
+
+def gated_items(run: Run, output: Path) -> dict[str, dict]:
+    export_mbench(run, output)
+    return {line["item_id"].split(":")[1]: line for line in lines(output / "metrics" / IDENTITY / "items.jsonl")}
+
+
+def test_the_gate_stands_beside_each_score_and_has_no_folder_of_its_own(gated, tmp_path):
+    items = gated_items(gated, tmp_path / "out")
+    assert items["s0"]["scores"] == {"score": 0.8, "score_raw": 4.0, "triggered": 1.0, "trigger_score": 0.9}
+    assert [path.name for path in (tmp_path / "out" / "metrics").iterdir()] == [IDENTITY]
+
+
+def test_what_was_not_put_to_the_test_has_no_score_but_keeps_what_was_measured(gated, tmp_path):
+    item = gated_items(gated, tmp_path / "out")["s2"]
+    assert item["scores"] == {"triggered": 0.0, "trigger_score": 0.2}
+    assert item["metadata"]["scores_not_counted"] == {"score": 1.0, "score_raw": 9.0}
+    units = {line["item_id"].split(":")[1]: line for line in lines(tmp_path / f"out/metrics/{IDENTITY}/units.jsonl")}
+    assert units["s0"]["scores"] == {"score": 0.8, "triggered": 1.0, "trigger_score": 0.9}
+    assert units["s2"]["scores"] == {"triggered": 0.0, "trigger_score": 0.2}
+    assert "scores_not_counted" not in units["s0"]["metadata"]
+
+
+def test_a_judge_that_failed_is_neither_a_yes_nor_a_no(gated, tmp_path):
+    item = gated_items(gated, tmp_path / "out")["s3"]
+    assert item["scores"] == {}
+    assert item["metadata"]["trigger"] == {"status": "abstention", "reason": "judge_failed", "message": "no answer."}
+    assert item["metadata"]["scores_not_counted"] == {"score": 0.9, "score_raw": 7.0}
+
+
+def test_the_mean_of_the_exported_scores_is_the_reliability_of_the_summary(gated, tmp_path):
+    items = gated_items(gated, tmp_path / "out").values()
+    group = json.loads((tmp_path / f"out/metrics/{IDENTITY}/summary.json").read_text())["groups"]["m"]
+    counted = [item["scores"]["score"] for item in items if "score" in item["scores"]]
+    assert group["s_rel"] == group["score"] == pytest.approx(sum(counted) / len(counted), abs=1e-12)
+    assert group["c_trig"] == group["triggered"] == pytest.approx(2 / 3)
+    assert group["m_score"] == pytest.approx(2 * 0.6 * (2 / 3) / (0.6 + 2 / 3), abs=1e-12)
+    assert group["trigger_score"] == pytest.approx((0.9 + 0.7 + 0.2) / 3)
+    assert group["score_raw"] == 3.0
+    assert (group["mode"], group["n"], group["n_judged"], group["n_asked"]) == ("trigger-conditioned", 2, 3, 4)
+    assert group["m_score_low"] < group["m_score"] < group["m_score_high"]
+    assert {"c_trig_low", "c_trig_high", "s_rel_low", "s_rel_high"} <= group.keys()
+
+
+def test_what_is_said_of_one_model_is_not_said_of_another(tmp_path):
+    one, two = {("one", "s"): Score(0.5, raw=4.0)}, {("two", "s"): Score(0.5, raw=2.0)}
+    verdicts = {("one", "s"): Score(1.0, raw=0.9), ("two", "s"): Score(1.0, raw=0.6)}
+    run = hand_made_run(tmp_path / "both", "mbench-t", {IDENTITY: {**one, **two}, GATE: verdicts})
+    export_mbench(run, tmp_path / "out")
+    groups = json.loads((tmp_path / f"out/metrics/{IDENTITY}/summary.json").read_text())["groups"]
+    found = {model: (group["trigger_score"], group["score_raw"]) for model, group in groups.items()}
+    assert found == {"one": (0.9, 4.0), "two": (0.6, 2.0)}
+
+
+def test_without_a_gate_setting_t_says_raw_consistency_and_setting_a_has_nothing_to_say(run, tmp_path):
+    ungated = hand_made_run(tmp_path / "raw", "mbench-t", {IDENTITY: scores("m", 0.5, 0.7)})
+    export_mbench(ungated, tmp_path / "out")
+    group = json.loads((tmp_path / f"out/metrics/{IDENTITY}/summary.json").read_text())["groups"]["m"]
+    assert group["mode"] == "raw consistency"
+    assert not {"m_score", "c_trig", "s_rel", "triggered"} & group.keys()
+    export_mbench(run, tmp_path / "a")
+    assert "mode" not in json.loads((tmp_path / f"a/metrics/{LIGHT}/summary.json").read_text())["groups"]["beta"]
+
+
+def test_where_the_judge_answered_nobody_all_scores_count_and_each_says_why(tmp_path):
+    failed = dict.fromkeys([("m", "s0"), ("m", "s1")], Abstention(Reason.JUDGE_FAILED, "no answer."))
+    run = hand_made_run(tmp_path / "failed", "mbench-t", {IDENTITY: scores("m", 0.5, 0.7), GATE: failed})
+    item = gated_items(run, tmp_path / "out")["s0"]
+    assert item["scores"] == {"score": 0.5}
+    assert item["metadata"]["trigger"]["reason"] == "judge_failed"
+
+
+def test_no_log_is_written_where_none_is_wanted(gated, tmp_path):
+    export_mbench(gated, tmp_path / "out", log=False)
+    assert not (tmp_path / "out" / "eval.log").exists()
+    assert (tmp_path / "out" / "items.jsonl").exists()

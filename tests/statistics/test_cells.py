@@ -13,6 +13,7 @@ def group(values, *, raw_values=(), scenes=None, **counts) -> Group:
         metric="spatial_epipolar",
         subset="environment",
         values=np.array(values, np.float64),
+        rollouts=tuple(f"rollout {number}" for number in range(len(values))),
         scenes=tuple(scenes or (str(number) for number in range(len(values)))),
         raw_values=np.array(raw_values, np.float64),
         **{"asked": len(values), "failures": 0, "reasons": {}, **counts},

@@ -10,6 +10,7 @@ import pytest
 
 from lookaway.core import BoundMetric, plugins
 from lookaway.engine.locking import metric_key
+from lookaway.perception.lab_means import LabMeans
 
 BOUND = {
     f"{suite} {bound.name}": bound
@@ -32,17 +33,22 @@ def changed(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def another(value: Any, hint: Any) -> Any:
-    if get_origin(hint) is Literal:
-        return next(option for option in get_args(hint) if option != value)
+    choices = [option for part in (hint, *get_args(hint)) if get_origin(part) is Literal for option in get_args(part)]
+    if value in choices:
+        return next(option for option in choices if option != value)
     match value:
         case None:
-            return 60
+            return LabMeans() if "Extractor" in str(hint) else 60
+        case str():
+            return value[:-1] if len(value) > 1 else "x"
+        case tuple():
+            return value[:-1] if len(value) > 1 else (*value, *value)
         case bool():
             return not value
         case int():
-            return value + 1
+            return 2 * value or 1
         case float():
-            return value * 1.5 + 1e-6
+            return value / 2 + 1e-6
     raise NotImplementedError(f"say how to change {value!r}")
 
 

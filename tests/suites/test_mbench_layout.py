@@ -455,6 +455,7 @@ def test_ten_thousand_rollouts_are_read_within_five_seconds(tmp_path):
 
 
 def test_the_convention_of_poses_is_a_setting_and_an_option_goes_before_the_card(writer):
+    writer.extrinsics_convention = None
     writer.add()
     root = writer.finish()
     assert MBenchA().read(root, {}).settings == {}

@@ -99,7 +99,8 @@ def truth(tmp_path_factory) -> Truth:
         add_clip(writer, clip, rooms[clip.room])
     dataset = lookaway.read(writer.finish())
     assert dataset.problems == ()
-    return Truth(dataset, lookaway.evaluate(dataset, folder / "run"))
+    metrics = (*SPATIAL, "rendering_lighting", "camera_interaction")
+    return Truth(dataset, lookaway.evaluate(dataset, folder / "run", metrics=metrics))
 
 
 def add_clip(writer: MBenchWriter, clip: Clip, room: Room) -> None:

@@ -14,19 +14,43 @@ def protocol(dataset_id: str, **settings):
     return {bound.name: bound for bound in SUITES[dataset_id].metrics(settings)}
 
 
+FAMILIES = {
+    "entity": [
+        "human_identity_consistency",
+        "human_appearance_consistency",
+        "object_texture_consistency",
+        "object_geometry_consistency",
+    ],
+    "environment": ["spatial_epipolar", "spatial_reprojection", "rendering_style", "rendering_lighting"],
+    "causal": ["prompt_interaction", "state_progress", "progress_correctness"],
+}
+
+
 def test_the_public_names_are_those_of_the_benchmark():
-    environment = ["spatial_epipolar", "spatial_reprojection", "rendering_lighting"]
-    assert list(protocol("mbencht")) == [f"mbencht.environment.{name}" for name in environment]
-    assert list(protocol("mbencha")) == [
-        *(f"mbencha.environment.{name}" for name in environment),
-        "mbencha.causal.camera_interaction",
-    ]
+    shared = [f"{family}.{name}" for family, names in FAMILIES.items() for name in names]
+    action = [name for name, bound in protocol("mbencha").items() if not bound.is_gate]
+    text = [name for name, bound in protocol("mbencht").items() if not bound.is_gate]
+    assert text == [f"mbencht.{name}" for name in shared]
+    assert action == [*(f"mbencha.{name}" for name in shared), "mbencha.causal.camera_interaction"]
+    assert (len(action), len(text)) == (12, 11)
+
+
+def test_only_setting_t_has_gates_and_each_subset_has_its_own():
+    assert not [bound for bound in protocol("mbencha").values() if bound.is_gate]
+    gates = {name: bound for name, bound in protocol("mbencht").items() if bound.is_gate}
+    for subset in ("human", "object", "environment", "causal"):
+        gate = gates[f"mbencht.{subset}.trigger"]
+        assert gate.subsets == (subset,)
+        assert gate.recipes["trigger_verdict"].prompts[-1].name == f"trigger_{subset}"
+        assert gate.recipes["trigger_verdict"].frames.count == 8
+    assert len(gates) == 4
 
 
 @pytest.mark.parametrize("dataset_id", SUITES)
 def test_a_metric_is_asked_of_the_subset_in_its_name(dataset_id):
     for name, bound in protocol(dataset_id).items():
-        assert bound.subsets == (name.split(".")[1],)
+        family, metric = name.split(".")[1:]
+        assert bound.subsets == (metric.split("_")[0] if family == "entity" else family,)
 
 
 @pytest.mark.parametrize("dataset_id", SUITES)
@@ -68,7 +92,9 @@ def test_poses_are_world_to_camera_unless_the_dataset_says_otherwise(dataset_id)
         ({}, "world_to_camera"),
         ({"extrinsics_convention": "camera_to_world"}, "camera_to_world"),
     ):
-        recipes = [bound.recipes["poses"] for bound in protocol(dataset_id, **settings).values()]
+        bound = protocol(dataset_id, **settings).values()
+        recipes = [entry.recipes["poses"] for entry in bound if "poses" in entry.recipes]
+        assert len(recipes) >= 3
         assert {recipe.convention for recipe in recipes} == {expected}
 
 

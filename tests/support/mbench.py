@@ -17,6 +17,7 @@ class MBenchWriter:
 
     root: Path
     dataset_id: str = "mbencha"
+    extrinsics_convention: str | None = "world_to_camera"
     lines: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     def add(
@@ -77,7 +78,10 @@ class MBenchWriter:
     def finish(self) -> Path:
         """Write `dataset.yaml` and `samples.jsonl`."""
         self.root.mkdir(parents=True, exist_ok=True)
-        (self.root / "dataset.yaml").write_text(f"dataset_id: {self.dataset_id}\nversion: '1.0'\n")
+        card = f"dataset_id: {self.dataset_id}\nversion: '1.0'\n"
+        if self.extrinsics_convention:
+            card += f"extrinsics_convention: {self.extrinsics_convention}\n"
+        (self.root / "dataset.yaml").write_text(card)
         for model, lines in self.lines.items():
             path = self.root / "models" / model / "samples.jsonl"
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -19,14 +19,13 @@ EXIT_WITH_FAILURES = 3
     "-o", "--output", type=click.Path(path_type=Path), required=True, help="Run folder to write or go on with."
 )
 @judge_options
+@click.option("--ignore-trigger", is_flag=True, help="Let no gate say which rollouts count; for ablations.")
 @click.option("--executor", default="inline", show_default=True, help="What runs the work.")
 @click.option("--features", type=click.Path(path_type=Path), help="Folder of features to share between runs.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 @click.option("--no-progress", is_flag=True, help="No progress bar; the table is still printed.")
 @json_option
-def eval_command(
-    output: Path, executor: str, features: Path | None, quiet: bool, no_progress: bool, as_json: bool, **options: Any
-) -> int:
+def eval_command(output: Path, quiet: bool, no_progress: bool, as_json: bool, **options: Any) -> int:
     """Measure every rollout of DATASET and print the table.
 
     A run that was cut off goes on with the same command: what is finished is not measured again.
@@ -46,8 +45,7 @@ def eval_command(
             output,
             metrics=metrics,
             judge=judge,
-            executor=executor,
-            features=features,
+            ignore_gates=options.pop("ignore_trigger"),
             on_progress=on_progress,
             **changes,
             **options,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -21,4 +22,48 @@ def mbench_command(run: Path, output: Path) -> None:
     from lookaway.reports.mbench_export import export_mbench
 
     export_mbench(Run(run), output)
+    click.echo(f"Wrote {output}")
+
+
+@export_command.command("mbench-leaderboard")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="ZIP to write.")
+@click.option("--model", required=True, help="Model of the run to submit.")
+@click.option("--model-link", default="", help="Address of a page about it.")
+@click.option("--model-type", help="By default action-conditioned or text-conditioned, as the setting is.")
+@click.option(
+    "--least-share",
+    type=click.FloatRange(0, 1),
+    default=0.9,
+    show_default=True,
+    help="Share of rollouts that every metric has to account for.",
+)
+@click.option("--force", is_flag=True, help="Write it though something is missing; the submission says what.")
+def leaderboard_command(run: Path, output: Path, model: str, **options: Any) -> None:
+    """Write RUN as a submission to MBench's leaderboard: a ZIP with leaderboard_submission.json.
+
+    Refuses where a metric is missing, no judge said which rollouts count (setting T), or too few rollouts are known.
+    """
+    from lookaway.engine.run import Run
+    from lookaway.reports.mbench_leaderboard import Entry, write_submission
+    from lookaway.reports.text import print_lines
+
+    entry = Entry(model=model, link=options.pop("model_link"), kind=options.pop("model_type"))
+    lacks = write_submission(Run(run), entry, output, **options)
+    print_lines([*(f"lacks {lack}" for lack in lacks), f"Wrote {output}"])
+
+
+@export_command.command("table")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="File to write: .csv or .parquet.")
+@click.option("--units", is_flag=True, help="One row per frame pair, track, segment or phase.")
+def table_command(run: Path, output: Path, units: bool) -> None:
+    """Write every outcome of RUN as a row, one per rollout and metric.
+
+    In CSV, text that a spreadsheet would take for a formula has an apostrophe before it.
+    """
+    from lookaway.engine.run import Run
+    from lookaway.reports.tidy_table import write_tidy_table
+
+    write_tidy_table(Run(run), output, units=units)
     click.echo(f"Wrote {output}")

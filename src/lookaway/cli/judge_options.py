@@ -29,7 +29,7 @@ def judge_options(command: Command) -> Command:
             type=click.Path(path_type=Path),
             help="Private TOML file with url, key and model; also LOOKAWAY_JUDGE_FILE.",
         ),
-        click.option("--judge-kind", default="server", show_default=True, help="Kind of judge: server or local."),
+        click.option("--judge-backend", default="server", show_default=True, help="Kind of judge: server or local."),
         click.option(
             "--judge-wording",
             type=click.Choice(["auto", "schema", "text"]),
@@ -62,7 +62,9 @@ def judge_options(command: Command) -> Command:
             show_default=True,
             help="How often each question is put.",
         ),
-        click.option("--judge-extra", default="{}", metavar="JSON", help="More fields of every request; null leaves one out."),
+        click.option(
+            "--judge-extra", default="{}", metavar="JSON", help="More fields of every request; null leaves one out."
+        ),
         click.option(
             "--judge-concurrent",
             type=click.IntRange(min=1),
@@ -114,10 +116,10 @@ def chosen_judge(options: dict[str, Any]) -> JudgeSettings | None:
         return None
     sampling = Sampling(temperature=said["temperature"], seed=said["seed"], most_tokens=said["answer_tokens"])
     prompt_price, answer_price = said["prices"]
-    folder = Path(model) if said["kind"] == "local" else None
+    folder = Path(model) if said["backend"] == "local" else None
     return JudgeSettings(
         model=JudgeModel(
-            kind=said["kind"],
+            backend=said["backend"],
             model=folder.resolve().name if folder else model,
             media=said["media"],
             sampling=sampling,

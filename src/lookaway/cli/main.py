@@ -14,11 +14,13 @@ from lookaway.cli.eval import eval_command
 from lookaway.cli.export import export_command
 from lookaway.cli.extractors import extractors_command
 from lookaway.cli.judge import judge_command
+from lookaway.cli.mbench import mbench_command
 from lookaway.cli.metrics import metrics_command
 from lookaway.cli.plan import plan_command
 from lookaway.cli.show import show_command
 from lookaway.cli.suites import suites_command
 from lookaway.cli.validate import validate_command
+from lookaway.cli.verify import verify_command
 from lookaway.cli.weights import weights_command
 from lookaway.cli.world import world_command
 
@@ -30,8 +32,8 @@ EXIT_USER_ERROR, EXIT_INTERRUPTED = 2, 130
 def lookaway() -> None:
     """Measure whether video world models remember what the camera looked away from.
 
-    Exit codes: 0 ok, 1 a bug in lookaway, 2 something you can put right, 3 finished, but some measurements failed,
-    130 interrupted.
+    Exit codes: 0 ok, 1 a bug in lookaway, 2 something you can put right, 3 finished, but some measurements failed or,
+    for verify, some numbers are not those that were published, 130 interrupted.
     """
 
 
@@ -42,6 +44,8 @@ for command in (
     eval_command,
     show_command,
     export_command,
+    verify_command,
+    mbench_command,
     world_command,
     suites_command,
     metrics_command,

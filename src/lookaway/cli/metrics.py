@@ -40,7 +40,8 @@ def metrics_command(suite: str | None, as_json: bool) -> None:
     for name in [suite] if suite else plugins.names("suites"):
         for bound in load_suite(name).metrics({}):
             bound_names.add(bound.metric.name)
-            add(name, bound)
+            if not bound.is_gate:
+                add(name, bound)
     if suite is None:
         for name in plugins.names("metrics"):
             if name not in bound_names:

@@ -45,7 +45,7 @@ def dataset_options(command: Command) -> Command:
         click.option(
             "--extrinsics-convention",
             type=click.Choice(["world_to_camera", "camera_to_world"]),
-            help="What supplied pose matrices turn into what; by default as the dataset says, else world_to_camera.",
+            help="What supplied pose matrices turn into what; by default as the dataset says, else decided by a test.",
         ),
         click.option(
             "--use",

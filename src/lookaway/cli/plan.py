@@ -26,14 +26,16 @@ def plan_command(output: Path | None, as_json: bool, **options: Any) -> None:
     from lookaway.engine.changes import Changes
     from lookaway.engine.costs import estimate_cost
     from lookaway.engine.coverage import coverage
-    from lookaway.engine.judging import planned_judge
+    from lookaway.engine.judging import planned_judge, without_gates
     from lookaway.engine.plan import make_plan
     from lookaway.reports.plan import print_plan
     from lookaway.store.run_folder import RunFolder
 
     judge = chosen_judge(options)
     dataset, metrics = read_dataset(options)
-    if judge is not None:
+    if judge is None:
+        metrics = without_gates(metrics)
+    else:
         metrics = Changes(judge=planned_judge(judge, output)).apply(metrics)
     plan = make_plan(dataset, metrics)
     folder = RunFolder(output) if output else None

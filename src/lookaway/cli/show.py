@@ -11,11 +11,12 @@ from lookaway.cli.options import json_option
 
 @click.command("show")
 @click.argument("run", type=click.Path(path_type=Path))
+@click.option("--ignore-trigger", is_flag=True, help="Let no gate say which rollouts count; for ablations.")
 @json_option
-def show_command(run: Path, as_json: bool) -> None:
+def show_command(run: Path, ignore_trigger: bool, as_json: bool) -> None:
     """Print the table of RUN: means with interval, n of N, and why the rest is missing."""
     from lookaway.engine.run import Run
     from lookaway.reports.table import print_table
 
     shown = Run(run)
-    print_table(shown, shown.table(), as_json=as_json)
+    print_table(shown, shown.table(ignore_gates=ignore_trigger), as_json=as_json)

@@ -17,7 +17,12 @@ def suites_command(as_json: bool) -> None:
 
     suites = [load_suite(name) for name in plugins.names("suites")]
     rows = [
-        {"suite": suite.name, "version": suite.version, "metrics": len(suite.metrics({})), "title": suite.title}
+        {
+            "suite": suite.name,
+            "version": suite.version,
+            "metrics": sum(not bound.is_gate for bound in suite.metrics({})),
+            "title": suite.title,
+        }
         for suite in suites
     ]
     print_rows(rows, as_json=as_json)

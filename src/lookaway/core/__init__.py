@@ -40,7 +40,7 @@ from lookaway.core.masks import MASK_ARRAYS, Mask, MaskTrack
 from lookaway.core.outcomes import Abstention, Failure, Outcome, Score, Unit
 from lookaway.core.pairs import Pairs, PairSelector
 from lookaway.core.reasons import Reason
-from lookaway.core.tables import Cell, Estimate, Group, Table
+from lookaway.core.tables import Cell, Estimate, Gated, Group, Table
 from lookaway.core.trajectory import TRAJECTORY_ARRAYS, Trajectory, angles_degrees
 
 __all__ = [
@@ -66,6 +66,7 @@ __all__ = [
     "Floats",
     "Frame",
     "FrameRequest",
+    "Gated",
     "Group",
     "Indices",
     "Json",

@@ -163,6 +163,8 @@ class BoundMetric:
     """The recipe of every feature that the metric needs or uses."""
     subsets: tuple[str, ...] | None = None
     """Subsets of the dataset that it is asked of; `None` is all."""
+    is_gate: bool = False
+    """Whether it says if a rollout was put to the test at all, rather than how it did."""
 
     def applies_to(self, rollout: Rollout) -> bool:
         """Whether the protocol asks for this metric on this rollout."""

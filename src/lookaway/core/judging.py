@@ -33,7 +33,7 @@ class Sampling:
 class JudgeModel:
     """Which model answers, and how it is asked; where its server stands moves no number."""
 
-    kind: Annotated[str, "the name that the judge is registered under"] = "server"
+    backend: Annotated[str, "the name that the kind of judge is registered under"] = "server"
     model: Annotated[str, "the model asked for; empty where no judge is named"] = ""
     reported: Annotated[str, "the model that says it answered"] = ""
     wording: Annotated[Wording, "whether the server holds answers to their schema, or is told to in words"] = "schema"
@@ -86,7 +86,7 @@ class JudgeRequest:
         """All that can move the answer, with hashes in place of pictures."""
         return {
             "judge": {
-                "kind": self.judge.kind,
+                "backend": self.judge.backend,
                 "model": self.judge.model,
                 "wording": self.judge.wording,
                 "media": self.judge.media,

@@ -38,3 +38,6 @@ class Reason(StrEnum):
 
 WORTH_ANOTHER_TRY = frozenset({Reason.JUDGE_FAILED})
 """What a later run may find otherwise, though the rollout and the lock are the same."""
+
+OF_THE_MACHINE = frozenset({Reason.MISSING_WEIGHTS, Reason.WRONG_WEIGHTS, Reason.NO_JUDGE})
+"""What is missing here, and not in the dataset."""

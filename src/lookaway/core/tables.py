@@ -27,6 +27,8 @@ class Group:
     metric: str
     subset: str
     values: Floats
+    rollouts: tuple[str, ...]
+    """Rollout of each value."""
     scenes: tuple[str, ...]
     """Scene of each value."""
     raw_values: Floats
@@ -35,6 +37,19 @@ class Group:
     failures: int
     reasons: Mapping[str, int]
     """How many abstained, by typed reason."""
+    is_gate: bool = False
+    """Whether values say if a rollout was put to the test (1) or not (0)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gated:
+    """What a gate makes of a cell."""
+
+    coverage: Estimate
+    """Share of rollouts that were put to the test, of those that could be judged."""
+    combined: Estimate | None
+    """Harmonic mean of coverage and score: neither avoiding the test nor failing it pays. `None` where nothing of what
+    was put to the test has a score."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +64,8 @@ class Cell:
     asked: int
     failures: int
     reasons: Mapping[str, int]
+    gated: Gated | None = None
+    """Where a gate decided which rollouts count; the estimate is then over those that were put to the test."""
 
     @property
     def scored(self) -> int:

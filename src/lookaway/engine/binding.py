@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from lookaway.core import BoundMetric, Compute, Dataset, Extractor, Metric, UnknownName, UserError, plugins
 from lookaway.engine.changes import Changes
@@ -33,7 +33,14 @@ def _chosen(dataset: Dataset, names: Sequence[str] | None) -> tuple[BoundMetric,
         matching = [bound for known, bound in protocol.items() if known == name or known.endswith(f".{name}")]
         for bound in matching or [_installed(name, protocol)]:
             chosen[bound.name] = bound
-    return tuple(chosen.values())
+    gates = [bound for bound in protocol.values() if bound.is_gate and _concerns(bound, chosen.values())]
+    return (*(bound for bound in chosen.values() if not bound.is_gate), *gates)
+
+
+def _concerns(gate: BoundMetric, metrics: Iterable[BoundMetric]) -> bool:
+    """Whether any of the suite's metrics is asked of a subset that the gate is asked of."""
+    subsets = {subset for bound in metrics for subset in bound.subsets or ()}
+    return not subsets.isdisjoint(gate.subsets or ())
 
 
 def _installed(name: str, protocol: dict[str, BoundMetric]) -> BoundMetric:

@@ -11,7 +11,7 @@ from typing import Any
 
 from lookaway.core import BoundMetric, Compute, Dataset, Executor, Json, plugins
 from lookaway.engine.binding import bind_metrics
-from lookaway.engine.judging import asks_judge, with_judge
+from lookaway.engine.judging import asks_judge, with_judge, without_gates
 from lookaway.engine.locking import metric_key
 from lookaway.engine.plan import Plan, make_plan
 from lookaway.engine.reading import read
@@ -41,6 +41,7 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     using: Mapping[str, str] | None = None,
     compute: Compute | None = None,
     judge: JudgeSettings | None = None,
+    ignore_gates: bool = False,
     executor: str = "inline",
     features: Path | None = None,
     on_progress: Callable[[Progress], None] | None = None,
@@ -48,14 +49,16 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
 ) -> Run:
     """Measure every rollout of a dataset, or what a run that was cut off still lacks.
 
-    `metrics` names a part of the suite's protocol, or any installed metric. `using` names other extractors
-    for features, and `compute` says where networks run, and how precisely. `judge` says who answers questions, where
-    a metric has any. `features` is a folder of features to share between runs; otherwise they are kept with the run.
-    Other options go to `read`.
+    `metrics` names a part of the suite's protocol, or any installed metric. `using` names other extractors for
+    features, and `compute` says where networks run, and how precisely. `judge` says who answers questions, where a
+    metric has any; without one, and with `ignore_gates`, no gate says which rollouts count. `features` is a folder of
+    features to share between runs; otherwise they are kept with the run. Other options go to `read`.
     """
     dataset = source if isinstance(source, Dataset) else read(source, **reading)
     folder = RunFolder(Path(output))
     bound = bind_metrics(dataset, metrics, using=using, compute=compute)
+    if judge is None or ignore_gates:
+        bound = without_gates(bound)
     judge = judge if asks_judge(bound) else None
     plan = make_plan(dataset, bound if judge is None else with_judge(bound, judge, folder.path))
     chosen: Executor = plugins.load("executors", executor)()
@@ -95,7 +98,12 @@ def _about(plan: Plan) -> Json:
         "lock_sha256": plan.lock.sha256,
         "rollouts": len(plan.rollouts),
         "metrics": [
-            {"name": bound.name, "lock": metric_key(bound), "subsets": bound.subsets and list(bound.subsets)}
+            {
+                "name": bound.name,
+                "lock": metric_key(bound),
+                "subsets": bound.subsets and list(bound.subsets),
+                "is_gate": bound.is_gate,
+            }
             for bound in plan.metrics
         ],
         "problems": [{"where": problem.where, "message": problem.message} for problem in plan.dataset.problems],

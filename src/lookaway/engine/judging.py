@@ -18,6 +18,11 @@ def asks_judge(metrics: Sequence[BoundMetric]) -> bool:
     return any(isinstance(recipe, AskingExtractor) for recipe in recipes)
 
 
+def without_gates(metrics: tuple[BoundMetric, ...]) -> tuple[BoundMetric, ...]:
+    """The metrics that say how a rollout did."""
+    return tuple(bound for bound in metrics if not bound.is_gate)
+
+
 def with_judge(metrics: tuple[BoundMetric, ...], settings: JudgeSettings, run: Path) -> tuple[BoundMetric, ...]:
     """The metrics with the judge as it names itself, which the lock will hold; asks it one question."""
     return Changes(judge=settings.introduced(run)).apply(metrics)

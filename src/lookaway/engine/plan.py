@@ -25,7 +25,10 @@ class Plan:
     @property
     def asked(self) -> list[AskedMetric]:
         """The metrics as the store knows them."""
-        return [AskedMetric(name=bound.name, lock=metric_key(bound), subsets=bound.subsets) for bound in self.metrics]
+        return [
+            AskedMetric(name=bound.name, lock=metric_key(bound), subsets=bound.subsets, is_gate=bound.is_gate)
+            for bound in self.metrics
+        ]
 
     def work(self, folder: RunFolder | None = None) -> list[Work]:
         """What is left to do, given what the folder already holds; everything, where there is none yet."""

@@ -35,16 +35,20 @@ class Run:
         try:
             return [
                 AskedMetric(
-                    name=entry["name"], lock=entry["lock"], subsets=entry["subsets"] and tuple(entry["subsets"])
+                    name=entry["name"],
+                    lock=entry["lock"],
+                    subsets=entry["subsets"] and tuple(entry["subsets"]),
+                    is_gate=entry.get("is_gate", False),
                 )
                 for entry in self.about["metrics"]
             ]
         except (KeyError, TypeError) as error:
             raise RunError(f"{self.path / 'run.json'}: its metrics cannot be read ({error!r}).") from error
 
-    def table(self) -> Table:
+    def table(self, *, ignore_gates: bool = False) -> Table:
         """The suite's estimates with interval, n of N, and why the rest is missing."""
-        return load_suite(self.about["suite"]).table(self._reader().groups())
+        groups = [group for group in self._reader().groups() if not (ignore_gates and group.is_gate)]
+        return load_suite(self.about["suite"]).table(groups)
 
     def items(self) -> Iterator[Mapping[str, Any]]:
         """Every outcome, one row per rollout and metric."""

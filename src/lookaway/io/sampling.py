@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class Sampler(Protocol):
 class UniformFrames:
     """A number of frames spread evenly from the first to the last; all frames where there are fewer."""
 
-    count: int
+    count: Annotated[int, "frames"]
 
     def __post_init__(self) -> None:
         _check_positive(count=self.count)
@@ -41,7 +41,7 @@ class UniformFrames:
 class EveryFrame:
     """Every `step`-th frame from the first on."""
 
-    step: int = 1
+    step: Annotated[int, "from one frame to the next"] = 1
 
     def __post_init__(self) -> None:
         _check_positive(step=self.step)
@@ -55,7 +55,7 @@ class EveryFrame:
 class AtFps:
     """The frame on screen at each tick of a clock, whatever the video's own rate is."""
 
-    fps: float
+    fps: Annotated[float, "frames a second"]
 
     def __post_init__(self) -> None:
         _check_positive(fps=self.fps)
@@ -72,7 +72,7 @@ class AtFps:
 class BySegment:
     """A number of frames from each prompt segment; segments share the video in equal parts."""
 
-    count: int
+    count: Annotated[int, "frames of each segment"]
 
     def __post_init__(self) -> None:
         _check_positive(count=self.count)
@@ -84,11 +84,30 @@ class BySegment:
 
 
 @dataclass(frozen=True, slots=True)
+class OverSegments:
+    """A number of frames shared by all prompt segments; where it does not divide, earlier ones get one more."""
+
+    total: Annotated[int, "frames of all segments together"]
+
+    def __post_init__(self) -> None:
+        _check_positive(total=self.total)
+
+    def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
+        """Increasing frame indices, none twice."""
+        bounds = segment_bounds(timeline.frame_count, max(1, len(rollout.case.prompt)))
+        each, more = divmod(self.total, len(bounds))
+        counts = [each + (place < more) for place in range(len(bounds))]
+        return tuple(
+            index for (start, stop), count in zip(bounds, counts, strict=True) for index in spread(start, stop, count)
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class ByPhase:
     """A number of frames from each named phase of the rollout."""
 
-    count: int
-    phases: tuple[str, ...]
+    count: Annotated[int, "frames of each phase"]
+    phases: Annotated[tuple[str, ...], "names of the phases"]
 
     def __post_init__(self) -> None:
         _check_positive(count=self.count)

@@ -51,5 +51,5 @@ class JudgeSettings:
             asking.close()
 
     def _make_judge(self) -> Judge:
-        judge: Judge = plugins.load("judges", self.model.kind)(self)
+        judge: Judge = plugins.load("judges", self.model.backend)(self)
         return judge

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,9 +42,9 @@ class TriggerVerdict(Judged):
     )
 
     @classmethod
-    def about(cls, what: Literal["human", "object", "environment", "causal"]) -> Self:
-        """The question for one kind of memory."""
-        return cls(prompts=(Prompt.named("trigger"), Prompt.named(f"trigger_{what}")))
+    def about(cls, what: str, **fields: Any) -> Self:
+        """The question for one kind of memory: human, object, environment or causal."""
+        return cls(prompts=(Prompt.named("trigger"), Prompt.named(f"trigger_{what}")), **fields)
 
     def lacks(self, rollout: Rollout) -> Abstention | None:
         """Captions of a length that can be shown."""

@@ -90,6 +90,7 @@ class _LikenessPerceiver:
                 cosines = vectors @ segments.T
                 return {"cosines": cosines.cpu().numpy(), "embeddings": vectors.half().cpu().numpy()}
 
+        detail["frame_count"] = timeline.frame_count
         return BatchedWatch(request, self.pictures.frames_at_once(fitted), look, detail)
 
     def _read(self, prompt: Sequence[str]) -> tuple[Any, dict[str, Json]]:

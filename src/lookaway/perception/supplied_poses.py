@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, get_args
+from typing import Annotated, ClassVar, Final, get_args
 
 from lookaway.core import (
     TRAJECTORY_ARRAYS,
@@ -17,12 +17,18 @@ from lookaway.core import (
     Rollout,
     Timeline,
     UnknownName,
+    Unmeasurable,
     UserError,
 )
-from lookaway.io.pose_files.checks import DEPTH_STRIDE, ROTATION_TOLERANCE, Convention
+from lookaway.io.pose_files.checks import AMBIGUOUS, DEPTH_STRIDE, ROTATION_TOLERANCE, Convention, ToldConvention
 from lookaway.io.pose_files.layouts import READERS, PoseLayout
 from lookaway.io.pose_files.source import PoseSource
 from lookaway.perception.reading import Reading
+
+WHICH_CONVENTION: Final = (
+    "read as world_to_camera or as camera_to_world, the poses of this dataset fit its frames about equally well or not "
+    "at all. Say which it is: extrinsics_convention in dataset.yaml, or --extrinsics-convention."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +48,9 @@ class SuppliedPoses:
     arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS
     needs: ClassVar[Mapping[str, Extractor]] = {}
 
-    convention: Annotated[Convention, "what the stored matrices turn into what, where the layout leaves it open"] = (
-        "world_to_camera"
-    )
+    convention: Annotated[
+        ToldConvention, "what the stored matrices turn into what, where the layout leaves it open"
+    ] = "world_to_camera"
     rotation_tolerance: Annotated[float, "how far R R^T may be from the identity before the poses count as failed"] = (
         ROTATION_TOLERANCE
     )
@@ -59,7 +65,7 @@ class SuppliedPoses:
     first_frame_number: Annotated[int, "number of the video's first frame in the names of COLMAP's images"] = 0
 
     def __post_init__(self) -> None:
-        if self.convention not in get_args(Convention):
+        if self.convention not in (*get_args(Convention), AMBIGUOUS):
             raise UnknownName("extrinsics convention", self.convention, get_args(Convention))
         if self.layout not in get_args(PoseLayout):
             raise UnknownName("layout of poses", self.layout, get_args(PoseLayout))
@@ -80,6 +86,8 @@ class SuppliedPoses:
             )
         if not path.is_file():
             return Abstention(Reason.MISSING_INPUT, f"there is no file of camera poses at {path.name}.")
+        if self.convention == AMBIGUOUS:
+            return Abstention(Reason.POSE_CONVENTION_AMBIGUOUS, WHICH_CONVENTION)
         return None
 
     def load(self) -> SuppliedPoses:
@@ -91,6 +99,8 @@ class SuppliedPoses:
         return Reading(lambda: self._read(rollout, timeline))
 
     def _read(self, rollout: Rollout, timeline: Timeline) -> Feature:
+        if self.convention == AMBIGUOUS:
+            raise Unmeasurable(Reason.POSE_CONVENTION_AMBIGUOUS, WHICH_CONVENTION)
         source = PoseSource(
             path=rollout.artifacts["poses"],
             timeline=timeline,

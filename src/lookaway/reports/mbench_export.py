@@ -3,44 +3,65 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 from urllib.parse import quote
 
 from lookaway.core import Cell, Json, UserError
 from lookaway.engine.run import Run
 from lookaway.io.files import write_json, write_text, write_whole
+from lookaway.reports.mbench_records import Row, Verdicts, item_record, summary_record, unit_record
 from lookaway.reports.text import visible
 
 SUITES = ("mbench-a", "mbench-t")
+GATED_SUITE = "mbench-t"
 
 
-def export_mbench(run: Run, output: Path) -> None:
-    """Write `items.jsonl`, `eval.log` and `metrics/<name>/{units.jsonl,items.jsonl,summary.json}`."""
+def require_mbench(run: Run) -> str:
+    """The setting of a run of MBench; a run of another suite is refused."""
     suite = run.about["suite"]
     if suite not in SUITES:
         raise UserError(f"{run.path} is a run of {suite!r}; the MBench layout holds runs of {' and '.join(SUITES)}.")
+    return str(suite)
+
+
+def export_mbench(run: Run, output: Path, *, log: bool = True) -> None:
+    """Write `items.jsonl`, `eval.log` and `metrics/<name>/{units.jsonl,items.jsonl,summary.json}`.
+
+    What a gate says stands beside each score as `triggered` and `trigger_score`; a rollout that was not put to the test
+    has no score there. `log` says whether to write `eval.log`.
+    """
+    require_mbench(run)
     try:
-        _write(run, output)
+        _write(run, output, log=log)
     except OSError as error:
         raise UserError(f"{output}: cannot be written: {error}.") from error
 
 
-def _write(run: Run, output: Path) -> None:
+def _write(run: Run, output: Path, *, log: bool) -> None:
     items = list(run.items())
     samples = sorted({(row["case"], row["model"]) for row in items})
     _write_lines(output / "items.jsonl", ({"item_id": case, "model_id": model} for case, model in samples))
-    write_text(output / "eval.log", "".join(f"{line}\n" for line in _log(items)))
+    if log:
+        write_text(output / "eval.log", "".join(f"{line}\n" for line in _log(items)))
+    gates = {metric.name for metric in run.metrics if metric.is_gate}
+    said = {row["rollout"]: row for row in items if row["metric"] in gates}
     cells: dict[str, list[Cell]] = {}
     for cell in run.table().cells:
         cells.setdefault(cell.metric, []).append(cell)
+    has_gates = run.about["suite"] == GATED_SUITE
     for metric in run.metrics:
+        if metric.is_gate:
+            continue
         folder = output / "metrics" / folder_name(metric.name)
         rows = [row for row in items if row["metric"] == metric.name]
-        _write_lines(folder / "units.jsonl", (_unit(row) for row in run.units(metric.name)))
-        _write_lines(folder / "items.jsonl", (_item(row) for row in rows))
-        groups = _groups(cells.get(metric.name, []))
+        own = cells.get(metric.name, [])
+        gated = {(cell.model, cell.subset) for cell in own if cell.gated}
+        verdicts = Verdicts(said, frozenset(row["rollout"] for row in rows if (row["model"], row["subset"]) in gated))
+        _write_lines(folder / "units.jsonl", (unit_record(row, verdicts) for row in run.units(metric.name)))
+        _write_lines(folder / "items.jsonl", (item_record(row, verdicts) for row in rows))
+        groups = _groups(own, rows, verdicts, has_gates=has_gates)
         write_json(folder / "summary.json", {"metric": metric.name, "lock": metric.lock, "groups": groups})
 
 
@@ -54,65 +75,20 @@ def folder_name(name: str) -> str:
     return quoted if quoted.strip(".") else quoted.replace(".", "%2E")
 
 
-def _unit(row: Mapping[str, Any]) -> Json:
-    return {
-        "unit_id": f"{row['case']}__{row['unit']}",
-        "item_id": row["case"],
-        "model_id": row["model"],
-        "scores": _scores(row),
-        "metadata": {"seed": row["seed"], "raw_scores": json.loads(row["detail"] or "{}"), **_reason(row)},
-    }
-
-
-def _item(row: Mapping[str, Any]) -> Json:
-    return {
-        "item_id": row["case"],
-        "model_id": row["model"],
-        "scores": _scores(row),
-        "metadata": {"seed": row["seed"], **json.loads(row["detail"] or "{}"), **_reason(row)},
-    }
-
-
-def _scores(row: Mapping[str, Any]) -> dict[str, float]:
-    """Keys are left out, not filled, where there is nothing or nothing new to say: that is MBench's own rule."""
-    if row["status"] != "score":
-        return {}
-    return {"score": row["value"], **({} if row["raw"] in (None, row["value"]) else {"score_raw": row["raw"]})}
-
-
-def _reason(row: Mapping[str, Any]) -> dict[str, str]:
-    if row["status"] == "score":
-        return {}
-    return {"status": row["status"], "reason": row["reason"], "message": row["message"]}
-
-
-def _groups(cells: Iterable[Cell]) -> dict[str, Json]:
+def _groups(cells: Iterable[Cell], rows: Sequence[Row], verdicts: Verdicts, *, has_gates: bool) -> dict[str, Json]:
     """By model; a metric that was asked of several subsets has no one number for a model, but one for each of them."""
     by_model: dict[str, dict[str, Json]] = {}
     for cell in cells:
-        by_model.setdefault(cell.model, {})[cell.subset] = _summary(cell)
+        own = [row for row in rows if (row["model"], row["subset"]) == (cell.model, cell.subset)]
+        summary = summary_record(cell, own, verdicts, has_gates=has_gates)
+        by_model.setdefault(cell.model, {})[cell.subset] = summary
     return {
         model: next(iter(subsets.values())) if len(subsets) == 1 else {"subsets": subsets}
         for model, subsets in by_model.items()
     }
 
 
-def _summary(cell: Cell) -> Json:
-    summary: dict[str, Json] = {"n": cell.scored, "n_asked": cell.asked, "not_scored": dict(cell.reasons)}
-    if cell.failures:
-        summary["n_failed"] = cell.failures
-    if cell.estimate is not None:
-        numbers = {
-            "score": cell.estimate.mean,
-            "score_low": cell.estimate.low,
-            "score_high": cell.estimate.high,
-            "score_raw": None if cell.raw_mean == cell.estimate.mean else cell.raw_mean,
-        }
-        summary |= {name: number for name, number in numbers.items() if number is not None}
-    return summary
-
-
-def _log(items: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _log(items: Iterable[Row]) -> Iterator[str]:
     for row in items:
         result = row["value"] if row["status"] == "score" else f"{row['status']} {row['reason']}: {row['message']}"
         yield visible(f"{row['model']} {row['case']} {row['metric']}: {result}")

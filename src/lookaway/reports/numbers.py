@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lookaway.core import Cell
+from lookaway.core import Cell, Estimate
 
 
 def fixed(value: float | None, digits: int = 3) -> str:
@@ -18,7 +18,11 @@ def fixed(value: float | None, digits: int = 3) -> str:
 
 def interval(cell: Cell) -> str:
     """The 95 % interval of a cell; a dash where one scene alone says nothing about others."""
-    estimate = cell.estimate
+    return estimate_interval(cell.estimate)
+
+
+def estimate_interval(estimate: Estimate | None) -> str:
+    """The 95 % interval of an estimate, or a dash."""
     if estimate is None or estimate.low is None or estimate.high is None:
         return "-"
     return f"[{fixed(estimate.low)}, {fixed(estimate.high)}]"

@@ -7,7 +7,7 @@ from typing import Any
 
 from lookaway.core import Cell, Table
 from lookaway.engine.run import Run
-from lookaway.reports.numbers import amount, counts, fixed, interval
+from lookaway.reports.numbers import amount, counts, estimate_interval, fixed, interval
 from lookaway.reports.text import print_json, print_lines, print_rows
 
 
@@ -16,7 +16,9 @@ def print_table(run: Run, table: Table, *, as_json: bool) -> None:
     if as_json:
         print_json(table_json(run, table))
         return
-    print_rows([_row(cell) for cell in table.cells], as_json=False, right=("score", "raw", "scored"))
+    is_gated = any(cell.gated for cell in table.cells)
+    rows = [{**_row(cell), **(_gate_columns(cell) if is_gated else {})} for cell in table.cells]
+    print_rows(rows, as_json=False, right=("score", "raw", "scored", "triggered", "M-Score"))
     lines = [f"note: {note}" for note in table.notes]
     problems = run.about["problems"]
     if problems:
@@ -46,4 +48,15 @@ def _row(cell: Cell) -> dict[str, str]:
         "raw": fixed(cell.raw_mean),
         "scored": f"{cell.scored} of {cell.asked}",
         "not scored": counts(cell.reasons, cell.failures),
+    }
+
+
+def _gate_columns(cell: Cell) -> dict[str, str]:
+    coverage = cell.gated.coverage if cell.gated else None
+    combined = cell.gated.combined if cell.gated else None
+    return {
+        "triggered": fixed(coverage.mean if coverage else None),
+        "judged": f"{coverage.scored if coverage else 0} of {cell.asked}",
+        "M-Score": fixed(combined.mean if combined else None),
+        "M-Score 95 %": estimate_interval(combined),
     }

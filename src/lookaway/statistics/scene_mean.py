@@ -23,13 +23,21 @@ def scene_mean(values: Floats, scenes: Sequence[str], *, level: float = 0.95) ->
     if count == 0:
         return None
     mean = float(np.mean(values))
+    influences = (np.asarray(values, np.float64) - mean) / count
+    return clustered_estimate(mean, influences, scenes, scored=count, level=level)
+
+
+def clustered_estimate(
+    mean: float, influences: Floats, scenes: Sequence[str], *, scored: int, level: float = 0.95
+) -> Estimate:
+    """An estimate with the interval that the influence of every rollout on it gives, clustered by scene."""
     _, cluster = np.unique(np.asarray(scenes), return_inverse=True)
     groups = int(cluster.max()) + 1
     if groups == 1:
-        return Estimate(mean=mean, low=None, high=None, scored=count, scenes=1)
+        return Estimate(mean=mean, low=None, high=None, scored=scored, scenes=1)
     from scipy.special import stdtrit  # scipy.stats alone would double the start-up time
 
-    residuals = np.bincount(cluster, weights=np.asarray(values, np.float64) - mean)
-    error = float(np.sqrt(groups / (groups - 1) * np.sum(residuals**2))) / count
+    residuals = np.bincount(cluster, weights=influences)
+    error = float(np.sqrt(groups / (groups - 1) * np.sum(residuals**2)))
     reach = float(stdtrit(groups - 1, (1 + level) / 2)) * error
-    return Estimate(mean=mean, low=mean - reach, high=mean + reach, scored=count, scenes=groups)
+    return Estimate(mean=mean, low=mean - reach, high=mean + reach, scored=scored, scenes=groups)

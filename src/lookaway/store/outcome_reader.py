@@ -42,6 +42,7 @@ GROUPS = """
     WITH measured AS (
         SELECT model, metric, subset,
             list(value ORDER BY rollout) FILTER (status = 'score') AS values,
+            list(rollout ORDER BY rollout) FILTER (status = 'score') AS rollouts,
             list(scene ORDER BY rollout) FILTER (status = 'score') AS scenes,
             list(raw ORDER BY rollout) FILTER (status = 'score' AND raw IS NOT NULL) AS raws,
             count(*) FILTER (status = 'failure') AS failures,
@@ -51,7 +52,7 @@ GROUPS = """
         SELECT model, metric, subset, any_value(position) AS position, count(*) AS asked
         FROM asked GROUP BY model, metric, subset
     )
-    SELECT model, metric, subset, values, scenes, raws, coalesce(failures, 0), coalesce(measured, 0), asked
+    SELECT model, metric, subset, values, rollouts, scenes, raws, coalesce(failures, 0), coalesce(measured, 0), asked
     FROM asked_counts LEFT JOIN measured USING (model, metric, subset) ORDER BY model, position, subset
 """
 
@@ -69,6 +70,7 @@ class AskedMetric:
     name: str
     lock: str
     subsets: tuple[str, ...] | None
+    is_gate: bool = False
 
 
 class OutcomeReader:
@@ -78,6 +80,7 @@ class OutcomeReader:
         """`rollouts` are what the run is about to ask; by default what it asked when it was last begun."""
         asked = _read_rollouts(folder) if rollouts is None else rollouts
         self._folder = folder
+        self._gates = {metric.name for metric in metrics if metric.is_gate}
         self._parts: list[Path] | None = None
         # A folder of its own, made only when needed: processes and users that share one trip over each other's files.
         spill = str(Path(tempfile.gettempdir()) / f"lookaway-{uuid4().hex}")
@@ -105,16 +108,18 @@ class OutcomeReader:
                 metric=metric,
                 subset=subset,
                 values=np.array(values or [], np.float64),
+                rollouts=tuple(rollouts or ()),
                 scenes=tuple(scenes or ()),
                 raw_values=np.array(raws or [], np.float64),
                 asked=asked,
                 failures=failures,
+                is_gate=metric in self._gates,
                 reasons={
                     **reasons.get((model, metric, subset), {}),
                     **({Reason.NOT_YET_MEASURED.value: asked - measured} if asked > measured else {}),
                 },
             )
-            for model, metric, subset, values, scenes, raws, failures, measured, asked in rows
+            for model, metric, subset, values, rollouts, scenes, raws, failures, measured, asked in rows
         ]
 
     def items(self) -> Iterator[Mapping[str, Any]]:

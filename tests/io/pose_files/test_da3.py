@@ -262,6 +262,15 @@ def test_the_median_is_over_valid_depths_only(tmp_path):
     assert read(tmp_path, depth=depth).median_depth.tolist() == [3, 3, 3, 3, 7]
 
 
+def test_where_only_some_depth_maps_are_read_the_last_of_them_stands_for_the_rest(tmp_path):
+    depth = np.arange(1.0, COUNT + 1)[:, None, None] * np.ones((COUNT, 48, 64))
+    depth[3] = np.nan  # never looked at
+    path = tmp_path / "results.npz"
+    np.savez(path, **arrays(depth=depth))
+    some = read_da3(PoseSource(path=path, timeline=TIMELINE, depth_maps=2)).trajectory
+    assert some.median_depth.tolist() == [1, 2, 2, 2, 2]
+
+
 @pytest.mark.parametrize("dtype", ["f2", "f4", "u2", "i4"])
 def test_depth_in_any_number_type_is_read(tmp_path, dtype):
     assert read(tmp_path, depth=np.full((COUNT, 48, 64), 4).astype(dtype)).median_depth.tolist() == [4.0] * COUNT

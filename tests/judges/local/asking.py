@@ -9,7 +9,7 @@ import numpy as np
 
 from lookaway.core import JudgeModel, JudgeRequest, Picture, Sampling
 
-JUDGE = JudgeModel(kind="local", model="tiny", wording="text")
+JUDGE = JudgeModel(backend="local", model="tiny", wording="text")
 
 
 def picture(seed: int, height: int = 60, width: int = 90) -> Picture:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from lookaway.core import Floats, Indices, Reason, Unmeasurable
 
 Convention: TypeAlias = Literal["world_to_camera", "camera_to_world"]
+AMBIGUOUS: Final = "ambiguous"
+ToldConvention: TypeAlias = Convention | Literal["ambiguous"]
+"""A convention, or that it could not be told."""
 
 ROTATION_TOLERANCE = 1e-2
 """How far R R^T may be from the identity; estimated rotations stored in half precision stay below it."""

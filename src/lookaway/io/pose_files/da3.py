@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from contextlib import closing
+from itertools import islice
 from typing import get_args
+
+import numpy as np
 
 from lookaway.core import Trajectory
 from lookaway.io.arrays import ArrayArchive
@@ -32,6 +35,7 @@ def read_da3(source: PoseSource) -> PosesRead:
         refuse = archive.error
         count = check_matrices_shape("extrinsics", archive.shape("extrinsics"), refuse)
         height, width = check_depth_shape(archive.shape("depth"), count, refuse)
+        depths = median_depths(islice(depth, source.depth_maps), source.depth_stride, refuse)
         trajectory = Trajectory(
             camera_to_world=as_camera_to_world(
                 "extrinsics", archive.read("extrinsics"), source.convention, source.rotation_tolerance, refuse
@@ -42,7 +46,7 @@ def read_da3(source: PoseSource) -> PosesRead:
                 if "frame_indices" in archive
                 else spread_over_video(count, frame_count, refuse)
             ),
-            median_depth=median_depths(depth, source.depth_stride, refuse),
+            median_depth=np.pad(depths, (0, count - len(depths)), mode="edge"),
             width=width,
             height=height,
             frame_count=frame_count,

@@ -22,6 +22,8 @@ class PoseSource:
     """Only where the layout leaves it open."""
     rotation_tolerance: float = ROTATION_TOLERANCE
     depth_stride: int = DEPTH_STRIDE
+    depth_maps: int | None = None
+    """How many depth maps of `results.npz` are read; later poses have the depth of the last one. `None` reads all."""
     assumed_fov_degrees: float | None = None
     assumed_depth: float | None = None
     first_frame_number: int = 0

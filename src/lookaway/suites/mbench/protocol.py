@@ -7,15 +7,39 @@ from typing import Any
 
 from lookaway.core import BoundMetric, Extractor, PairSelector
 from lookaway.io.pose_files.checks import Convention
+from lookaway.io.sampling import BySegment, OverSegments, Sampler, UniformFrames
+from lookaway.judges.rating import CorrectnessRating, ProgressRating
+from lookaway.judges.trigger_verdict import TriggerVerdict
 from lookaway.metrics.camera_interaction import CameraInteraction
 from lookaway.metrics.fold_pairs import FoldPairs
+from lookaway.metrics.human_appearance import HumanAppearance
+from lookaway.metrics.human_identity import HumanIdentity
+from lookaway.metrics.object_geometry import ObjectGeometry
+from lookaway.metrics.object_texture import ObjectTexture
+from lookaway.metrics.progress_correctness import ProgressCorrectness
+from lookaway.metrics.prompt_interaction import PromptInteraction
 from lookaway.metrics.rendering_lighting import RenderingLighting
+from lookaway.metrics.rendering_style import RenderingStyle
 from lookaway.metrics.segment_pairs import SegmentPairs
 from lookaway.metrics.spatial_epipolar import SpatialEpipolar
 from lookaway.metrics.spatial_reprojection import SpatialReprojection
+from lookaway.metrics.state_progress import StateProgress
+from lookaway.metrics.triggered import Triggered
+from lookaway.perception.body_boxes import BodyBoxes
+from lookaway.perception.buffalo_faces import BuffaloFaces
+from lookaway.perception.clip_likeness import ClipLikeness
+from lookaway.perception.dinov2_embeddings import Dinov2Embeddings
+from lookaway.perception.grounding_dino_boxes import GroundingDinoBoxes
 from lookaway.perception.lab_means import LabMeans
+from lookaway.perception.lpips_steps import LpipsSteps
+from lookaway.perception.region_embeddings import RegionEmbeddings
+from lookaway.perception.sam2_masks import Sam2Masks
+from lookaway.perception.sam2_track import Sam2Track
 from lookaway.perception.sift_matches import SiftMatches
+from lookaway.perception.supplied_depth import SuppliedDepth
 from lookaway.perception.supplied_poses import SuppliedPoses
+from lookaway.perception.vgg_style import VggStyle
+from lookaway.perception.warped_likeness import WarpedLikeness
 
 FOLD_PAIRS = FoldPairs(
     most=20, degrees_per_extent=180.0, fewest_posed_frames=8, margin=0.1, min_span_frames=2, negligible_extent=0.02
@@ -23,24 +47,93 @@ FOLD_PAIRS = FoldPairs(
 SEGMENT_PAIRS = SegmentPairs(
     most=5, edge_segments=2, distance_scale=0.1, angle_scale_degrees=10.0, min_span_frames=2, negligible_extent=0.02
 )
-# Depth Anything 3 itself writes world-to-camera; a dataset that stores the inverse says so in its dataset.yaml.
+ENTITY_FRAMES = 32
+STYLE_FRAMES = UniformFrames(32)
+JUDGED_FRAMES = UniformFrames(8)
+# Depth Anything 3 itself writes world-to-camera. Datasets say otherwise, or are put to a test when they are read.
 DEFAULT_CONVENTION: Convention = "world_to_camera"
 
 
 def action_protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
     """Setting A: a camera action and one caption."""
+    frames = UniformFrames(ENTITY_FRAMES)
     camera = BoundMetric(
         name="mbencha.causal.camera_interaction",
         metric=CameraInteraction(negligible_extent=0.02),
         recipes={"poses": _poses(settings)},
         subsets=("causal",),
     )
-    return (*_environment("mbencha", FOLD_PAIRS, settings), camera)
+    return (
+        *_entity("mbencha", frames, Sam2Track(frames=frames), FOLD_PAIRS, settings),
+        *_environment("mbencha", FOLD_PAIRS, settings),
+        *_causal("mbencha"),
+        camera,
+    )
 
 
 def text_protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
-    """Setting T: five caption segments."""
-    return _environment("mbencht", SEGMENT_PAIRS, settings)
+    """Setting T: five caption segments, and a gate for each subset."""
+    frames = OverSegments(ENTITY_FRAMES)
+    gates = (
+        BoundMetric(
+            name=f"mbencht.{subset}.trigger",
+            metric=Triggered(),
+            recipes={"trigger_verdict": TriggerVerdict.about(subset, frames=JUDGED_FRAMES)},
+            subsets=(subset,),
+            is_gate=True,
+        )
+        for subset in ("human", "object", "environment", "causal")
+    )
+    return (
+        *_entity("mbencht", frames, Sam2Track(frames=frames, prompt=GroundingDinoBoxes()), SEGMENT_PAIRS, settings),
+        *_environment("mbencht", SEGMENT_PAIRS, settings),
+        *_causal("mbencht"),
+        *gates,
+    )
+
+
+def _entity(
+    prefix: str, frames: Sampler, target: Sam2Track, pairs: PairSelector, settings: Mapping[str, Any]
+) -> tuple[BoundMetric, ...]:
+    faces = BuffaloFaces(frames=frames)
+    body_masks = Sam2Masks(boxes=BodyBoxes(faces=faces, widths=3.5, heights=7.0, above=0.5))
+    bodies = RegionEmbeddings(masks=body_masks, embedding=Dinov2Embeddings())
+    regions = RegionEmbeddings(masks=target, embedding=Dinov2Embeddings())
+    geometry = WarpedLikeness(
+        poses=_poses(settings),
+        depth=SuppliedDepth(frames=frames, height=160),
+        masks=target,
+        pairs=pairs,
+        height=480,
+        window=7,
+        sigma=1.5,
+    )
+    return (
+        BoundMetric(
+            name=f"{prefix}.entity.human_identity_consistency",
+            metric=HumanIdentity(least_cosine=0.15),
+            recipes={"faces": faces},
+            subsets=("human",),
+        ),
+        BoundMetric(
+            name=f"{prefix}.entity.human_appearance_consistency",
+            metric=HumanAppearance(least_cosine=0.15),
+            recipes={"faces": faces, "bodies": bodies},
+            subsets=("human",),
+        ),
+        BoundMetric(
+            name=f"{prefix}.entity.object_texture_consistency",
+            metric=ObjectTexture(),
+            recipes={"regions": regions},
+            subsets=("object",),
+        ),
+        BoundMetric(
+            name=f"{prefix}.entity.object_geometry_consistency",
+            metric=ObjectGeometry(),
+            recipes={"warped_likeness": geometry},
+            subsets=("object",),
+        ),
+    )
 
 
 def _environment(prefix: str, pairs: PairSelector, settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
@@ -49,13 +142,29 @@ def _environment(prefix: str, pairs: PairSelector, settings: Mapping[str, Any]) 
     lighting = RenderingLighting(pairs=pairs, lightness_weight=0.5, tau=10.0, segment_frames=8)
     spatial: dict[str, Extractor] = {"poses": poses, "matches": matches}
     light: dict[str, Extractor] = {"lab_means": LabMeans(height=240), "poses": poses}
+    style: dict[str, Extractor] = {"style": VggStyle(frames=STYLE_FRAMES), "lpips": LpipsSteps(frames=STYLE_FRAMES)}
     bindings = (
         ("spatial_epipolar", SpatialEpipolar(scale_pixels=1.0, negligible_baseline=1e-3), spatial),
         ("spatial_reprojection", SpatialReprojection(scale_pixels=1.0, negligible_baseline=1e-3), spatial),
+        ("rendering_style", RenderingStyle(), style),
         ("rendering_lighting", lighting, light),
     )
     return tuple(
         BoundMetric(name=f"{prefix}.environment.{name}", metric=metric, recipes=recipes, subsets=("environment",))
+        for name, metric, recipes in bindings
+    )
+
+
+def _causal(prefix: str) -> tuple[BoundMetric, ...]:
+    progress, correctness = ProgressRating(frames=JUDGED_FRAMES), CorrectnessRating(frames=JUDGED_FRAMES)
+    both: dict[str, Extractor] = {"progress_rating": progress, "correctness_rating": correctness}
+    bindings = (
+        ("prompt_interaction", PromptInteraction(), {"likeness": ClipLikeness(frames=BySegment(8))}),
+        ("state_progress", StateProgress(), {"progress_rating": progress}),
+        ("progress_correctness", ProgressCorrectness(), both),
+    )
+    return tuple(
+        BoundMetric(name=f"{prefix}.causal.{name}", metric=metric, recipes=recipes, subsets=("causal",))
         for name, metric, recipes in bindings
     )
 

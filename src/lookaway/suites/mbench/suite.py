@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from lookaway.core import BoundMetric, Dataset, DatasetError, Group, Table
-from lookaway.statistics.cells import mean_cells
+from lookaway.statistics.cells import gated_cells, mean_cells
+from lookaway.suites.mbench.convention import decide_convention
 from lookaway.suites.mbench.layout import LayoutReader, read_card
 from lookaway.suites.mbench.protocol import action_protocol, text_protocol
 
@@ -37,6 +38,8 @@ class _MBench:
         dataset = reader.read(self.name)
         if convention := options.get("extrinsics_convention"):
             return replace(dataset, settings={**dataset.settings, "extrinsics_convention": convention})
+        if "extrinsics_convention" not in dataset.settings and (decision := decide_convention(dataset.rollouts)):
+            return replace(dataset, settings={**dataset.settings, **decision.settings()})
         return dataset
 
 
@@ -68,9 +71,13 @@ class MBenchT(_MBench):
         return text_protocol(settings)
 
     def table(self, groups: Sequence[Group]) -> Table:
-        """Means over rollouts with scene-clustered intervals."""
-        note = (
-            "Raw consistency: no judge decided which rollouts met the memory challenge, "
-            "so that a still video can score high."
+        """Means over rollouts that met the memory challenge, how many did, and both as one number, the M-Score."""
+        cells = gated_cells(groups)
+        return Table(
+            suite=self.name, cells=cells, notes=() if any(cell.gated for cell in cells) else (RAW_CONSISTENCY,)
         )
-        return Table(suite=self.name, cells=mean_cells(groups), notes=(note,))
+
+
+RAW_CONSISTENCY = (
+    "Raw consistency: no judge decided which rollouts met the memory challenge, so that a still video can score high."
+)

@@ -1,0 +1,60 @@
+"""Whether people keep their looks: clothes, hair, build."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from lookaway.core import Abstention, Feature, Features, Outcome, Rollout
+from lookaway.metrics.greedy_tracks import greedy_tracks
+from lookaway.metrics.track_likeness import track_likeness
+
+
+@dataclass(frozen=True, slots=True)
+class HumanAppearance:
+    """How like itself every body stays: the mean cosine of what its masks show with their mean, averaged over people.
+
+    People are told apart by their faces, joined into tracks as for `human_identity`; each face has one body, which is
+    a mask below it, embedded as a whole. A face whose body has no usable mask is left out. People who are seen once
+    say nothing about memory; they are listed, and left out. The raw value is the mean before it is cut to 0 and 1.
+
+    Abstains: `no_target` where no face or no body is found; `too_short` where nobody is seen twice; a reason of the
+    video or of the weights where there are no embeddings.
+    """
+
+    name: ClassVar[str] = "human_appearance"
+    version: ClassVar[int] = 1
+    unit: ClassVar[str] = "score"
+    raw_unit: ClassVar[str | None] = "cosine"
+    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+    higher_is_better: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("faces", "bodies")
+    uses: ClassVar[tuple[str, ...]] = ()
+
+    least_cosine: Annotated[float, "with a track, from which on a face continues it"] = 0.15
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Nothing beyond its features is needed."""
+        return None
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        faces, bodies = features["faces"], features["bodies"]
+        body_of = _bodies_by_face(faces, bodies)
+        tracks = greedy_tracks(faces["embeddings"], faces["frame_indices"], least_cosine=self.least_cosine)
+        seen = [[body_of[face] for face in track if face in body_of] for track in tracks]
+        return track_likeness(bodies["vectors"], bodies["frame_indices"], [track for track in seen if track], "body")
+
+
+def _bodies_by_face(faces: Feature, bodies: Feature) -> dict[int, int]:
+    """Row of the body of each face that has one: a body's thing is the number of the face in its frame."""
+    counted: Counter[int] = Counter()
+    place = {}
+    for row, frame in enumerate(faces["frame_indices"].tolist()):
+        place[frame, counted[frame]] = row
+        counted[frame] += 1
+    pairs = zip(bodies["frame_indices"].tolist(), np.asarray(bodies["things"]).tolist(), strict=True)
+    return {place[key]: row for row, key in enumerate(pairs) if key in place}

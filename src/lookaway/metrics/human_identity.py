@@ -1,0 +1,46 @@
+"""Whether people keep their faces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from lookaway.core import Abstention, Features, Outcome, Rollout
+from lookaway.metrics.greedy_tracks import greedy_tracks
+from lookaway.metrics.track_likeness import track_likeness
+
+
+@dataclass(frozen=True, slots=True)
+class HumanIdentity:
+    """How like itself every face stays: the mean cosine of its embeddings with their mean, averaged over people.
+
+    Faces of the sampled frames are joined into tracks by their embeddings, from frame to frame: the likest pair of a
+    face and a track first, by the better of the cosines with the track's last embedding and with the mean of all its
+    embeddings; a face that reaches `least_cosine` with no track opens one. Faces that are seen once say nothing about
+    memory; they are listed, and left out. The raw value is the mean before it is cut to 0 and 1.
+
+    Abstains: `no_target` where no face is found; `too_short` where no face is found twice; a reason of the video or of
+    the weights where there are no embeddings.
+    """
+
+    name: ClassVar[str] = "human_identity"
+    version: ClassVar[int] = 1
+    unit: ClassVar[str] = "score"
+    raw_unit: ClassVar[str | None] = "cosine"
+    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+    higher_is_better: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("faces",)
+    uses: ClassVar[tuple[str, ...]] = ()
+
+    least_cosine: Annotated[float, "with a track, from which on a face continues it"] = 0.15
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Nothing beyond its features is needed."""
+        return None
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        faces = features["faces"]
+        vectors, frames = faces["embeddings"], faces["frame_indices"]
+        tracks = greedy_tracks(vectors, frames, least_cosine=self.least_cosine)
+        return track_likeness(vectors, frames, tracks, "face")

@@ -1,0 +1,67 @@
+"""Whether a thing keeps its shape."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from lookaway.core import Abstention, Feature, Features, Outcome, Reason, Rollout, Score, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectGeometry:
+    """Mean SSIM between the target before and after the camera looked away, the later frame warped onto the earlier.
+
+    The warp follows the poses and the depth of the earlier frame, so that what is left is a change of the thing itself.
+    First the mean over the target's pixels of each pair of frames, then over pairs. The raw value is the mean before it
+    is cut to 0 and 1. Pairs in which too little of the target is seen are listed, and left out.
+
+    Abstains: `no_target` where no pair shows enough of the target; `too_short` where no two frames are far enough
+    apart; `missing_input` or `pose_failed` without valid poses and depth; a reason of the video or of the weights where
+    there are no masks.
+    """
+
+    name: ClassVar[str] = "object_geometry"
+    version: ClassVar[int] = 1
+    unit: ClassVar[str] = "score"
+    raw_unit: ClassVar[str | None] = "SSIM"
+    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+    higher_is_better: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("warped_likeness",)
+    uses: ClassVar[tuple[str, ...]] = ()
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Nothing beyond its features is needed."""
+        return None
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        likeness = features["warped_likeness"]
+        values = likeness["ssim"].tolist()
+        left_out = _left_out(likeness)
+        if not values:
+            message = f"none of {len(left_out)} frame pairs shows enough of the target in both frames."
+            return Abstention(Reason.NO_TARGET, message, left_out)
+        scored = tuple(
+            Unit(f"f{first}_f{second}", Score(_cut(value), raw=value, detail={"pixels": pixels}))
+            for (first, second), value, pixels in zip(
+                likeness["frames"].tolist(), values, likeness["pixels"].tolist(), strict=True
+            )
+        )
+        raw = math.fsum(values) / len(values)
+        asked = len(scored) + len(left_out)
+        detail = {"pairs": likeness.detail.get("rule"), "pairs_scored": len(scored), "pairs_asked": asked}
+        return Score(_cut(raw), raw=raw, units=(*scored, *left_out), detail=detail)
+
+
+def _left_out(likeness: Feature) -> tuple[Unit, ...]:
+    listed = likeness.detail.get("too_few_pixels", [])
+    return tuple(
+        Unit(f"f{first}_f{second}", Abstention(Reason.NO_TARGET, f"{pixels} pixels of the target are in both frames."))
+        for first, second, pixels in listed
+    )
+
+
+def _cut(value: float) -> float:
+    return min(max(value, 0.0), 1.0)

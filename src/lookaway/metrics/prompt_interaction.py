@@ -1,0 +1,57 @@
+"""Whether a video shows what it was told to, when it was told to."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from lookaway.core import Abstention, Features, Outcome, Reason, Rollout, Score, Unit
+from lookaway.core.segments import segment_bounds
+
+
+@dataclass(frozen=True, slots=True)
+class PromptInteraction:
+    """Mean cosine between frames and the prompt segment that they belong to, cut to 0 and 1.
+
+    Segments share the video in equal parts. First the mean over the sampled frames of each segment, then over
+    segments. The raw value is the mean before it is cut.
+
+    Abstains: `missing_input` without a prompt; `too_short` where a segment has no sampled frame; a reason of the video
+    or of the weights where there are no embeddings.
+    """
+
+    name: ClassVar[str] = "prompt_interaction"
+    version: ClassVar[int] = 1
+    unit: ClassVar[str] = "score"
+    raw_unit: ClassVar[str | None] = "cosine"
+    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+    higher_is_better: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("likeness",)
+    uses: ClassVar[tuple[str, ...]] = ()
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """A prompt is needed."""
+        if rollout.case.prompt:
+            return None
+        return Abstention(Reason.MISSING_INPUT, f"the case {rollout.case.id} has no prompt to compare frames with.")
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        likeness = features["likeness"]
+        cosines, frames = np.asarray(likeness["cosines"], np.float64), likeness["frame_indices"]
+        segments = cosines.shape[1]
+        bounds = segment_bounds(int(likeness.detail["frame_count"]), segments)
+        units = []
+        for number, (start, stop) in enumerate(bounds):
+            own = cosines[(frames >= start) & (frames < stop), number]
+            if not len(own):
+                return Abstention(
+                    Reason.TOO_SHORT, f"segment {number} of {segments} has none of the {len(frames)} sampled frames."
+                )
+            units.append(Unit(f"segment{number}", Score(float(own.mean()), detail={"frames": len(own)})))
+        values = [unit.outcome.value for unit in units if isinstance(unit.outcome, Score)]
+        raw = math.fsum(values) / len(values)
+        return Score(min(max(raw, 0.0), 1.0), raw=raw, units=tuple(units), detail={"segments": segments})

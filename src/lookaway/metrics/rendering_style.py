@@ -1,0 +1,68 @@
+"""Whether a video keeps its style."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from lookaway.core import Abstention, Features, Outcome, Reason, Rollout, Score, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class RenderingStyle:
+    """1 - D, cut to 0 and 1, with D the mean distance in style of consecutive sampled frames.
+
+    The distance of two frames is the Frobenius distance of their Gram matrices, averaged over the layers of the
+    network. The raw value is D. Where LPIPS of the same steps is known, units tell it; it moves no score.
+
+    Abstains: `too_short` where there are not two frames; a reason of the video or of the weights where there is no
+    style.
+    """
+
+    name: ClassVar[str] = "rendering_style"
+    version: ClassVar[int] = 1
+    unit: ClassVar[str] = "score"
+    raw_unit: ClassVar[str | None] = "Gram distance"
+    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+    higher_is_better: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("style",)
+    uses: ClassVar[tuple[str, ...]] = ("lpips",)
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Nothing beyond its features is needed."""
+        return None
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        style = features["style"]
+        distances = np.asarray(style["distances"], np.float64).mean(axis=1)
+        if not len(distances):
+            return Abstention(Reason.TOO_SHORT, "style is compared from frame to frame, and there is one only.")
+        frames = style["frame_indices"].tolist()
+        lpips = _lpips(features, frames)
+        units = tuple(
+            Unit(
+                f"f{first}_f{second}",
+                Score(_value(distance), raw=distance, detail={"lpips": lpips[step]} if lpips else {}),
+            )
+            for step, (distance, first, second) in enumerate(
+                zip(distances.tolist(), frames[:-1], frames[1:], strict=True)
+            )
+        )
+        mean = math.fsum(distances.tolist()) / len(distances)
+        return Score(_value(mean), raw=mean, units=units, detail={"steps": len(distances)})
+
+
+def _value(distance: float) -> float:
+    return min(max(1.0 - distance, 0.0), 1.0)
+
+
+def _lpips(features: Features, frames: list[int]) -> list[float] | None:
+    """Distances of the same steps, where they are known."""
+    if "lpips" not in features or features["lpips"]["frame_indices"].tolist() != frames:
+        return None
+    found: list[float] = np.asarray(features["lpips"]["distances"], np.float64).tolist()
+    return found

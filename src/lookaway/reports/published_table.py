@@ -1,0 +1,136 @@
+"""Reads a table that somebody published: a CSV file from anywhere."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from lookaway.core import UserError
+
+Scale: TypeAlias = Literal["auto", "1", "100"]
+SCORES = ("score", "m_score")
+FIGURES = (*SCORES, "raw")
+COLUMNS = ("model", "metric", "subset", *FIGURES, "n")
+LARGEST_BYTES = 16_000_000
+"""No table of means is larger; something else was named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedCell:
+    """A row of the file; scores are between 0 and 1, as ours are."""
+
+    model: str
+    metric: str
+    subset: str | None
+    figures: Mapping[str, float]
+    """Those of score, m_score and raw that the row has."""
+    n: int | None
+    line: int
+
+
+def read_published(path: Path, scale: Scale = "auto") -> list[PublishedCell]:
+    """The rows of the file. Scores are taken for hundredths where `scale` says so, or where any is above 1."""
+    rows = _rows(path)
+    cells = [_cell(path, line, row) for line, row in rows]
+    if not cells:
+        raise UserError(f"{path}: there is no row below the header.")
+    _refuse_duplicates(path, cells)
+    if scale == "100" or (scale == "auto" and _is_in_hundredths(cells)):
+        return [replace(cell, figures={**cell.figures, **_from_hundredths(cell.figures)}) for cell in cells]
+    return cells
+
+
+def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
+    reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
+    try:
+        header = [name.strip().lower() for name in next(reader, [])]
+        _check_header(path, header)
+        rows = []
+        for values in reader:
+            if not any(value.strip() for value in values):
+                continue
+            if len(values) != len(header):
+                raise UserError(
+                    f"{path}, line {reader.line_num}: {len(values)} values, expected {len(header)} as in the header."
+                )
+            rows.append((reader.line_num, dict(zip(header, (value.strip() for value in values), strict=True))))
+    except csv.Error as error:
+        raise UserError(f"{path}, line {reader.line_num}: not readable as CSV: {error}.") from error
+    return rows
+
+
+def _text(path: Path) -> str:
+    try:
+        if not path.is_file():
+            raise UserError(f"{path}: there is no such file.")
+        if path.stat().st_size > LARGEST_BYTES:
+            raise UserError(f"{path}: larger than {LARGEST_BYTES:,} bytes, which no table of means is.")
+        return path.read_text(encoding="utf-8-sig")  # spreadsheets begin their files with a mark
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read as text: {error}.") from error
+
+
+def _check_header(path: Path, header: Sequence[str]) -> None:
+    missing = [name for name in ("model", "metric") if name not in header]
+    if missing or not set(SCORES).intersection(header):
+        raise UserError(
+            f"{path}: the first line names the columns model, metric, and score or m_score; "
+            f"found {', '.join(header)!r:.200}."
+        )
+    if twice := sorted({name for name in header if name in COLUMNS and header.count(name) > 1}):
+        raise UserError(f"{path}: the column {twice[0]!r} is there more than once.")
+
+
+def _cell(path: Path, line: int, row: dict[str, str]) -> PublishedCell:
+    for name in ("model", "metric"):
+        if not row[name]:
+            raise UserError(f"{path}, line {line}: the {name} is empty.")
+    figures = {name: _number(path, line, name, row[name]) for name in FIGURES if row.get(name)}
+    if not figures:
+        raise UserError(f"{path}, line {line}: there is no number.")
+    return PublishedCell(
+        model=row["model"],
+        metric=row["metric"],
+        subset=row.get("subset") or None,
+        figures=figures,
+        n=_count(path, line, row["n"]) if row.get("n") else None,
+        line=line,
+    )
+
+
+def _number(path: Path, line: int, name: str, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise UserError(f"{path}, line {line}: {name} is {text!r:.80}, expected a finite number such as 0.713.")
+    return number
+
+
+def _count(path: Path, line: int, text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 12):
+        raise UserError(f"{path}, line {line}: n is {text!r:.80}, expected how many rollouts the number rests on.")
+    return int(text)
+
+
+def _refuse_duplicates(path: Path, cells: Iterable[PublishedCell]) -> None:
+    seen: dict[tuple[str, str, str | None], int] = {}
+    for cell in cells:
+        key = (cell.model, cell.metric, cell.subset)
+        if key in seen:
+            raise UserError(f"{path}, line {cell.line}: {cell.model}, {cell.metric} is in line {seen[key]} already.")
+        seen[key] = cell.line
+
+
+def _is_in_hundredths(cells: Iterable[PublishedCell]) -> bool:
+    return any(cell.figures.get(name, 0.0) > 1 for cell in cells for name in SCORES)
+
+
+def _from_hundredths(figures: Mapping[str, float]) -> dict[str, float]:
+    return {name: figures[name] / 100 for name in SCORES if name in figures}

@@ -1,0 +1,153 @@
+"""Holds the table of a run against a published one, cell by cell."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from lookaway.core import Cell, Estimate, UserError
+from lookaway.reports.published_table import PublishedCell
+
+ROUNDING = 1e-9
+"""A difference that is as large as the tolerance is within it, however it was computed."""
+
+
+class Verdict(StrEnum):
+    """What became of one number."""
+
+    AGREES = "agrees"
+    INSIDE_INTERVAL = "inside our interval"
+    DIFFERS = "differs"
+    MISSING_HERE = "missing here"
+    MISSING_THERE = "missing there"
+
+
+SHOULD_BE_EXPLAINED = frozenset({Verdict.DIFFERS, Verdict.INSIDE_INTERVAL})
+NOT_REPRODUCED = frozenset({Verdict.DIFFERS, Verdict.MISSING_HERE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """One number of ours beside theirs; scores are between 0 and 1."""
+
+    model: str
+    metric: str
+    subset: str
+    figure: str
+    """`score` is the mean over the rollouts that count, `m_score` the gate's harmonic mean, `raw` the native unit."""
+    ours: float | None
+    theirs: float | None
+    verdict: Verdict
+    n: int
+    asked: int
+    their_n: int | None
+    note: str = ""
+
+    @property
+    def difference(self) -> float | None:
+        """Ours less theirs."""
+        return None if self.ours is None or self.theirs is None else self.ours - self.theirs
+
+
+def compare(cells: Sequence[Cell], published: Sequence[PublishedCell], tolerance: float) -> list[Comparison]:
+    """Every published number, in the order of the file, then our cells that nobody published.
+
+    A score agrees where the two differ by no more than the tolerance; a raw value, whose unit may be anything, where
+    they differ by no more than the tolerance times the published value or 1, whichever is larger.
+    """
+    if not math.isfinite(tolerance):
+        raise UserError(f"The tolerance is {tolerance}, expected a finite number.")
+    matches = [(row, _match(cells, row)) for row in published]
+    taken = Counter(id(cell) for _, cell in matches if cell is not None)
+    for row, cell in matches:
+        if cell is not None and taken[id(cell)] > 1:
+            raise UserError(f"Line {row.line}: {row.model}, {row.metric} names a cell that another line names as well.")
+    found = [entry for row, cell in matches for entry in _compare_row(row, cell, tolerance)]
+    return found + [_unpublished(cell) for cell in cells if not taken[id(cell)]]
+
+
+def _match(cells: Sequence[Cell], row: PublishedCell) -> Cell | None:
+    """The cell that a row is about; a metric may be called by the last part of its name."""
+    named = [cell for cell in cells if cell.model == row.model and row.subset in (None, cell.subset)]
+    fitting = [cell for cell in named if cell.metric == row.metric]
+    fitting = fitting or [cell for cell in named if cell.metric.endswith(f".{row.metric}")]
+    if len(fitting) > 1:
+        fits = ", ".join(f"{cell.metric} of {cell.subset}" for cell in fitting)
+        raise UserError(
+            f"Line {row.line}: {row.model}, {row.metric} could be {fits}. Give its subset or its whole name."
+        )
+    return fitting[0] if fitting else None
+
+
+def _compare_row(row: PublishedCell, cell: Cell | None, tolerance: float) -> Iterator[Comparison]:
+    for figure, theirs in row.figures.items():
+        estimate, ours = (None, None) if cell is None else _ours(cell, figure)
+        margin = tolerance * (max(1.0, abs(theirs)) if figure == "raw" else 1.0)
+        verdict = _verdict(ours, theirs, estimate, margin)
+        yield Comparison(
+            model=row.model,
+            metric=row.metric if cell is None else cell.metric,
+            subset=(row.subset or "") if cell is None else cell.subset,
+            figure=figure,
+            ours=ours,
+            theirs=theirs,
+            verdict=verdict,
+            n=cell.scored if cell else 0,
+            asked=cell.asked if cell else 0,
+            their_n=row.n,
+            note=_note(cell, figure, theirs, margin, verdict),
+        )
+
+
+def _ours(cell: Cell, figure: str) -> tuple[Estimate | None, float | None]:
+    """Our number, and the estimate that has its interval."""
+    if figure == "raw":
+        return None, cell.raw_mean
+    combined = cell.gated.combined if cell.gated else None
+    estimate = combined if figure == "m_score" else cell.estimate
+    return estimate, estimate.mean if estimate else None
+
+
+def _verdict(ours: float | None, theirs: float, estimate: Estimate | None, margin: float) -> Verdict:
+    if ours is None:
+        return Verdict.MISSING_HERE
+    if abs(ours - theirs) <= margin + ROUNDING:
+        return Verdict.AGREES
+    if estimate and estimate.low is not None and estimate.high is not None and estimate.low <= theirs <= estimate.high:
+        return Verdict.INSIDE_INTERVAL
+    return Verdict.DIFFERS
+
+
+def _note(cell: Cell | None, figure: str, theirs: float, margin: float, verdict: Verdict) -> str:
+    if cell is None:
+        return "the run has no such cell"
+    if verdict is Verdict.MISSING_HERE:
+        return "raw consistency: no gate was asked" if figure == "m_score" and cell.gated is None else f"no {figure}"
+    if verdict in SHOULD_BE_EXPLAINED and figure == "score":
+        _, combined = _ours(cell, "m_score")
+        if combined is not None and abs(combined - theirs) <= margin + ROUNDING:
+            return "theirs is our M-Score: call the column m_score"
+    return ""
+
+
+def _unpublished(cell: Cell) -> Comparison:
+    return Comparison(
+        model=cell.model,
+        metric=cell.metric,
+        subset=cell.subset,
+        figure="score",
+        ours=cell.estimate.mean if cell.estimate else None,
+        theirs=None,
+        verdict=Verdict.MISSING_THERE,
+        n=cell.scored,
+        asked=cell.asked,
+        their_n=None,
+    )
+
+
+def is_reproduced(comparisons: Iterable[Comparison]) -> bool:
+    """Whether every published number is here and none differs."""
+    return not any(entry.verdict in NOT_REPRODUCED for entry in comparisons)
