@@ -64,9 +64,9 @@ def list_metrics_command() -> None:
 @mbench_command.command("validate")
 @_source_options
 def validate_command(source: Path, metrics: tuple[str, ...], **options: Any) -> int:
-    """Check SOURCE strictly. Exits with 2 where anything is amiss."""
+    """Check SOURCE strictly. Exits with 2 where anything is amiss with it."""
     from lookaway.engine.binding import bind_metrics
-    from lookaway.engine.coverage import coverage
+    from lookaway.engine.coverage import coverage, is_whole
     from lookaway.engine.judging import without_gates
     from lookaway.reports.coverage import print_coverage
 
@@ -74,8 +74,7 @@ def validate_command(source: Path, metrics: tuple[str, ...], **options: Any) -> 
     bounds = without_gates(bind_metrics(dataset, _of_setting(dataset, metrics)))
     covered = coverage(dataset, bounds)
     print_coverage(dataset, covered, as_json=False)
-    is_complete = all(cell.runnable == cell.asked for cell in covered) and not dataset.problems
-    return 0 if is_complete else EXIT_INVALID
+    return 0 if is_whole(dataset, covered) else EXIT_INVALID
 
 
 @mbench_command.command("eval")

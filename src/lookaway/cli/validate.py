@@ -21,13 +21,11 @@ def validate_command(open_videos: bool, as_json: bool, **options: Any) -> int:
     Exits with 2 where anything is amiss with the dataset. Weights and judges that are missing on this machine are told,
     too, but are no fault of the dataset.
     """
-    from lookaway.core.reasons import OF_THE_MACHINE
-    from lookaway.engine.coverage import coverage
+    from lookaway.engine.coverage import coverage, is_whole
     from lookaway.engine.judging import without_gates
     from lookaway.reports.coverage import print_coverage
 
     dataset, metrics = read_dataset(options)
     covered = coverage(dataset, without_gates(metrics), open_videos=open_videos)
     print_coverage(dataset, covered, as_json=as_json)
-    is_whole = not dataset.problems and all(OF_THE_MACHINE.issuperset(cell.reasons) for cell in covered)
-    return 0 if is_whole else EXIT_INVALID
+    return 0 if is_whole(dataset, covered) else EXIT_INVALID

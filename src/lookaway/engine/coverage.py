@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lookaway.core import Abstention, BoundMetric, Dataset, Rollout, VideoError
+from lookaway.core.reasons import OF_THE_MACHINE
 from lookaway.engine.worker import why_declined, why_unwatchable
 from lookaway.io.video import probe
 
@@ -36,6 +37,11 @@ def coverage(dataset: Dataset, metrics: Sequence[BoundMetric], *, open_videos: b
         for subset, rollouts in sorted(by_subset.items())
         if bound.subsets is None or subset in bound.subsets
     ]
+
+
+def is_whole(dataset: Dataset, covered: Sequence[Coverage]) -> bool:
+    """Whether nothing is amiss with the dataset; what is missing on this machine is no fault of it."""
+    return not dataset.problems and all(OF_THE_MACHINE.issuperset(cell.reasons) for cell in covered)
 
 
 def _cover(
