@@ -86,7 +86,7 @@ def test_a_camera_that_never_looks_away_has_no_score_and_an_m_score_of_0(run):
         assert cell.reasons == {"gate_closed": 3}
 
 
-def test_without_the_gate_a_still_camera_is_scored_and_the_table_says_so(run, dataset, tmp_path):
+def test_without_the_gate_a_still_camera_is_scored_and_the_table_says_so(run):
     shown = run.table(ignore_gates=True)
     assert any("Raw consistency" in note for note in shown.notes)
     assert all(cell.gated is None and cell.estimate is not None for cell in shown.cells)
@@ -118,6 +118,7 @@ def test_a_failed_judge_call_is_never_not_triggered_and_leaves_all_other_numbers
     assert {key: row["value"] for key, row in found.items() if key not in failed} == {
         key: row["value"] for key, row in whole.items() if key not in failed
     }
+    assert any(cell.gated for cell in disturbed.table().cells)
     for cell in disturbed.table().cells:
         gate_failed = sum(key[1] == "mbencht.causal.trigger" and key[0].startswith(cell.model) for key in failed)
         assert cell.gated is None or cell.gated.coverage.scored == 3 - gate_failed

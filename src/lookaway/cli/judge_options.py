@@ -14,87 +14,96 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 PREFIX = "judge_"
 
+WHO = (
+    click.option("--judge-model", help="Model that answers questions; also LOOKAWAY_JUDGE_MODEL."),
+    click.option("--judge-url", help="Address of its server; also LOOKAWAY_JUDGE_URL, OPENAI_BASE_URL."),
+    click.option(
+        "--judge-key",
+        help="Key to its server. Others see it in the list of processes: better LOOKAWAY_JUDGE_KEY or a file.",
+    ),
+    click.option(
+        "--judge-file",
+        type=click.Path(path_type=Path),
+        help="Private TOML file with url, key and model; also LOOKAWAY_JUDGE_FILE.",
+    ),
+    click.option("--judge-backend", default="server", show_default=True, help="Kind of judge: server or local."),
+)
+HOW = (
+    click.option(
+        "--judge-wording",
+        type=click.Choice(["auto", "schema", "text"]),
+        default="auto",
+        show_default=True,
+        help="Whether the server holds answers to a JSON schema, or the judge is told in words.",
+    ),
+    click.option(
+        "--judge-media",
+        type=click.Choice(["png", "jpeg", "video"]),
+        default="png",
+        show_default=True,
+        help="How frames are sent.",
+    ),
+    click.option(
+        "--judge-temperature",
+        type=click.FloatRange(min=0),
+        default=0.0,
+        show_default=True,
+        help="0 takes the likeliest word every time.",
+    ),
+    click.option("--judge-seed", type=int, default=0, show_default=True, help="Of the first repeat."),
+    click.option(
+        "--judge-answer-tokens", type=click.IntRange(min=1), default=1024, show_default=True, help="Of one answer."
+    ),
+    click.option(
+        "--judge-repeats",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        help="How often each question is put.",
+    ),
+    click.option(
+        "--judge-extra", default="{}", metavar="JSON", help="More fields of every request; null leaves one out."
+    ),
+)
+PACE = (
+    click.option(
+        "--judge-concurrent",
+        type=click.IntRange(min=1),
+        default=8,
+        show_default=True,
+        help="Questions under way at once.",
+    ),
+    click.option("--judge-rate", type=click.FloatRange(min=0, min_open=True), help="Questions a second at most."),
+    click.option(
+        "--judge-timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        default=120.0,
+        show_default=True,
+        help="Seconds to wait for an answer.",
+    ),
+)
+BUDGET = (
+    click.option("--judge-calls", type=click.IntRange(min=0), help="Budget: calls."),
+    click.option("--judge-tokens", type=click.IntRange(min=0), help="Budget: tokens."),
+    click.option("--judge-money", type=click.FloatRange(min=0), help="Budget: money, at the prices given."),
+    click.option(
+        "--judge-prices",
+        nargs=2,
+        type=click.FloatRange(min=0),
+        default=(0.0, 0.0),
+        metavar="PROMPT ANSWER",
+        help="Prices of a million tokens of prompts and of answers.",
+    ),
+)
+REPLIES = (
+    click.option("--replies", type=click.Path(path_type=Path), help="Folder of replies to share between runs."),
+    click.option("--replay", is_flag=True, help="Ask nobody: take all answers from kept replies."),
+)
+
 
 def judge_options(command: Command) -> Command:
     """Everything about the judge."""
-    decorators = [
-        click.option("--judge-model", help="Model that answers questions; also LOOKAWAY_JUDGE_MODEL."),
-        click.option("--judge-url", help="Address of its server; also LOOKAWAY_JUDGE_URL, OPENAI_BASE_URL."),
-        click.option(
-            "--judge-key",
-            help="Key to its server. Others see it in the list of processes: better LOOKAWAY_JUDGE_KEY or a file.",
-        ),
-        click.option(
-            "--judge-file",
-            type=click.Path(path_type=Path),
-            help="Private TOML file with url, key and model; also LOOKAWAY_JUDGE_FILE.",
-        ),
-        click.option("--judge-backend", default="server", show_default=True, help="Kind of judge: server or local."),
-        click.option(
-            "--judge-wording",
-            type=click.Choice(["auto", "schema", "text"]),
-            default="auto",
-            show_default=True,
-            help="Whether the server holds answers to a JSON schema, or the judge is told in words.",
-        ),
-        click.option(
-            "--judge-media",
-            type=click.Choice(["png", "jpeg", "video"]),
-            default="png",
-            show_default=True,
-            help="How frames are sent.",
-        ),
-        click.option(
-            "--judge-temperature",
-            type=click.FloatRange(min=0),
-            default=0.0,
-            show_default=True,
-            help="0 takes the likeliest word every time.",
-        ),
-        click.option("--judge-seed", type=int, default=0, show_default=True, help="Of the first repeat."),
-        click.option(
-            "--judge-answer-tokens", type=click.IntRange(min=1), default=1024, show_default=True, help="Of one answer."
-        ),
-        click.option(
-            "--judge-repeats",
-            type=click.IntRange(min=1),
-            default=1,
-            show_default=True,
-            help="How often each question is put.",
-        ),
-        click.option(
-            "--judge-extra", default="{}", metavar="JSON", help="More fields of every request; null leaves one out."
-        ),
-        click.option(
-            "--judge-concurrent",
-            type=click.IntRange(min=1),
-            default=8,
-            show_default=True,
-            help="Questions under way at once.",
-        ),
-        click.option("--judge-rate", type=click.FloatRange(min=0, min_open=True), help="Questions a second at most."),
-        click.option(
-            "--judge-timeout",
-            type=click.FloatRange(min=0, min_open=True),
-            default=120.0,
-            show_default=True,
-            help="Seconds to wait for an answer.",
-        ),
-        click.option("--judge-calls", type=click.IntRange(min=0), help="Budget: calls."),
-        click.option("--judge-tokens", type=click.IntRange(min=0), help="Budget: tokens."),
-        click.option("--judge-money", type=click.FloatRange(min=0), help="Budget: money, at the prices given."),
-        click.option(
-            "--judge-prices",
-            nargs=2,
-            type=click.FloatRange(min=0),
-            default=(0.0, 0.0),
-            metavar="PROMPT ANSWER",
-            help="Prices of a million tokens of prompts and of answers.",
-        ),
-        click.option("--replies", type=click.Path(path_type=Path), help="Folder of replies to share between runs."),
-        click.option("--replay", is_flag=True, help="Ask nobody: take all answers from kept replies."),
-    ]
-    for decorate in reversed(decorators):
+    for decorate in reversed((*WHO, *HOW, *PACE, *BUDGET, *REPLIES)):
         command = decorate(command)
     return command
 

@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from lookaway.core.features import Pixels
 from lookaway.core.lock import Json, digest
@@ -32,6 +32,9 @@ class Sampling:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeModel:
     """Which model answers, and how it is asked; where its server stands moves no number."""
+
+    version: ClassVar[int] = 1
+    """Raised whenever other words stand around a question: labels of frames, the schema in words, corrections."""
 
     backend: Annotated[str, "the name that the kind of judge is registered under"] = "server"
     model: Annotated[str, "the model asked for; empty where no judge is named"] = ""
@@ -86,6 +89,7 @@ class JudgeRequest:
         """All that can move the answer, with hashes in place of pictures."""
         return {
             "judge": {
+                "version": self.judge.version,
                 "backend": self.judge.backend,
                 "model": self.judge.model,
                 "wording": self.judge.wording,
