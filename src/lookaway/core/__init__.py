@@ -1,6 +1,6 @@
 """The nouns, contracts and errors that every room shares."""
 
-from lookaway.core.cases import Case, Dataset, Problem, Rollout, Target
+from lookaway.core.cases import Case, Dataset, Problem, Reference, Rollout, Target
 from lookaway.core.compute import Compute
 from lookaway.core.contracts import (
     Asking,
@@ -33,7 +33,7 @@ from lookaway.core.errors import (
     VideoError,
 )
 from lookaway.core.features import Feature, Features, Floats, Indices, Pixels
-from lookaway.core.frames import Frame, FrameRequest, Timeline
+from lookaway.core.frames import Frame, FrameRequest, Partners, Timeline
 from lookaway.core.judging import JudgeModel, JudgeRequest, Picture, Sampling
 from lookaway.core.lock import Json, Lock, canonical_json, describe, digest
 from lookaway.core.masks import MASK_ARRAYS, Mask, MaskTrack
@@ -86,12 +86,14 @@ __all__ = [
     "Outcome",
     "PairSelector",
     "Pairs",
+    "Partners",
     "Pending",
     "Perceiver",
     "Picture",
     "Pixels",
     "Problem",
     "Reason",
+    "Reference",
     "Rollout",
     "RunError",
     "Sampling",

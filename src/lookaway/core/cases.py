@@ -21,8 +21,19 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """The video that shows what is true, for suites that compare with one."""
+
+    video: Path
+    start: int = 0
+    """The frame of it that the first frame of an answer stands for."""
+    artifacts: Mapping[str, Path] = field(default_factory=dict)
+    """Files that lie beside it, by what they are: `poses`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """What is asked: prompt segments, camera action, target, first frame."""
+    """What is asked: prompt segments, camera action, target, first frame, and the true answer where there is one."""
 
     id: str
     subset: str
@@ -32,6 +43,9 @@ class Case:
     action: str | None = None
     target: Target | None = None
     first_frame: Path | None = None
+    controls: tuple[str, ...] = ()
+    """What is steered from each frame of the answer to the next, such as `forward+look_left`, where that is known."""
+    reference: Reference | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

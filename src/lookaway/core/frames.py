@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from lookaway.core.features import Floats, Pixels
 
@@ -14,6 +16,8 @@ class Frame:
     index: int
     time_seconds: float
     pixels: Pixels
+    partner: Frame | None = None
+    """The frame that it is compared with, where the request names one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +41,26 @@ class Timeline:
 
 
 @dataclass(frozen=True, slots=True)
+class Partners:
+    """Which frame of which video every requested frame is compared with; their indices only rise, or only fall."""
+
+    video: Path
+    indices: Mapping[int, int]
+    """By the index of the requested frame."""
+
+    def __post_init__(self) -> None:
+        order = [self.indices[index] for index in sorted(self.indices)]
+        if order not in (sorted(order), sorted(order, reverse=True)):
+            raise ValueError("the partners of frames in order must be in order as well, forwards or backwards.")
+
+
+@dataclass(frozen=True, slots=True)
 class FrameRequest:
-    """Which frames, and how tall; width follows the aspect ratio, `None` keeps the native size."""
+    """Which frames, and how tall; width follows the aspect ratio, `None` keeps the native size.
+
+    With partners, every frame comes with the one it is compared with, at the same height.
+    """
 
     indices: frozenset[int]
     height: int | None = None
+    partners: Partners | None = None

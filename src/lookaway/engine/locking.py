@@ -77,7 +77,13 @@ def _hash(path: Path) -> str | None:
 
 def _describe_case(rollout: Rollout) -> Mapping[str, Json]:
     case = rollout.case
-    target = case.target
+    target, reference = case.target, case.reference
+    known: dict[str, Json] = {}  # left out where there is none, so that keys of other suites stay as they are
+    if case.controls:
+        known["controls"] = list(case.controls)
+    if reference is not None:
+        files = {"video": reference.video, **reference.artifacts}
+        known["reference"] = [reference.start, {name: _hash(path) for name, path in files.items()}]
     return {
         "id": case.id,
         "subset": case.subset,
@@ -85,6 +91,7 @@ def _describe_case(rollout: Rollout) -> Mapping[str, Json]:
         "prompt": list(case.prompt),
         "action": case.action,
         "target": None if target is None else [target.name, list(target.attributes), target.box and list(target.box)],
+        **known,
     }
 
 

@@ -29,6 +29,7 @@ from lookaway.core import (
     Watch,
 )
 from lookaway.engine.locking import recipe_key
+from lookaway.io.partner_frames import PartnerFrames
 from lookaway.io.video import Video
 from lookaway.store.feature_store import FeatureStore
 
@@ -118,7 +119,7 @@ class Perceiving:
                     while missing:
                         missing = self._round(video, missing)
                 finally:
-                    self.decoded_frames = video.decoded_pictures
+                    self.decoded_frames += video.decoded_pictures
         except ENDS_THE_RUN:
             raise
         except Exception as error:  # noqa: BLE001 - a video that cannot be opened is a finding, not the end of the run
@@ -205,14 +206,16 @@ class Perceiving:
         requests = [request for recipe in recipes if (request := self._requests[recipe]) is not None]
         if not requests:
             return
-        for position, frame in video.frames(requests, keep=keep):
-            recipe = recipes[position]
-            if recipe in self.perceived:
-                continue
-            try:
-                self._watches[recipe].see(frame)
-            except Exception as error:  # noqa: BLE001 - one feature less, not the end of the run
-                self.perceived[recipe] = error
+        with PartnerFrames(requests) as partners:
+            for position, frame in video.frames(requests, keep=keep):
+                recipe = recipes[position]
+                if recipe in self.perceived:
+                    continue
+                try:
+                    self._watches[recipe].see(partners.join(requests[position], frame))
+                except Exception as error:  # noqa: BLE001 - one feature less, not the end of the run
+                    self.perceived[recipe] = error
+            self.decoded_frames += partners.decoded_pictures
 
     def _finish(self, recipe: Extractor) -> None:
         if recipe not in self.perceived:
@@ -263,4 +266,6 @@ def _checked(request: FrameRequest | None, frame_count: int) -> FrameRequest | N
     if request is not None and request.indices and not 0 <= min(request.indices) <= max(request.indices) < frame_count:
         found = f"{min(request.indices)} to {max(request.indices)}"
         raise IndexError(f"frames {found} were asked for, but the video has {frame_count}.")
+    if request is not None and request.partners is not None and request.partners.indices.keys() != request.indices:
+        raise ValueError("partners are named for other frames than those that were asked for.")
     return request
