@@ -3,13 +3,12 @@
     python -m benchmarks.mbench_sensitivity [--scenes 8] [--severities 0.2,0.4,0.6,0.8,1] [--size 128x224] [--fps 16]
                                             [--folder FOLDER]
 
-Features come from the truth wherever a recipe reads them from there, and the judge is the oracle that knows the truth,
-so that what is measured is the metric and not what feeds it. Surfaces are told apart by EfficientNet-Lite0. With a
+Features come from the truth, and the judge is the oracle that knows it, so that what is measured is the metric and not
+what feeds it; only surfaces are told apart by a network, EfficientNet-Lite0. The target stands in for a person. With a
 folder, clips, features and answers are kept there, and a second call goes on where the first one ended.
 
-Each line is one metric under one fault: the mean over the clips that have the fault at every severity, first without
-it. A star marks a fault that the metric is there to find; it should fall with every step. Without the fault, a metric
-should reach 0.95 of its best value, which is 1.
+Prints Markdown: without any fault; every metric under every fault; and the faults that a metric is there to find, step
+by step. Means are over the cases that have a score at every severity.
 """
 
 from __future__ import annotations
@@ -24,10 +23,11 @@ import statistics
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
+from benchmarks.truth_fed import BodiesOfFaces, TrueFaces, TrueLikeness, TrueStyle
 from lookaway.core import (
     Abstention,
     BoundMetric,
@@ -47,7 +47,7 @@ from lookaway.engine.locking import content_key
 from lookaway.engine.perceiving import Extractors, Perceived, Perceiving
 from lookaway.engine.reading import load_suite, read
 from lookaway.engine.worker import why_declined
-from lookaway.io.sampling import OverSegments, Sampler, UniformFrames
+from lookaway.io.sampling import BySegment, OverSegments, Sampler, UniformFrames
 from lookaway.judges.connection import Connection
 from lookaway.judges.oracle import OracleServer
 from lookaway.judges.settings import JudgeSettings
@@ -58,7 +58,7 @@ from lookaway.perception.true_masks import TrueMasks
 from lookaway.perception.true_matches import TrueMatches
 from lookaway.perception.true_poses import TruePoses
 from lookaway.store.feature_store import FeatureStore
-from lookaway.suites.mbench.protocol import ENTITY_FRAMES, FOLD_PAIRS, SEGMENT_PAIRS
+from lookaway.suites.mbench.protocol import ENTITY_FRAMES, FOLD_PAIRS, SEGMENT_PAIRS, STYLE_FRAMES
 from lookaway.world.events import Event
 from lookaway.world.exports import export_world
 from lookaway.world.families import FAMILIES
@@ -72,19 +72,20 @@ EVENTS: tuple[Event, ...] = ("none", "in_place")
 """Nothing may happen where a place is compared with itself, and something must where its progress is rated."""
 CAMERA = "yaw_left_60"
 NAMED: Mapping[str, tuple[str, ...]] = {
+    "human_identity_consistency": ("identity_texture", "identity_colour", "identity_shape"),
+    "human_appearance_consistency": ("identity_texture", "identity_colour", "identity_shape"),
     "spatial_epipolar": ("layout_change", "teleport"),
     "spatial_reprojection": ("layout_change", "teleport"),
     "rendering_lighting": ("lighting_shift",),
     "rendering_style": ("style_shift",),
     "object_texture_consistency": ("identity_texture", "identity_colour"),
     "object_geometry_consistency": ("identity_shape", "teleport", "vanish"),
-    "camera_interaction": ("camera_never_moves",),
+    "camera_interaction": ("temporal_cut", "camera_never_moves"),
     "state_progress": ("state_reset", "frozen_while_unseen"),
     "progress_correctness": ("state_reset", "frozen_while_unseen"),
-    "prompt_interaction": ("vanish", "state_reset"),
+    "prompt_interaction": ("vanish", "state_reset", "frozen_while_unseen"),
 }
 """What each metric is there to find, by the last word of its name."""
-LEAST_ON_PERFECT = 0.95
 LEVEL = 1e-3
 """Smaller differences are rounding, or codecs."""
 
@@ -109,18 +110,23 @@ def render(root: Path, scenes: int, severities: Sequence[float], form: ClipRecip
     render_set(grid.recipes(form), root, Inline(), on_case=lambda report: print(report, flush=True))
 
 
-def truth_fed(setting: str) -> dict[str, Extractor]:
+def truth_fed(setting: str, world: Path) -> dict[str, Extractor]:
     """Recipes that read from the truth, or from pictures by masks that are true, by the feature they stand in for."""
     is_text = setting == "mbench-t"
     pairs: PairSelector = SEGMENT_PAIRS if is_text else FOLD_PAIRS
     frames: Sampler = OverSegments(ENTITY_FRAMES) if is_text else UniformFrames(ENTITY_FRAMES)
     masks = TrueMasks(frames=frames)
+    regions = RegionEmbeddings(masks=masks, embedding=EfficientnetEmbeddings())
     return {
         "poses": TruePoses(),
         "matches": TrueMatches(poses=TruePoses(), pairs=pairs),
         "masks": masks,
         "depth": TrueDepth(frames=frames, stride=1),
-        "regions": RegionEmbeddings(masks=masks, embedding=EfficientnetEmbeddings()),
+        "regions": regions,
+        "faces": TrueFaces(frames),
+        "bodies": BodiesOfFaces(regions),
+        "style": TrueStyle(STYLE_FRAMES),
+        "likeness": TrueLikeness(BySegment(8), str(world)),
     }
 
 
@@ -132,7 +138,8 @@ def measure(setting: str, world: Path, folder: Path) -> Measured:
     dataset, found = read(export), Measured()
     with OracleServer(world) as server:
         judge = JudgeSettings(model=JudgeModel(model="oracle"), connection=Connection(url=server.base_url))
-        bounds = Changes(using=truth_fed(setting)).apply(load_suite(setting).metrics(dataset.settings))
+        protocol = load_suite(setting).metrics(dataset.settings)
+        bounds = tuple(_of_stand_ins(bound) for bound in Changes(using=truth_fed(setting, world)).apply(protocol))
         bounds = with_judge(bounds, judge, folder)
         asking = judge.asking(folder)
         try:
@@ -172,6 +179,11 @@ def outcome_of(bound: BoundMetric, rollout: Rollout, perceived: Mapping[Extracto
     return bound.metric.measure(rollout, features)
 
 
+def _of_stand_ins(bound: BoundMetric) -> BoundMetric:
+    """People are asked of objects, for the world has none."""
+    return replace(bound, subsets=("object",)) if bound.subsets == ("human",) else bound
+
+
 def course(values: Sequence[float]) -> str:
     """What a metric does as a fault grows."""
     steps = [after - before for before, after in pairwise(values)]
@@ -182,38 +194,60 @@ def course(values: Sequence[float]) -> str:
     return "rises" if all(step >= -LEVEL for step in steps) else "falls and rises"
 
 
-def lines(metric: str, values: Values, severities: Sequence[float]) -> Iterator[str]:
-    """One line for each fault that some clips of the metric's subset have."""
-    word = metric.rpartition(".")[2]
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Of one metric to one fault: means over cases, first without it."""
+
+    means: tuple[float, ...]
+    cases: int
+
+
+def answers(metric: str, values: Values, severities: Sequence[float]) -> Iterator[tuple[str, Answer]]:
+    """To each fault that some cases of the metric's subset have."""
     cases = {case for name, case, _ in values if name == metric}
     for fault in FAULTS:
         models = [PERFECT, *(f"{fault}-{severity:.2f}" for severity in severities)]
         whole = [case for case in cases if all((metric, case, model) in values for model in models)]
         if whole:
-            means = [statistics.fmean(values[metric, case, model] for case in whole) for model in models]
-            star = " *" if fault in NAMED.get(word, ()) else ""
-            figures = " | ".join(f"{mean:.3f}" for mean in means)
-            yield f"| {metric} | {fault}{star} | {len(whole)} | {figures} | {course(means)} |"
+            means = (statistics.fmean(values[metric, case, model] for case in whole) for model in models)
+            yield fault, Answer(tuple(means), len(whole))
 
 
-def print_table(setting: str, found: Measured, severities: Sequence[float]) -> None:
-    """All metrics of a setting under all faults, and then what is not as it should be."""
-    print(f"\n## {setting}\n")
-    print("| metric | fault | clips | none | " + " | ".join(f"{severity:g}" for severity in severities) + " | course |")
+def print_tables(setting: str, found: Measured, severities: Sequence[float]) -> None:
+    """Everything about one setting."""
+    metrics = sorted({metric for metric, _, _ in found.values})
+    known = {metric: dict(answers(metric, found.values, severities)) for metric in metrics}
+    print(f"\n## {setting}\n\n### Without any fault\n\n| metric | mean | least | cases |\n| --- | ---: | ---: | ---: |")
+    for metric in metrics:
+        clean = [value for (name, _, model), value in found.values.items() if (name, model) == (metric, PERFECT)]
+        print(f"| `{metric}` | {statistics.fmean(clean):.3f} | {min(clean):.3f} | {len(clean)} |")
+    print(f"\n### Under every fault\n\n| metric | {' | '.join(name.replace('_', ' ') for name in FAULTS)} |")
+    print("| --- |" + " ---: |" * len(FAULTS))
+    for metric in metrics:
+        print(f"| `{metric}` | " + " | ".join(_cell(metric, name, known[metric].get(name)) for name in FAULTS) + " |")
+    head = " | ".join(f"{severity:g}" for severity in severities)
+    print(f"\n### Step by step\n\n| metric | fault | cases | none | {head} | course |")
     print("| --- | --- | ---: | ---: |" + " ---: |" * len(severities) + " --- |")
-    for metric in sorted({metric for metric, _, _ in found.values}):
-        for line in lines(metric, found.values, severities):
-            print(line)
-    print("\nWithout any fault:")
-    for metric in sorted({metric for metric, _, _ in found.values}):
-        clean = {
-            case: value for (name, case, model), value in found.values.items() if (name, model) == (metric, PERFECT)
-        }
-        low = {case: round(value, 3) for case, value in clean.items() if value < LEAST_ON_PERFECT}
-        print(f"- {metric}: {statistics.fmean(clean.values()):.3f} over {len(clean)} clips; below: {low or 'none'}")
-    print("\nWithout a score:")
+    for metric in metrics:
+        for fault in NAMED.get(_word(metric), ()):
+            if (answer := known[metric].get(fault)) is not None:
+                figures = " | ".join(f"{mean:.3f}" for mean in answer.means)
+                print(f"| `{metric}` | {fault} | {answer.cases} | {figures} | {course(answer.means)} |")
+    print("\n### Without a score\n")
     for metric, reasons in sorted(found.reasons.items()):
-        print(f"- {metric}: " + ", ".join(f"{count} {reason}" for reason, count in reasons.most_common()))
+        print(f"- `{metric}`: " + ", ".join(f"{count} `{reason}`" for reason, count in reasons.most_common()))
+
+
+def _cell(metric: str, fault: str, answer: Answer | None) -> str:
+    """What is left at full severity, of what there is without the fault; in bold where the metric must find it."""
+    if answer is None:
+        return ""
+    left = "=" if course(answer.means) == "level" else f"{answer.means[-1] / answer.means[0]:.2f}"
+    return f"**{left}**" if fault in NAMED.get(_word(metric), ()) else left
+
+
+def _word(metric: str) -> str:
+    return metric.rpartition(".")[2]
 
 
 def main() -> None:
@@ -235,7 +269,7 @@ def main() -> None:
         world = folder / "world"
         render(world, asked.scenes, severities, form)
         for setting in SETTINGS:
-            print_table(setting, measure(setting, world, folder), severities)
+            print_tables(setting, measure(setting, world, folder), severities)
 
 
 if __name__ == "__main__":

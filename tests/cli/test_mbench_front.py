@@ -79,14 +79,14 @@ def workspace(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def add_people(place: Path) -> None:
-    """The world's sets have no people: their objects stand in for them, as far as layout and judge are concerned."""
-    shutil.copytree(place / "samples" / "object", place / "samples" / "human")
+    """The world's sets have no people: its targets stand in for them, as far as layout and judge are concerned."""
+    shutil.copytree(place / "samples" / "causal", place / "samples" / "human")
     path = place / "models" / "my_model" / "samples.jsonl"
     lines = [{**json.loads(line), "model_id": "my_model"} for line in path.read_text().splitlines()]
     people = [
-        {**line, "subset": "human", "item_id": line["item_id"].replace("object:", "human:")}
+        {**line, "subset": "human", "item_id": line["item_id"].replace("causal:", "human:")}
         for line in lines
-        if line["subset"] == "object"
+        if line["subset"] == "causal"
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in [*lines, *people]))
 
@@ -164,7 +164,7 @@ def test_the_quick_start_with_a_trigger_asks_the_judge_that_the_variables_name(j
     result = type_in(EVALUATE_WITH_TRIGGER)
     assert (result.code, result.err) == (0, "")
     items = lines(f"runs/my_t_run_with_trigger/metrics/{IDENTITY}/items.jsonl")
-    assert len(items) == 3
+    assert len(items) == 2
     assert all(item["scores"]["triggered"] == item["scores"]["trigger_score"] == 1.0 for item in items)
     found = group("my_t_run_with_trigger", IDENTITY)
     assert (found["c_trig"], found["triggered"], found["mode"]) == (1.0, 1.0, "trigger-conditioned")

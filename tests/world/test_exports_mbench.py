@@ -53,7 +53,7 @@ def text_dataset(tmp_path_factory):
     return read(root)
 
 
-def rollout(dataset, subset="object", case=LEFT, model="perfect", seed="0"):
+def rollout(dataset, subset="causal", case=LEFT, model="perfect", seed="0"):
     found = [
         one
         for one in dataset.rollouts
@@ -73,22 +73,21 @@ def fake_clip(root, **fields):
 def test_the_reader_finds_every_clip_in_its_subsets_and_no_problem(dataset):
     assert (dataset.suite, dataset.problems) == ("mbench-a", ())
     clips = [("perfect", "0"), ("still", "0")]
-    expected = {(s, LEFT.case, *clip) for s in ("object", "causal") for clip in [*clips, ("still", "1")]}
+    expected = {("causal", LEFT.case, *clip) for clip in [*clips, ("still", "1")]}
     expected |= {(s, QUIET.case, *clip) for s in ("environment", "object") for clip in clips}
-    expected |= {(s, RIGHT.case, *clip) for s in ("object", "causal") for clip in clips}
+    expected |= {("causal", RIGHT.case, *clip) for clip in clips}
     found = {(one.case.subset, one.case.scene.partition(":")[2], one.model, one.seed) for one in dataset.rollouts}
     assert found == expected
     assert len(dataset.rollouts) == len(expected)
 
 
-def test_a_target_that_moves_or_changes_is_no_test_of_the_environment(dataset):
-    assert {one.case.scene for one in dataset.rollouts if one.case.subset == "environment"} == {
-        f"environment:{QUIET.case}"
-    }
+@pytest.mark.parametrize("subset", ["environment", "object"])
+def test_a_target_that_moves_or_changes_is_no_test_of_the_environment_nor_of_an_object(dataset, subset):
+    assert {one.case.scene for one in dataset.rollouts if one.case.subset == subset} == {f"{subset}:{QUIET.case}"}
 
 
 def test_the_condition_has_mbench_s_name_and_the_action_its_waits(dataset):
-    assert rollout(dataset).case.id == f"object:{LEFT_ITEM}"
+    assert rollout(dataset).case.id == f"causal:{LEFT_ITEM}"
     phases = rollout(dataset).case.action.split("_then_")
     assert [phase for phase in phases if phase != "wait"] == ["left", "right"]
     assert {phases[0], phases[len(phases) // 2], phases[-1]} == {"wait"}
@@ -96,9 +95,9 @@ def test_the_condition_has_mbench_s_name_and_the_action_its_waits(dataset):
 
 def test_the_target_and_the_prompt_are_those_of_the_card(dataset, text_dataset):
     card = clip_of(LEFT).card
-    target = rollout(dataset, "object").case.target
+    target = rollout(dataset).case.target
     assert target.box == card.target_box
-    assert target.name == rollout(text_dataset, "object").case.target.name == "striped ball"
+    assert target.name == rollout(text_dataset).case.target.name == "striped ball"
     assert rollout(dataset).case.prompt == (card.caption,)
     assert rollout(text_dataset).case.prompt == card.caption_segments
 
@@ -137,9 +136,9 @@ def test_depth_poses_and_lens_fit_together(dataset):
 
 
 def test_videos_are_the_rendered_files_themselves(dataset, exported):
-    for subset in ("object", "causal"):
-        assert rollout(dataset, subset).video.samefile(clip_of(LEFT).video)
-    sample = exported[0] / "samples/object" / RIGHT.case
+    assert rollout(dataset).video.samefile(clip_of(LEFT).video)
+    assert rollout(dataset, "environment", QUIET).video.samefile(rollout(dataset, "object", QUIET).video)
+    sample = exported[0] / "samples/causal" / RIGHT.case
     assert (sample / "source_video.mp4").samefile(clip_of(RIGHT).video)
     assert (sample / "first_frame.png").read_bytes().startswith(b"\x89PNG")
 

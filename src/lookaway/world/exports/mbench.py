@@ -31,7 +31,7 @@ KNOWN_ACTIONS: Final = {
 """Ours, and what MBench calls them: left and right are turns there. Sideways moves, tilts and orbits have no name."""
 SUBSETS: Final = {
     "environment": "The camera leaves a view and comes back to it; nothing moves or changes by itself.",
-    "object": "The target leaves the view and comes back.",
+    "object": "The target leaves the view and comes back as it was.",
     "causal": "Something happens to the target, seen or not.",
 }
 FIRST_SUBSET: Final = "environment"
@@ -95,11 +95,12 @@ def _export(clips: Sequence[WorldClip], output: Path, setting: _Setting) -> Expo
 
 
 def _subsets(case: Case) -> tuple[str, ...]:
-    """What the metrics of each subset take for granted: a room that stands still, a target that returns, an event."""
+    """What the metrics of each subset take for granted: a room that stands still, a target that returns unchanged, an
+    event."""
     card = case.lead.card
     belongs = {
         "environment": card.camera != "static" and card.event == "none",
-        "object": case.is_memory_test,
+        "object": case.is_memory_test and card.event == "none",
         "causal": card.event != "none",
     }
     return tuple(subset for subset in SUBSETS if belongs[subset])

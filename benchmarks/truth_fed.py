@@ -1,0 +1,144 @@
+"""Features that the simulated world knows, in place of those that published networks would see.
+
+They are what a network without fault would tell, so that a metric fed with them shows what it measures by itself. The
+world has no people: its target stands in for one, with a face that turns into another as its identity is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookaway.core import Abstention, Extractor, Feature, Features, Floats, Rollout, Timeline
+from lookaway.io.sampling import Sampler
+from lookaway.io.world_clips import WorldClip
+from lookaway.perception.reading import Reading
+from lookaway.perception.truth import lacks_truth, open_truth
+from lookaway.world.recipe import PERFECT
+
+STRANGER_DEGREES: Final = 80.0
+"""Between a face and the likest stranger that MBench's tracks still take for it: cosines below 0.15 open a track."""
+IDENTITY_FAULTS: Final = frozenset({"identity_texture", "identity_colour", "identity_shape"})
+ABSENT_BELOW: Final = 0.5
+"""A target of less opacity has no face."""
+
+
+@dataclass(frozen=True, slots=True)
+class _TrueFeature:
+    """What they have in common: they read the truth beside a clip."""
+
+    version: ClassVar[int] = 1
+    software: ClassVar[tuple[str, ...]] = ()
+    seconds_per_frame: ClassVar[float] = 0.0
+    bytes_per_frame: ClassVar[float] = 0.0
+    arrays: ClassVar[Mapping[str, str]] = {}
+    needs: ClassVar[Mapping[str, Extractor]] = {}
+
+    frames: Sampler
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        return lacks_truth(rollout)
+
+    def load(self) -> _TrueFeature:
+        return self
+
+    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
+        clip, wanted = open_truth(rollout, timeline), np.array(self.frames.indices(timeline, rollout))
+        return Reading(lambda: self._read(clip, rollout, wanted))
+
+    def _read(self, clip: WorldClip, rollout: Rollout, wanted: NDArray[np.int64]) -> Feature:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class TrueStyle(_TrueFeature):
+    """Distances in style of consecutive frames: how much more of the other style the later one has."""
+
+    name: ClassVar[str] = "true_style"
+
+    def _read(self, clip: WorldClip, rollout: Rollout, wanted: NDArray[np.int64]) -> Feature:
+        weights = np.where(_is_after(clip, wanted), _severity(clip, frozenset({"style_shift"})), 0.0)
+        return Feature({"distances": np.abs(np.diff(weights))[:, None], "frame_indices": wanted})
+
+
+@dataclass(frozen=True, slots=True)
+class TrueFaces(_TrueFeature):
+    """The face of the target wherever it is seen: turned towards a stranger's by as much as its identity is lost."""
+
+    name: ClassVar[str] = "true_faces"
+
+    def _read(self, clip: WorldClip, rollout: Rollout, wanted: NDArray[np.int64]) -> Feature:
+        truth = clip.arrays()
+        seen = wanted[(truth.visible_area[wanted, 0] > 0) & (truth.opacity[wanted, 0] >= ABSENT_BELOW)]
+        lost = np.where(_is_after(clip, seen), _severity(clip, IDENTITY_FAULTS), 0.0)
+        angles = np.radians(STRANGER_DEGREES * lost)
+        return Feature({"embeddings": np.stack([np.cos(angles), np.sin(angles)], axis=1), "frame_indices": seen})
+
+
+@dataclass(frozen=True, slots=True)
+class TrueLikeness(_TrueFeature):
+    """How far a frame shows what the prompt tells: the target seen or not, there or not, in its state or not.
+
+    The clip of the same case without faults shows what the prompt tells, for the prompt is written from it.
+    """
+
+    name: ClassVar[str] = "true_likeness"
+
+    world: str
+
+    def _read(self, clip: WorldClip, rollout: Rollout, wanted: NDArray[np.int64]) -> Feature:
+        told = WorldClip.open(Path(self.world) / "clips" / clip.card.case / PERFECT / str(clip.card.take)).arrays()
+        shown = clip.arrays()
+        is_as_told = (shown.visible_area[:, 0] > 0) == (told.visible_area[:, 0] > 0)
+        presence = 1 - np.abs(shown.opacity[:, 0] - told.opacity[:, 0])
+        state = 1 - np.abs(shown.progress - told.progress).max(axis=1)
+        # A target that comes back as a ghost is seen, but not as told; one that is gone is not seen, which is one lie.
+        likeness: Floats = np.where(is_as_told | (presence < 1), presence * state, 0.0)[wanted]
+        cosines = np.repeat(likeness[:, None], max(1, len(rollout.case.prompt)), axis=1)
+        return Feature({"cosines": cosines, "frame_indices": wanted}, {"frame_count": clip.card.frames})
+
+
+@dataclass(frozen=True, slots=True)
+class BodiesOfFaces:
+    """What the masks of the target show, as the body of the one face of a frame."""
+
+    name: ClassVar[str] = "bodies_of_faces"
+    version: ClassVar[int] = 1
+    software: ClassVar[tuple[str, ...]] = ()
+    seconds_per_frame: ClassVar[float] = 0.0
+    bytes_per_frame: ClassVar[float] = 0.0
+    arrays: ClassVar[Mapping[str, str]] = {}
+
+    regions: Extractor
+
+    @property
+    def needs(self) -> Mapping[str, Extractor]:
+        """What the masks show."""
+        return {"regions": self.regions}
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Nothing more is needed."""
+        return None
+
+    def load(self) -> BodiesOfFaces:
+        """Nothing to load."""
+        return self
+
+    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
+        """Start on one rollout."""
+        regions = features["regions"]
+        return Reading(lambda: Feature({**regions.arrays, "things": np.zeros(len(regions["things"]), np.int64)}))
+
+
+def _severity(clip: WorldClip, faults: frozenset[str]) -> float:
+    return max((found.severity for found in clip.card.injections if found.fault in faults), default=0.0)
+
+
+def _is_after(clip: WorldClip, frames: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether faults that begin unseen have begun: half-way through the time in which the target is unseen."""
+    return np.asarray(frames >= sum(clip.card.phases.disappeared) // 2)
