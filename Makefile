@@ -50,7 +50,8 @@ test:
 docs:
 	$(PYTHON) -m mkdocs build --strict
 
-bench:  ## The engine against a bare loop, extractors against their networks, tracked poses against the truth
+bench:  ## The engine against a bare loop, extractors against their networks, fidelity against torchmetrics, poses against truth
 	$(PYTHON) -m benchmarks.engine_overhead
 	$(PYTHON) -m benchmarks.perception_throughput
+	$(PYTHON) -m benchmarks.frame_fidelity
 	$(PYTHON) -m benchmarks.pose_accuracy

@@ -101,10 +101,10 @@ class Measured:
     reasons: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
 
-def render(root: Path, scenes: int, severities: Sequence[float], form: ClipRecipe) -> None:
-    """All clips that are not there yet."""
+def render(root: Path, family: str, severities: Sequence[float], form: ClipRecipe) -> None:
+    """All clips of a family that are not there yet."""
     grid = Grid(
-        families=tuple(FAMILIES)[:scenes], events=EVENTS, cameras=(CAMERA,), seeds=(0,),
+        families=(family,), events=EVENTS, cameras=(CAMERA,), seeds=(0,),
         faults=tuple(FAULTS), severities=tuple(severities),
     )  # fmt: skip
     render_set(grid.recipes(form), root, Inline(), on_case=lambda report: print(report, flush=True))
@@ -130,12 +130,12 @@ def truth_fed(setting: str, world: Path) -> dict[str, Extractor]:
     }
 
 
-def measure(setting: str, world: Path, folder: Path) -> Measured:
-    """Every metric of a setting on the export of a world."""
+def measure(setting: str, world: Path, folder: Path, found: Measured) -> None:
+    """Add the scores of every metric of a setting on the export of a world."""
     export = folder / setting
     shutil.rmtree(export, ignore_errors=True)
     export_world(world, setting, export)
-    dataset, found = read(export), Measured()
+    dataset = read(export)
     with OracleServer(world) as server:
         judge = JudgeSettings(model=JudgeModel(model="oracle"), connection=Connection(url=server.base_url))
         protocol = load_suite(setting).metrics(dataset.settings)
@@ -148,7 +148,6 @@ def measure(setting: str, world: Path, folder: Path) -> Measured:
                 measure_rollout(rollout, bounds, extractors, found)
         finally:
             asking.close()
-    return found
 
 
 def measure_rollout(rollout: Rollout, bounds: Sequence[BoundMetric], extractors: Extractors, found: Measured) -> None:
@@ -264,12 +263,16 @@ def main() -> None:
     form = ClipRecipe(
         family="", event="none", camera="", seed=0, width=width, height=height, fps=asked.fps, seconds=3.0
     )
+    measured = {setting: Measured() for setting in SETTINGS}
     with tempfile.TemporaryDirectory() as temporary:
         folder: Path = asked.folder or Path(temporary)
-        world = folder / "world"
-        render(world, asked.scenes, severities, form)
-        for setting in SETTINGS:
-            print_tables(setting, measure(setting, world, folder), severities)
+        for family in tuple(FAMILIES)[: asked.scenes]:  # one world each: the oracle finds a clip among all of its world
+            world = folder / family / "world"
+            render(world, family, severities, form)
+            for setting in SETTINGS:
+                measure(setting, world, folder / family, measured[setting])
+    for setting, found in measured.items():
+        print_tables(setting, found, severities)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from lookaway.engine.binding import bind_metrics
 from lookaway.engine.costs import estimate_cost
 from lookaway.engine.plan import make_plan
 from lookaway.io.sampling import UniformFrames
+from lookaway.perception.compared_frames import MirroredFrames
 from lookaway.store.run_folder import RunFolder
 from tests.support.scripted import CALLS, Brightness, bound, install, script
 from tests.support.tiny import FRAMES, QUICK, clip_bytes, write_folder, write_mbench
@@ -22,6 +23,14 @@ class Network(Brightness):
 
     weights: str = "large"
     frames: UniformFrames = UniformFrames(3)
+
+
+@dataclass(frozen=True)
+class ComparingNetwork(Brightness):
+    """An extractor with weights, which compares the first half of a clip with the second."""
+
+    weights: str = "large"
+    compared: MirroredFrames = MirroredFrames()
 
 
 @pytest.fixture
@@ -82,13 +91,14 @@ def test_estimating_a_cost_perceives_nothing_and_writes_nothing(root, tmp_path, 
     assert cost.decode_seconds > 0
 
 
-def test_estimating_a_cost_loads_no_network(root, monkeypatch):
-    script(monkeypatch, bound(recipe=Network()))
+@pytest.mark.parametrize(("recipe", "frames"), [(Network(), 3), (ComparingNetwork(), FRAMES // 2)])
+def test_estimating_a_cost_loads_no_network(root, monkeypatch, recipe, frames):
+    script(monkeypatch, bound(recipe=recipe))
     dataset = lookaway.read(root, suite="scripted")
     metrics = bind_metrics(dataset)
     cost = estimate_cost(make_plan(dataset, metrics).work(), metrics)
     assert CALLS["brightness.load"] == 0
-    assert cost.feature_seconds == pytest.approx(3 * Network.seconds_per_frame * len(dataset.rollouts))
+    assert cost.feature_seconds == pytest.approx(frames * recipe.seconds_per_frame * len(dataset.rollouts))
 
 
 def test_files_that_are_read_for_an_estimate_leave_no_feature(tmp_path):

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 import transformers
 
-from lookaway.core import Reason, Unmeasurable
+from lookaway.core import Reason, Timeline, Unmeasurable
 from lookaway.io.sampling import EveryFrame
 from lookaway.perception.aesthetic_quality import AestheticQuality
+from lookaway.perception.canvas import Canvas
 from lookaway.perception.networks.fits import CentreCrop
 from tests.support.picture_networks import noise, random_aesthetic_head, random_tensors, save_tensors, tiny_clip
 from tests.support.watching import perceive_frames, rollout_of
@@ -65,3 +68,16 @@ def test_a_head_for_another_network_is_refused(recipe):
     with pytest.raises(Unmeasurable, match=r"weight has the shape \(1, 768\), expected \(1, 16\)") as refused:
         AestheticQuality(recipe.weights, head).load()
     assert refused.value.reason is Reason.WRONG_WEIGHTS
+
+
+def test_on_a_canvas_frames_of_any_size_are_scored_as_though_they_had_its_size(recipe):
+    canvas, frames = Canvas(64, 114), noise(2, 100, 120)
+    asking = AestheticQuality(recipe.weights, recipe.head, recipe.frames, recipe.fit, canvas=canvas)
+    expected = [by_hand(recipe, canvas.cover(frame)) for frame in frames]
+    np.testing.assert_allclose(perceive_frames(asking, frames)["aesthetic"], expected, atol=1e-5)
+
+
+def test_frames_of_1080p_that_wait_for_a_canvas_are_few(recipe):
+    asking = AestheticQuality(recipe.weights, recipe.head, recipe.frames, recipe.fit, canvas=Canvas(720, 1280))
+    watch = asking.load().begin(rollout_of(Path("clip.mp4")), Timeline(np.arange(90.0), 1920, 1080), {})
+    assert watch.frames_at_once == 2

@@ -1,18 +1,21 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
-from lookaway.core import Compute, FrameRequest, Reason, Unmeasurable
+from lookaway.core import Compute, FrameRequest, Reason, Timeline, Unmeasurable
 from lookaway.io.sampling import EveryFrame
 from lookaway.io.video import Video
+from lookaway.perception.canvas import Canvas
 from lookaway.perception.musiq_quality import MusiqQuality
 from lookaway.perception.networks import musiq_network
 from lookaway.perception.networks.musiq_network import musiq_of, musiq_shapes
 from tests.support.clips import write_clip
 from tests.support.picture_networks import musiq_tensors, noise, random_musiq, save_tensors
-from tests.support.watching import perceive, perceive_frames
+from tests.support.watching import perceive, perceive_frames, rollout_of
 
 GOLDEN = {
     (72, 120): [-0.508964478969574, -0.6190410256385803],
@@ -87,3 +90,23 @@ def test_weights_of_another_network_are_refused(hub, change, problem):
     with pytest.raises(Unmeasurable, match=problem) as refused:
         MusiqQuality(save_tensors("musiq-spaq", tensors)).load()
     assert refused.value.reason is Reason.WRONG_WEIGHTS
+
+
+def test_on_a_canvas_frames_of_any_size_are_judged_as_though_they_had_its_size(tmp_path, recipe):
+    canvas, frames = Canvas(72, 120), noise(2, 96, 120)
+    asking = MusiqQuality(recipe.weights, EveryFrame(), canvas=canvas)
+    covered = torch.from_numpy(np.stack([canvas.cover(frame) for frame in frames])).permute(0, 3, 1, 2)
+    expected = musiq_of(torch, musiq_tensors())(covered / 127.5 - 1)
+    np.testing.assert_allclose(perceive_frames(asking, frames)["quality"], expected, atol=1e-4)
+    same = perceive_frames(asking, noise(2, 72, 120))
+    np.testing.assert_allclose(same["quality"], GOLDEN[72, 120], atol=1e-4)
+
+
+def test_frames_of_1080p_that_wait_for_a_canvas_are_few(recipe):
+    asking = MusiqQuality(recipe.weights, EveryFrame(), canvas=Canvas(720, 1280))
+    watch = asking.load().begin(rollout_of(Path("clip.mp4")), Timeline(np.arange(90.0), 1920, 1080), {})
+    assert watch.frames_at_once == 2
+    small = MusiqQuality(recipe.weights, EveryFrame(), canvas=Canvas(32, 32))
+    for width, height, expected in ((64, 48, 32), (3840, 2160, 2)):
+        watch = small.load().begin(rollout_of(Path("clip.mp4")), Timeline(np.arange(90.0), width, height), {})
+        assert watch.frames_at_once == expected

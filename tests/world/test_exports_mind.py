@@ -8,7 +8,18 @@ import pytest
 
 from lookaway.world.exports import export_world
 from lookaway.world.exports.conventions import from_colmap, from_unreal
-from tests.support.exported import FRAMES, LEFT, ORBIT, RIGHT, STATIC, clip_of, world_root
+from lookaway.world.exports.mirrored import mirrored_frames
+from tests.support.exported import (
+    FRAMES,
+    LEFT,
+    ORBIT,
+    QUIET,
+    RIGHT,
+    STATIC,
+    clip_of,
+    world_root,
+    world_root_with_a_quiet_case,
+)
 
 
 @pytest.fixture(scope="module")
@@ -126,3 +137,75 @@ def test_cases_in_which_nothing_is_lost_are_left_out_by_name(exported):
     notes = json.loads((exported[0] / "lookaway_export.json").read_text())
     assert notes["left_out"] == list(left_out)
     assert notes["cases"].keys() == {LEFT.case, RIGHT.case}
+
+
+@pytest.fixture(scope="module")
+def quiet(tmp_path_factory):
+    """With a memory test in which nothing happens by itself."""
+    root = tmp_path_factory.mktemp("mind") / "out"
+    export_world(world_root_with_a_quiet_case(), "mind", root)
+    return root
+
+
+def way_back(root, case):
+    return json.loads((root / "lookaway_export.json").read_text())["cases"][case.case]["mirror_test"]
+
+
+def test_a_quiet_way_out_and_back_is_a_mirror_test_of_every_model(quiet):
+    found = sorted(path.relative_to(quiet / "models") for path in quiet.glob("models/*/*/mirror_test/*/*"))
+    assert [str(path) for path in found] == [
+        f"{model}/1st_data/mirror_test/{QUIET.case}/path-1.mp4" for model in ("perfect", "still")
+    ]
+
+
+def test_a_mirror_test_shows_every_view_again_in_the_opposite_order(quiet):
+    frames = way_back(quiet, QUIET)["frames"]
+    assert frames == [*range(1, 18), *range(19, 36)]  # the camera turns at frame 18
+    cameras = clip_of(LEFT).arrays().camera_to_world[frames]
+    assert np.abs(cameras - cameras[::-1]).max() < 1e-6
+
+
+@pytest.mark.parametrize("model", ["perfect", "still"])
+def test_a_mirror_test_is_cut_from_what_the_model_made_without_loss(quiet, model):
+    made = planes(clip_of(LEFT, model).video)
+    cut = planes(quiet / f"models/{model}/1st_data/mirror_test/{QUIET.case}/path-1.mp4")
+    frames = way_back(quiet, QUIET)["frames"]
+    assert all(np.array_equal(made[frame], picture) for frame, picture in zip(frames, cut, strict=True))
+
+
+def test_a_target_that_changes_by_itself_is_no_mirror_test_and_the_notes_say_so(quiet):
+    assert way_back(quiet, LEFT) == {"left_out": "the target changes by itself: its event is 'in_place'"}
+
+
+def turning(degrees):
+    """A camera that stands still and turns."""
+    angles = np.radians(degrees)
+    poses = np.tile(np.eye(4), (len(angles), 1, 1))
+    poses[:, 0, 0] = poses[:, 2, 2] = np.cos(angles)
+    poses[:, 0, 2], poses[:, 2, 0] = np.sin(angles), -np.sin(angles)
+    return poses
+
+
+@pytest.mark.parametrize(
+    ("degrees", "frames"),
+    [
+        ([0, 10, 20, 20, 10, 0], (0, 1, 2, 3, 4, 5)),
+        ([0, 10, 20, 10, 0], (0, 1, 3, 4)),
+        ([50, 0, 10, 20, 20, 10, 0, 70], (1, 2, 3, 4, 5, 6)),
+        ([0, 0, 0, 0, 0, 10, 20, 10, 5, 9], None),  # one view that is seen again leads nowhere
+        ([0, 10, 0, 30, 40, 50, 40, 30, 0, 10, 0], (0, 1, 2, 3, 4, 6, 7, 8, 9, 10)),
+    ],
+)
+def test_the_longest_way_that_is_gone_back_is_found(degrees, frames):
+    assert mirrored_frames(turning(degrees)) == frames
+
+
+@pytest.mark.parametrize("degrees", [[0] * 8, list(range(0, 360, 30)), [0, 10, 20, 15, 5, 0], [0], [0, 10]])
+def test_a_camera_that_stays_or_comes_back_another_way_has_no_way_back(degrees):
+    assert mirrored_frames(turning(degrees)) is None
+
+
+def test_a_camera_that_comes_back_beside_its_way_has_no_way_back():
+    poses = turning([0, 10, 20, 20, 10, 0])
+    poses[3:, 1, 3] = 0.01
+    assert mirrored_frames(poses) is None

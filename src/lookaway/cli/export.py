@@ -53,6 +53,21 @@ def leaderboard_command(run: Path, output: Path, model: str, **options: Any) -> 
     print_lines([*(f"lacks {lack}" for lack in lacks), f"Wrote {output}"])
 
 
+@export_command.command("mind-result")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Folder to write.")
+def mind_result_command(run: Path, output: Path) -> None:
+    """Write RUN in the output layout of MIND: <model>/Result.json, and the JSON schema that it follows.
+
+    Where nothing was measured a key is left out, and `error` says why.
+    """
+    from lookaway.engine.run import Run
+    from lookaway.reports.mind_result import export_mind_result
+
+    for path in export_mind_result(Run(run), output):
+        click.echo(f"Wrote {path}")
+
+
 @export_command.command("table")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="File to write: .csv or .parquet.")

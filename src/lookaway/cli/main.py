@@ -10,6 +10,7 @@ from typing import NoReturn
 import click
 
 from lookaway.cli.demo import demo_command
+from lookaway.cli.drift import drift_command
 from lookaway.cli.eval import eval_command
 from lookaway.cli.export import export_command
 from lookaway.cli.extractors import extractors_command
@@ -43,6 +44,7 @@ for command in (
     plan_command,
     eval_command,
     show_command,
+    drift_command,
     export_command,
     verify_command,
     mbench_command,

@@ -12,6 +12,19 @@ if TYPE_CHECKING:
     from lookaway.core import BoundMetric, Dataset
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+READING = (
+    "suite",
+    "models",
+    "subsets",
+    "limit",
+    "pattern",
+    "extrinsics_convention",
+    "allow_outside",
+    "truth",
+    "as_published",
+    "most_frames",
+)
+"""Options that say what is read, and how."""
 
 
 def split_names(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -62,6 +75,19 @@ def dataset_options(command: Command) -> Command:
             help="In which networks compute; by default as their recipes say: float32.",
         ),
         click.option("--allow-outside", is_flag=True, help="Allow files that lie outside the dataset's folder."),
+        click.option(
+            "--truth",
+            type=click.Path(path_type=Path),
+            metavar="FOLDER",
+            help="True videos, where they lie apart from the answers.",
+        ),
+        click.option("--as-published", is_flag=True, help="Measure as the published code does, with its faults."),
+        click.option(
+            "--most-frames",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Compare at most N frames of every answer with the true video.",
+        ),
     ]
     for decorate in reversed(decorators):
         command = decorate(command)
@@ -87,6 +113,5 @@ def read_dataset(options: dict[str, Any]) -> tuple[Dataset, tuple[BoundMetric, .
     from lookaway.engine.reading import read
 
     root, metrics, changes = options.pop("dataset"), options.pop("metrics"), chosen_changes(options)
-    names = ("suite", "models", "subsets", "limit", "pattern", "extrinsics_convention", "allow_outside")
-    dataset = read(root, **{name: options.pop(name) for name in names})
+    dataset = read(root, **{name: options.pop(name) for name in READING})
     return dataset, bind_metrics(dataset, metrics, **changes)

@@ -196,10 +196,13 @@ class Perceiving:
             self.perceived[recipe] = error
 
     def _start(self, recipe: Extractor, timeline: Timeline, features: Features) -> Watch:
-        sampler = getattr(recipe, "frames", None)
         is_heavy = hasattr(recipe, "weights") or isinstance(recipe, AskingExtractor)
-        if self.is_rehearsal and sampler is not None and is_heavy:
-            return _Rehearsed(FrameRequest(frozenset(sampler.indices(timeline, self.rollout))))
+        if self.is_rehearsal and is_heavy:
+            if (sampler := getattr(recipe, "frames", None)) is not None:
+                return _Rehearsed(FrameRequest(frozenset(sampler.indices(timeline, self.rollout))))
+            if (compared := getattr(recipe, "compared", None)) is not None:
+                partners = compared.partners(timeline, self.rollout)
+                return _Rehearsed(FrameRequest(frozenset(partners.indices), None, partners))
         return self.extractors.load(recipe).begin(self.rollout, timeline, features)
 
     def _watch(self, video: Video, recipes: Sequence[Extractor], *, keep: bool) -> None:

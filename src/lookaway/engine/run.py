@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lookaway.core import Lock, RunError, Table
 from lookaway.engine.reading import load_suite
-from lookaway.store.outcome_reader import AskedMetric, OutcomeReader
+from lookaway.store.outcome_reader import AskedMetric, FrameUnits, OutcomeReader
 from lookaway.store.run_folder import RunFolder
 
 
@@ -57,6 +57,16 @@ class Run:
     def units(self, metric: str) -> Iterator[Mapping[str, Any]]:
         """Every unit of one metric: its frame pairs, tracks, segments or phases."""
         return self._reader().units(metric)
+
+    def metrics_with_frames(self) -> list[str]:
+        """Metrics that give every frame a value, in the order of the protocol."""
+        return self._reader().metrics_with_frames()
+
+    def frames(self, metrics: Iterable[str]) -> Iterator[tuple[str, FrameUnits]]:
+        """The values of all frames, one metric after the other."""
+        reader = self._reader()
+        for metric in metrics:
+            yield metric, reader.frames(metric)
 
     @property
     def _folder(self) -> RunFolder:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 from lookaway.core import Abstention, Compute, Extractor, Features, Floats, Frame, FrameRequest, Rollout, Timeline
 from lookaway.io.sampling import Sampler, UniformFrames
+from lookaway.perception.canvas import Canvas, shown
 from lookaway.perception.networks.batching import BatchedWatch
 from lookaway.perception.networks.checkpoints import Tensors, load_tensors
 from lookaway.perception.networks.clip_pictures import ClipPictures
@@ -27,7 +28,7 @@ class AestheticQuality:
 
     name: ClassVar[str] = "aesthetic_quality"
     version: ClassVar[int] = 1
-    software: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+    software: ClassVar[tuple[str, ...]] = ("torch", "transformers", "opencv-python-headless")
     seconds_per_frame: ClassVar[float] = 1.2
     bytes_per_frame: ClassVar[float] = 12.0
     arrays: ClassVar[Mapping[str, str]] = {
@@ -41,6 +42,7 @@ class AestheticQuality:
     frames: Annotated[Sampler, "which frames are looked at"] = UniformFrames(24)
     fit: Annotated[Fit, "how a frame is brought to the network's input"] = CentreCrop(224, 224, antialias=False)
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
+    canvas: Annotated[Canvas | None, "size that frames are brought to before; `None` leaves them as they are"] = None
 
     def declines(self, rollout: Rollout) -> Abstention | None:
         """Any video will do, once the weights are there."""
@@ -66,13 +68,18 @@ class _AestheticPerceiver:
     head: Tensors
 
     def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedWatch:
-        fitted = self.recipe.fit.fitted(timeline.width, timeline.height, self.pictures.config.patch_size)
+        canvas = self.recipe.canvas
+        size = canvas or timeline
+        fitted = self.recipe.fit.fitted(size.width, size.height, self.pictures.config.patch_size)
+        at_once = self.pictures.frames_at_once(fitted)
+        if canvas is not None:
+            at_once = min(at_once, canvas.frames_at_once(timeline))
         request = FrameRequest(frozenset(self.recipe.frames.indices(timeline, rollout)))
         weight, bias = self.head["weight"].float(), self.head["bias"].float()
 
         def look(frames: Sequence[Frame]) -> dict[str, Floats]:
             with self.pictures.torch.inference_mode():
-                vectors = self.pictures([frame.pixels for frame in frames], fitted)
+                vectors = self.pictures(shown([frame.pixels for frame in frames], canvas), fitted)
                 return {"aesthetic": (vectors @ weight[0] + bias).cpu().numpy()}
 
-        return BatchedWatch(request, self.pictures.frames_at_once(fitted), look)
+        return BatchedWatch(request, at_once, look)

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 
 from lookaway.core import Abstention, Compute, Extractor, Features, Floats, Frame, FrameRequest, Rollout, Timeline
 from lookaway.io.sampling import Sampler, UniformFrames
+from lookaway.perception.canvas import Canvas, shown
 from lookaway.perception.networks.batching import BatchedWatch, batch_size
 from lookaway.perception.networks.fits import FROM_MINUS_ONE, to_input, unscaled
 from lookaway.perception.networks.musiq_network import PATCH, WIDTH, MusiqNetwork, load_musiq
@@ -25,7 +26,7 @@ class MusiqQuality:
 
     name: ClassVar[str] = "musiq_quality"
     version: ClassVar[int] = 1
-    software: ClassVar[tuple[str, ...]] = ("torch",)
+    software: ClassVar[tuple[str, ...]] = ("torch", "opencv-python-headless")
     seconds_per_frame: ClassVar[float] = 1.0
     bytes_per_frame: ClassVar[float] = 12.0
     arrays: ClassVar[Mapping[str, str]] = {
@@ -38,6 +39,9 @@ class MusiqQuality:
     frames: Annotated[Sampler, "which frames are looked at"] = UniformFrames(24)
     height: Annotated[int | None, "frame height at which quality is judged; `None` keeps the video's"] = None
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
+    canvas: Annotated[Canvas | None, "size that frames are brought to after that; `None` leaves them as they are"] = (
+        None
+    )
 
     def declines(self, rollout: Rollout) -> Abstention | None:
         """Any video will do, once the weights are there."""
@@ -56,12 +60,16 @@ class _QualityPerceiver:
     def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedWatch:
         recipe = self.recipe
         request = FrameRequest(frozenset(recipe.frames.indices(timeline, rollout)), recipe.height)
-        height = recipe.height or timeline.height
-        patches = timeline.width / timeline.height * (height / PATCH) ** 2
-        return BatchedWatch(request, batch_size(patches * WIDTH * 4 * COPIES, recipe.compute), self._look)
+        size = recipe.canvas or timeline
+        height = size.height if recipe.canvas is not None else recipe.height or timeline.height
+        patches = size.width / size.height * (height / PATCH) ** 2
+        at_once = batch_size(patches * WIDTH * 4 * COPIES, recipe.compute)
+        if recipe.canvas is not None:
+            at_once = min(at_once, recipe.canvas.frames_at_once(timeline))
+        return BatchedWatch(request, at_once, self._look)
 
     def _look(self, frames: Sequence[Frame]) -> dict[str, Floats]:
-        pictures = [frame.pixels for frame in frames]
+        pictures = shown([frame.pixels for frame in frames], self.recipe.canvas)
         torch, fitted = self.network.torch, unscaled(pictures[0])
         batch = to_input(torch, pictures, fitted, FROM_MINUS_ONE, self.recipe.compute)
         return {"quality": self.network(batch).cpu().numpy()}

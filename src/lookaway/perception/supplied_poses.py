@@ -62,7 +62,9 @@ class SuppliedPoses:
     assumed_depth: Annotated[
         float | None, "depth of the scene in the units of the poses where no file holds depth; else the path's extent"
     ] = None
-    first_frame_number: Annotated[int, "number of the video's first frame in the names of COLMAP's images"] = 0
+    first_frame_number: Annotated[
+        int | None, "number of the video's first frame in the names of COLMAP's images; `None` is the lowest of them"
+    ] = 0
 
     def __post_init__(self) -> None:
         if self.convention not in (*get_args(Convention), AMBIGUOUS):

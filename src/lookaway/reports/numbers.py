@@ -10,10 +10,10 @@ from lookaway.core import Cell, Estimate
 def fixed(value: float | None, digits: int = 3) -> str:
     """A number with a fixed count of digits, or a dash where there is none.
 
-    >>> fixed(0.12345), fixed(None)
-    ('0.123', '-')
+    >>> fixed(0.12345), fixed(None), fixed(-1e-17)
+    ('0.123', '-', '0.000')
     """
-    return "-" if value is None else f"{value:.{digits}f}"
+    return "-" if value is None else f"{value:z.{digits}f}"
 
 
 def interval(cell: Cell) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lookaway.core import Group, Reason, RunError
+from lookaway.core import Floats, Group, Indices, Reason, RunError
 from lookaway.core.reasons import WORTH_ANOTHER_TRY
 from lookaway.store.outcome_rows import SCHEMA
 from lookaway.store.run_folder import RunFolder
@@ -62,6 +62,24 @@ UNITS = """
     WHERE u.unit IS NOT NULL AND u.metric = ? ORDER BY u.rollout, u.unit
 """
 
+IS_FRAME = "u.status = 'score' AND i.status = 'score' AND regexp_full_match(u.unit, 'f[0-9]{1,9}')"
+"""One frame, of a measurement that as a whole has a score. Pairs of frames are named `f0_f16`."""
+
+METRICS_WITH_FRAMES = f"""
+    SELECT metric FROM all_rows u JOIN items i USING (rollout, content, metric, lock, filename)
+    WHERE {IS_FRAME} GROUP BY metric ORDER BY any_value(i.position)
+"""  # noqa: S608 - made of constants
+
+SCORED = "SELECT model, subset, scene FROM items WHERE metric = ? AND status = 'score' ORDER BY rollout"
+
+FRAMES = f"""
+    WITH scored AS (
+        SELECT *, row_number() OVER (ORDER BY rollout) - 1 AS number FROM items WHERE metric = $1 AND status = 'score'
+    )
+    SELECT i.number AS rollout, CAST(substr(u.unit, 2) AS BIGINT) AS frame, u.value
+    FROM all_rows u JOIN scored i USING (rollout, content, metric, lock, filename) WHERE u.metric = $1 AND {IS_FRAME}
+"""  # noqa: S608 - made of constants
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedMetric:
@@ -71,6 +89,20 @@ class AskedMetric:
     lock: str
     subsets: tuple[str, ...] | None
     is_gate: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrameUnits:
+    """Every frame that one metric gave a value to, in any order: columns, not objects, for there may be millions."""
+
+    rollouts: Indices
+    """Number of the rollout of each value."""
+    frames: Indices
+    values: Floats
+    models: tuple[str, ...]
+    """Model of each rollout."""
+    subsets: tuple[str, ...]
+    scenes: tuple[str, ...]
 
 
 class OutcomeReader:
@@ -133,6 +165,31 @@ class OutcomeReader:
         cursor = self._database.cursor()
         with _interruptible():
             yield from _stream(self._steadily(lambda: cursor.execute(UNITS, [metric])))
+
+    def metrics_with_frames(self) -> list[str]:
+        """Metrics whose units are frames, in the order of the protocol."""
+        with _interruptible():
+            found = self._steadily(lambda: self._database.execute(METRICS_WITH_FRAMES).fetchall())
+        return [metric for (metric,) in found]
+
+    def frames(self, metric: str) -> FrameUnits:
+        """The value of every frame of one metric; only of measurements that count and have a score."""
+
+        def ask() -> FrameUnits:
+            scored = self._database.execute(SCORED, [metric]).fetchall()
+            models, subsets, scenes = zip(*scored, strict=True) if scored else ((), (), ())
+            found = self._database.execute(FRAMES, [metric]).fetchnumpy()
+            return FrameUnits(
+                rollouts=found["rollout"],
+                frames=found["frame"],
+                values=found["value"],
+                models=models,
+                subsets=subsets,
+                scenes=scenes,
+            )
+
+        with _interruptible():
+            return self._steadily(ask)
 
     def _tell_what_is_asked(self, rollouts: pa.Table, metrics: Sequence[AskedMetric]) -> None:
         run = self._database.execute

@@ -208,6 +208,21 @@ def test_names_that_count_from_one_are_read_when_the_recipe_says_so(tmp_path):
     assert "numbers in image names must increase within 0 to 5" in refused(written)[1]
 
 
+@pytest.mark.parametrize("points", ["\n", ""])
+@pytest.mark.parametrize("first", [0, 1, 480])
+def test_the_lowest_number_is_that_of_the_first_frame_where_the_recipe_names_none(tmp_path, first, points):
+    written = colmap(tmp_path, HEAD + "".join(reversed(image_lines(points, first=first))))
+    trajectory = written.read(first_frame_number=None).trajectory
+    assert trajectory.frame_indices.tolist() == FRAMES.tolist()
+    np.testing.assert_allclose(trajectory.camera_to_world, known_path(), atol=5e-9)
+
+
+def test_a_gap_in_the_numbers_stays_a_gap_where_the_recipe_names_no_first(tmp_path):
+    lines = image_lines(first=3)
+    written = colmap(tmp_path, "".join([*lines[:2], *lines[4:]]))
+    assert written.read(first_frame_number=None).trajectory.frame_indices.tolist() == [0, 1, 4, 5]
+
+
 def test_a_simple_pinhole_has_one_focal_length(tmp_path):
     intrinsics = colmap(tmp_path, cameras="1 SIMPLE_PINHOLE 128 96 70 64 48\n").read().trajectory
     assert intrinsics.intrinsics[0].tolist() == [[70, 0, 64], [0, 70, 48], [0, 0, 1]]

@@ -74,7 +74,8 @@ def read_colmap(source: PoseSource) -> PosesRead:
         source.rotation_tolerance,
         text.error,
     )
-    frames = np.array([image.number - source.first_frame_number for image in images])
+    first = images[0].number if source.first_frame_number is None else source.first_frame_number
+    frames = np.array([image.number - first for image in images])
     intrinsics, (width, height), told_lens = _lens(source, text, images)
     depth, told_depth = assumed_depths(source, camera_to_world)
     trajectory = Trajectory(

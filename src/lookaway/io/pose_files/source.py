@@ -26,8 +26,8 @@ class PoseSource:
     """How many depth maps of `results.npz` are read; later poses have the depth of the last one. `None` reads all."""
     assumed_fov_degrees: float | None = None
     assumed_depth: float | None = None
-    first_frame_number: int = 0
-    """The number that the first frame of the video has in the names of images."""
+    first_frame_number: int | None = 0
+    """The number that the first frame of the video has in the names of images; `None` is the lowest of them."""
 
 
 @dataclass(frozen=True, slots=True)

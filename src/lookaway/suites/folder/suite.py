@@ -18,6 +18,7 @@ from lookaway.perception.supplied_poses import SuppliedPoses
 from lookaway.statistics.cells import mean_cells
 from lookaway.suites.folder.layout import FolderReader
 from lookaway.suites.folder.world import is_world, world_rollouts
+from lookaway.suites.refusals import refuse_options
 
 
 class Folder:
@@ -33,6 +34,7 @@ class Folder:
 
     def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
         """All rollouts of the manifest or of a simulated world, or all videos that fit the pattern."""
+        refuse_options(self.name, options, ("truth", "as_published", "most_frames"))
         if not root.is_dir():
             raise DatasetError(f"{root}: there is no such folder.")
         if options.get("pattern") is None and is_world(root):

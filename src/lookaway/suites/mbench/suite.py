@@ -12,6 +12,7 @@ from lookaway.statistics.cells import gated_cells, mean_cells
 from lookaway.suites.mbench.convention import decide_convention
 from lookaway.suites.mbench.layout import LayoutReader, read_card
 from lookaway.suites.mbench.protocol import action_protocol, text_protocol
+from lookaway.suites.refusals import refuse_options
 
 
 class _MBench:
@@ -29,6 +30,7 @@ class _MBench:
 
     def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
         """All cases and rollouts of all models."""
+        refuse_options(self.name, options, ("truth", "as_published", "most_frames"))
         card = read_card(root)
         if card.dataset_id != self.dataset_id:
             raise DatasetError(

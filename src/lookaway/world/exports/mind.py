@@ -11,8 +11,9 @@ from lookaway.io.camera_steps import camera_steps
 from lookaway.io.files import write_json, write_text
 from lookaway.io.world_clips import WorldClip
 from lookaway.world.exports.conventions import to_colmap, to_unreal
-from lookaway.world.exports.folder import Export, ExportReport, contestant, put
-from lookaway.world.exports.videos import write_tail
+from lookaway.world.exports.folder import Case, Export, ExportReport, contestant, put
+from lookaway.world.exports.mirrored import mirrored_frames
+from lookaway.world.exports.videos import write_frames, write_tail
 
 TRUTH: Final = "MIND-Data"
 PREDICTIONS: Final = "models"
@@ -30,7 +31,8 @@ HEAD: Final = """\
 def export_mind(clips: Sequence[WorldClip], output: Path) -> ExportReport:
     """First-person memory tests: the context is what is seen before the target is lost, the rest is predicted.
 
-    The predictions are cut there, for MIND compares their first frame with the frame after the context.
+    The predictions are cut there, for MIND compares their first frame with the frame after the context. Where nothing
+    happens by itself and the camera comes back the way it went, that way is a mirror test as well.
     """
     export = Export.begin(clips, output, "mind")
     for view in VIEWS:  # the official evaluator does not start where one of them is missing
@@ -51,8 +53,25 @@ def export_mind(clips: Sequence[WorldClip], output: Path) -> ExportReport:
             write_tail(clip.video, place / "video.mp4", mark, clip.card.fps)
             write_text(place / "images.txt", images_text(clip.arrays().camera_to_world[mark:]))
             export.written += 1
-        export.names[case.name] = {"mark_time": mark, "total_time": truth.card.frames}
+        export.names[case.name] = {
+            "mark_time": mark,
+            "total_time": truth.card.frames,
+            MIRROR: _write_mirror_test(output, case, truth),
+        }
     return export.finish()
+
+
+def _write_mirror_test(output: Path, case: Case, truth: WorldClip) -> Json:
+    """The way out and back of every model; which frames it is, or why there is none."""
+    if truth.card.event != "none":
+        return {"left_out": f"the target changes by itself: its event is {truth.card.event!r}"}
+    frames = mirrored_frames(truth.arrays().camera_to_world)
+    if frames is None:
+        return {"left_out": f"the camera {truth.card.camera!r} does not come back the way it went"}
+    for clip in case.clips:
+        place = output / PREDICTIONS / contestant(clip.card) / VIEWS[0] / MIRROR / case.name
+        write_frames(clip.video, place / "path-1.mp4", frames, clip.card.fps)
+    return {"frames": list(frames)}
 
 
 def images_text(camera_to_world: Floats) -> str:

@@ -1,0 +1,124 @@
+"""MSE, PSNR and SSIM of frames of 720p: how much faster than torchmetrics, and how far from it.
+
+Torchmetrics runs with the settings of MIND: batches of 10 frames as tensors from 0 to 1, every channel, the whole map.
+Ours runs as the extractor does, from decoded frames to numbers, one pair at a time. Both see the same pixels, have one
+thread each and take turns, so that whatever else the machine does slows both. Decoding is outside of both clocks, and
+so is what makes tensors of frames for torchmetrics. Needs torchmetrics 1.9 and torch.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"
+
+import importlib
+import statistics
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from lookaway.core import Case, Feature, Floats, Frame, Partners, Pixels, Rollout, Timeline
+from lookaway.metrics.peak_signal_to_noise import PeakSignalToNoise
+from lookaway.perception.frame_fidelity import FrameFidelity
+
+try:
+    torchmetrics = importlib.import_module("torchmetrics.image")
+except ImportError:
+    sys.exit("This benchmark compares with torchmetrics 1.9. Install it with: pip install 'torchmetrics==1.9.*'")
+
+FRAMES, HEIGHT, WIDTH = 20, 720, 1280
+BATCH = 10
+ROUNDS = 5
+NAMES = ("mse", "psnr", "ssim")
+CASE = Case(id="clip", subset="all", scene="clip")
+ROLLOUT = Rollout(case=CASE, model="model", video=Path("clip.mp4"))
+
+
+class Numbered:
+    """Each frame with the one of the same number."""
+
+    def declines(self, rollout: Rollout) -> None:
+        """Nothing is missing."""
+
+    def partners(self, timeline: Timeline, rollout: Rollout) -> Partners:
+        """All of them."""
+        return Partners(rollout.video, {index: index for index in range(timeline.frame_count)})
+
+
+def ours(answer: Sequence[Pixels], truth: Sequence[Pixels]) -> list[Floats]:
+    """What the extractor and the metric of decibels say."""
+    timeline = Timeline(np.arange(len(answer)) / 24, WIDTH, HEIGHT)
+    watch = FrameFidelity(Numbered()).load().begin(ROLLOUT, timeline, {})
+    for index, (frame, partner) in enumerate(zip(answer, truth, strict=True)):
+        watch.see(Frame(index, index / 24, frame, Frame(index, index / 24, partner)))
+    feature: Feature = watch.perceive()
+    outcome: Any = PeakSignalToNoise().measure(ROLLOUT, {"fidelity": feature})
+    return [feature["mse"], np.array([unit.outcome.value for unit in outcome.units]), feature["ssim"]]
+
+
+def theirs(answer: Any, truth: Any) -> list[Floats]:
+    """What torchmetrics says, batch by batch."""
+    psnr = torchmetrics.PeakSignalNoiseRatio(data_range=1.0, reduction="none", dim=[1, 2, 3])
+    ssim = torchmetrics.StructuralSimilarityIndexMeasure(data_range=1.0, reduction="none")
+    found: list[list[Any]] = [[], [], []]
+    with torch.inference_mode():
+        for first, second in zip(answer.split(BATCH), truth.split(BATCH), strict=True):
+            found[0].append(((first - second) ** 2).mean((1, 2, 3)))
+            found[1].append(psnr(first, second))
+            found[2].append(ssim(first, second))
+    return [torch.cat(parts).numpy() for parts in found]
+
+
+def clips() -> tuple[list[Pixels], list[Pixels]]:
+    """Something with edges and texture that moves, and the same with more and more noise."""
+    rng = np.random.default_rng(0)
+    texture = rng.integers(0, 256, (HEIGHT // 8, WIDTH // 8 + FRAMES, 3), np.uint8).repeat(8, 0).repeat(8, 1)
+    truth = [np.ascontiguousarray(texture[:, 8 * step : 8 * step + WIDTH]) for step in range(FRAMES)]
+    noisy = (
+        np.clip(frame + rng.normal(0, 2 + 2 * step, frame.shape), 0, 255).astype(np.uint8)
+        for step, frame in enumerate(truth)
+    )
+    return list(noisy), truth
+
+
+def seconds(work: Callable[[], list[Floats]]) -> tuple[float, list[Floats]]:
+    """On the clock of this process, which stands still while others run."""
+    started = time.process_time()
+    found = work()
+    return time.process_time() - started, found
+
+
+def main() -> None:
+    """Print a table."""
+    torch.set_num_threads(1)
+    answer, truth = clips()
+    tensors = [torch.from_numpy(np.stack(each)).permute(0, 3, 1, 2).contiguous() / 255 for each in (answer, truth)]
+    ratios, speeds = [], []
+    for _ in range(ROUNDS):
+        own, numbers = seconds(lambda: ours(answer, truth))
+        other, expected = seconds(lambda: theirs(*tensors))
+        ratios.append(other / own)
+        speeds.append((FRAMES / own, FRAMES / other))
+    tracemalloc.start()
+    ours(answer, truth)
+    megabytes = tracemalloc.get_traced_memory()[1] / 1e6
+    tracemalloc.stop()
+    print(f"| MSE + PSNR + SSIM, {WIDTH} x {HEIGHT} | Frames a second of processor time, median |")
+    print("| --- | --- |")
+    for name, column in (("lookaway", 0), ("torchmetrics", 1)):
+        print(f"| {name} | {statistics.median(speed[column] for speed in speeds):.2f} |")
+    print(f"\nRatio: {statistics.median(ratios):.1f} ({min(ratios):.1f} to {max(ratios):.1f} in {ROUNDS} rounds)")
+    for name, found, known in zip(NAMES, numbers, expected, strict=True):
+        print(f"Largest difference of {name}: {np.abs(found - known).max():.1e}")
+    print(f"Memory beyond the frames that are given: {megabytes:.0f} MB at most")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+"""What the metrics of camera motion share: how far each step of a camera is from the true step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Final, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookaway.core import (
+    Abstention,
+    Features,
+    Floats,
+    Indices,
+    Json,
+    Outcome,
+    Reason,
+    Rollout,
+    Score,
+    Trajectory,
+    Unit,
+    UnknownName,
+    UserError,
+)
+from lookaway.metrics.pose_alignment import Alignment, align
+
+MOVES: Final = frozenset({"forward", "backward", "left", "right"})
+TURNS: Final = ("look_", "cam_", "yaw_", "pitch_")
+PUBLISHED_TURNS: Final = TURNS[1:]
+"""MIND's own code does not know the names that it gives to turns."""
+KINDS: Final = ("translation", "rotation", "other")
+OUTLIER: Final = Abstention(Reason.POSE_FAILED, "the step is so far from the true one that its estimate has failed.")
+
+
+@dataclass(frozen=True, slots=True)
+class StepErrors:
+    """How far each estimated step from a frame to the next is from the true one."""
+
+    translations: Floats
+    """[steps] lengths in the unit of the true poses."""
+    degrees: Floats
+    """[steps] angles from 0 to 180."""
+
+    @classmethod
+    def of(cls, estimated: Floats, true: Floats) -> StepErrors:
+        """From [N, 4, 4] camera-to-world matrices P and Q: E = (Q_i^-1 Q_i+1)^-1 (P_i^-1 P_i+1) for every step."""
+        errors = _between(_between(true[:-1], true[1:]), _between(estimated[:-1], estimated[1:]))
+        return cls(np.linalg.norm(errors[:, :3, 3], axis=1), turned_degrees(errors[:, :3, :3]))
+
+    def at(self, steps: Indices) -> StepErrors:
+        """Of some steps only."""
+        return StepErrors(self.translations[steps], self.degrees[steps])
+
+
+@dataclass(frozen=True, slots=True)
+class RelativePoseError:
+    """Mean over all steps from a frame to the next of how far the estimated step is from the true one."""
+
+    version: ClassVar[int] = 1
+    raw_unit: ClassVar[str | None] = None
+    higher_is_better: ClassVar[bool] = False
+    needs: ClassVar[tuple[str, ...]] = ("poses", "reference_poses")
+    uses: ClassVar[tuple[str, ...]] = ()
+
+    alignment: Annotated[Alignment, "what is fitted before paths are compared: `sim3`, `se3` (no scale) or `none`"] = (
+        "sim3"
+    )
+    most_frames: Annotated[int | None, "frames that are compared, from the first on; all where it is `None`"] = 97
+    max_rotation_degrees: Annotated[float, "a step that is off by a larger angle is left out as a failed estimate"] = (
+        179.0
+    )
+    max_translation: Annotated[float, "a step that is off by a larger length is left out as a failed estimate"] = 1e9
+    fewest_steps: Annotated[int, "fewer steps than this say nothing"] = 8
+    published_groups: Annotated[bool, "whether look_* belongs to the group `other`, as in MIND's own code"] = False
+
+    def __post_init__(self) -> None:
+        if self.alignment not in get_args(Alignment):
+            raise UnknownName("alignment", self.alignment, get_args(Alignment))
+        if self.fewest_steps < 1:
+            raise UserError(f"A mean needs at least 1 step, found fewest_steps={self.fewest_steps}.")
+        if self.most_frames is not None and self.most_frames < 2:
+            raise UserError(f"A step needs 2 frames, found most_frames={self.most_frames}.")
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Nothing beyond its features is needed."""
+        return None
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout: one unit per step."""
+        estimated, true = (Trajectory.from_feature(features[name]) for name in self.needs)
+        controls = rollout.case.controls
+        asked = self._steps_asked(estimated, true, controls)
+        if asked < self.fewest_steps:
+            return Abstention(Reason.TOO_SHORT, f"{asked} steps to compare, at least {self.fewest_steps} needed.")
+        frames, in_estimated, in_true = np.intersect1d(
+            estimated.frame_indices, true.frame_indices, assume_unique=True, return_indices=True
+        )
+        window = frames <= asked
+        frames, ours, theirs = frames[window], in_estimated[window], in_true[window]
+        steps = np.flatnonzero(np.diff(frames) == 1)
+        if len(steps) < self.fewest_steps:
+            return Abstention(
+                Reason.MISSING_INPUT,
+                f"{len(steps)} of {asked} steps have poses of both cameras at both ends, at least {self.fewest_steps} "
+                "needed. Estimate the poses of every frame.",
+            )
+        similarity = align(estimated.centres[ours], true.centres[theirs], self.alignment)
+        every = StepErrors.of(similarity.moved(estimated.camera_to_world[ours]), true.camera_to_world[theirs])
+        detail = {"scale": similarity.scale, "alignment": self.alignment, "steps": asked}
+        return self._outcome(frames[steps], every.at(steps), controls, detail)
+
+    def errors(self, steps: StepErrors) -> Floats:
+        """[steps] the part of the errors that is measured."""
+        raise NotImplementedError
+
+    def _steps_asked(self, estimated: Trajectory, true: Trajectory, controls: Sequence[str]) -> int:
+        counts = [estimated.frame_count - 1, true.frame_count - 1]
+        if controls:
+            counts.append(len(controls))
+        if self.most_frames is not None:
+            counts.append(self.most_frames - 1)
+        return min(counts)
+
+    def _outcome(self, frames: Indices, steps: StepErrors, controls: Sequence[str], detail: dict[str, Json]) -> Outcome:
+        units = tuple(self._units(frames, steps))
+        kept = self._are_kept(steps)
+        if kept.sum() < self.fewest_steps:
+            return Abstention(
+                Reason.TOO_SHORT,
+                f"{kept.sum()} of {len(kept)} steps are within {self.max_rotation_degrees:g} degrees and "
+                f"{self.max_translation:g} of the true ones, at least {self.fewest_steps} needed.",
+                units,
+            )
+        values = self.errors(steps)[kept]
+        labels = [controls[frame] for frame in frames[kept].tolist()] if controls else []
+        whole = _summary(values)
+        groups = _groups(values, labels, PUBLISHED_TURNS if self.published_groups else TURNS) if labels else {}
+        detail |= {"median": whole["median"], "count": whole["count"], "groups": {"__overall__": whole, **groups}}
+        return Score(whole["mean"], units=units, detail=detail)
+
+    def _are_kept(self, steps: StepErrors) -> NDArray[np.bool_]:
+        return np.asarray((steps.degrees <= self.max_rotation_degrees) & (steps.translations <= self.max_translation))
+
+    def _units(self, frames: Indices, steps: StepErrors) -> Iterator[Unit]:
+        for frame, value, is_kept in zip(frames, self.errors(steps), self._are_kept(steps), strict=True):
+            yield Unit(f"f{frame}", Score(float(value)) if is_kept else OUTLIER)
+
+
+def turned_degrees(rotations: Floats) -> Floats:
+    """[N] angles of rotations [N, 3, 3], as exact near 0 and near 180 degrees as anywhere.
+
+    The trace alone is the cosine, which loses half of the digits there; the skew part is the sine.
+    """
+    skew = rotations - rotations.transpose(0, 2, 1)
+    sines = np.linalg.norm(skew[:, [2, 0, 1], [1, 2, 0]], axis=1)
+    return np.asarray(np.degrees(np.arctan2(sines, np.trace(rotations, axis1=1, axis2=2) - 1)))
+
+
+def kind_of_control(control: str, turns: tuple[str, ...] = TURNS) -> str:
+    """`translation` or `rotation` where every part of a control is of that kind; else `other`."""
+    parts = control.split("+")
+    if all(part in MOVES for part in parts):
+        return "translation"
+    return "rotation" if all(part.startswith(turns) for part in parts) else "other"
+
+
+def _between(first: Floats, second: Floats) -> Floats:
+    """[N, 4, 4] the motions that lead from the first poses to the second, in the axes of the first."""
+    backwards = first[:, :3, :3].transpose(0, 2, 1)
+    motions = np.tile(np.eye(4), (len(first), 1, 1))
+    motions[:, :3, :3] = backwards @ second[:, :3, :3]
+    motions[:, :3, 3] = np.einsum("nij,nj->ni", backwards, second[:, :3, 3] - first[:, :3, 3])
+    return motions
+
+
+def _groups(values: Floats, labels: Sequence[str], turns: tuple[str, ...]) -> dict[str, Json]:
+    """Steps by the kind of their control, and by the control itself."""
+    members: dict[str, list[float]] = {}
+    for value, label in zip(values, labels, strict=True):
+        for name in (kind_of_control(label, turns), f"act:{label}"):
+            members.setdefault(name, []).append(float(value))
+    ordered = sorted(members, key=lambda name: (KINDS.index(name) if name in KINDS else len(KINDS), name))
+    return {name: _summary(members[name]) for name in ordered}
+
+
+def _summary(values: Floats | Sequence[float]) -> dict[str, Json]:
+    return {"count": len(values), "mean": math.fsum(values) / len(values), "median": float(np.median(values))}

@@ -1,0 +1,166 @@
+"""Which frame every frame of an answer is compared with, and both as pictures of one size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Protocol
+
+from lookaway.core import (
+    Abstention,
+    Frame,
+    FrameRequest,
+    Partners,
+    Reason,
+    Reference,
+    Rollout,
+    Timeline,
+    Unmeasurable,
+    VideoError,
+)
+from lookaway.io.video import probe
+from lookaway.perception.canvas import WAITING_BYTES, Canvas, Picture
+
+LARGEST_USUAL = 1920 * 1080
+"""Pixels of a frame; the video that is compared with may be larger than the answer."""
+
+
+class ComparedFrames(Protocol):
+    """A frozen value: it is part of the lock."""
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Why nothing can be compared, as far as can be told without opening a video."""
+        ...
+
+    def partners(self, timeline: Timeline, rollout: Rollout) -> Partners:
+        """One pair or more; or an `Unmeasurable`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceFrames:
+    """Each frame with the one of the true video that stands for the same moment, as long as both videos last.
+
+    Frame i is compared with frame `reference.start` + i. How many there are is counted in the files.
+    """
+
+    most: Annotated[int | None, "frames that are compared, from the first on; `None` is all"] = None
+    dropped_batch: Annotated[
+        int | None, "leaves out the last batch of so many frames, full or not, as MIND's own code does; `None` is none"
+    ] = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("most", self.most), ("dropped_batch", self.dropped_batch)):
+            if value is not None and value < 1:
+                raise ValueError(f"{name} is a number of frames, 1 or more, found {value}.")
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """A case with a true video is needed."""
+        try:
+            _reference(rollout)
+        except Unmeasurable as error:
+            return Abstention(error.reason, str(error))
+        return None
+
+    def partners(self, timeline: Timeline, rollout: Rollout) -> Partners:
+        """Partners in the true video."""
+        reference = _reference(rollout)
+        try:
+            there = probe(reference.video).frame_count
+        except VideoError as error:
+            raise VideoError(error.reason, f"the video to compare with: {error}") from error
+        if there <= reference.start:
+            raise Unmeasurable(
+                Reason.TOO_SHORT,
+                f"the true video has {there} frames, and the answer begins at frame {reference.start} of it. "
+                "Put the whole video there, or mend the frame.",
+            )
+        count = self._kept(min(timeline.frame_count, there - reference.start))
+        return Partners(reference.video, {index: reference.start + index for index in range(count)})
+
+    def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
+        """The frames of the answer that are compared, for extractors that look at these without their partners."""
+        return tuple(self.partners(timeline, rollout).indices)
+
+    def _kept(self, shared: int) -> int:
+        count = shared if self.most is None else min(shared, self.most)
+        if self.dropped_batch is None:
+            return count
+        kept = self.dropped_batch * (-(-count // self.dropped_batch) - 1)
+        if kept == 0:
+            raise Unmeasurable(
+                Reason.TOO_SHORT,
+                f"all {count} frames are in the last batch of {self.dropped_batch}, which is left out. "
+                "Compare more frames, or keep the last batch.",
+            )
+        return kept
+
+
+@dataclass(frozen=True, slots=True)
+class MirroredFrames:
+    """Each frame of the first half with the one as far from the end, for paths that go back the way they came.
+
+    Frame i of N is compared with frame N - 1 - i. The middle one of an odd number has no other.
+    """
+
+    even_only: Annotated[bool, "refuses an odd number of frames, as MIND's own code does"] = False
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Any video will do."""
+        return None
+
+    def partners(self, timeline: Timeline, rollout: Rollout) -> Partners:
+        """Partners in the same video."""
+        count = timeline.frame_count
+        if count < 2:
+            raise Unmeasurable(Reason.TOO_SHORT, "the way out and the way back need a frame each, but there is one.")
+        if self.even_only and count % 2:
+            raise Unmeasurable(
+                Reason.INVALID_INPUT,
+                f"{count} frames are not an even number. Give the way back as many as the way out, or compare odd "
+                "numbers too.",
+            )
+        return Partners(rollout.video, {index: count - 1 - index for index in range(count // 2)})
+
+
+def request_pairs(compared: ComparedFrames, timeline: Timeline, rollout: Rollout) -> FrameRequest:
+    """All compared frames with their partners, at the size that each has."""
+    partners = compared.partners(timeline, rollout)
+    return FrameRequest(frozenset(partners.indices), None, partners)
+
+
+def pairs_at_once(timeline: Timeline) -> int:
+    """How many pairs may wait for a network."""
+    return max(1, WAITING_BYTES // (2 * 3 * max(timeline.width * timeline.height, LARGEST_USUAL)))
+
+
+def partner_of(frame: Frame) -> Frame:
+    """The frame that a frame is compared with."""
+    if frame.partner is None:
+        raise ValueError(f"frame {frame.index} was asked for with a partner and came without.")
+    return frame.partner
+
+
+def both_pictures(frame: Frame, canvas: Canvas | None) -> tuple[Picture, Picture]:
+    """A frame and its partner on one canvas; without one they must have one size."""
+    partner = partner_of(frame)
+    if canvas is not None:
+        return canvas.cover(frame.pixels), canvas.cover(partner.pixels)
+    if frame.pixels.shape != partner.pixels.shape:
+        (height, width), (other_height, other_width) = frame.pixels.shape[:2], partner.pixels.shape[:2]
+        raise Unmeasurable(
+            Reason.INVALID_INPUT,
+            f"frames are {width} x {height}, those they are compared with {other_width} x {other_height}, and pixels "
+            "are compared at one size. Name a canvas, or encode both videos at one size.",
+        )
+    return frame.pixels, partner.pixels
+
+
+def _reference(rollout: Rollout) -> Reference:
+    case = rollout.case
+    if case.reference is None:
+        message = f"the case {case.id} names no true video. Put the one that shows what is true beside it."
+        raise Unmeasurable(Reason.MISSING_INPUT, message)
+    if case.reference.start < 0:
+        message = f"the answer is said to begin at frame {case.reference.start} of the true video; frames count from 0."
+        raise Unmeasurable(Reason.INVALID_INPUT, message)
+    return case.reference

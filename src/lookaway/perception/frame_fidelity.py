@@ -1,0 +1,95 @@
+"""How far the pixels of each frame are from those of the frame it is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from lookaway.core import Abstention, Extractor, Feature, Features, Frame, FrameRequest, Rollout, Timeline
+from lookaway.perception.canvas import Canvas
+from lookaway.perception.compared_frames import (
+    ComparedFrames,
+    ReferenceFrames,
+    both_pictures,
+    partner_of,
+    request_pairs,
+)
+from lookaway.perception.opencv import load_opencv
+from lookaway.perception.structural_similarity import mean_structural_similarity
+
+WHITE = 255.0
+
+
+@dataclass(frozen=True, slots=True)
+class FrameFidelity:
+    """Mean squared difference and SSIM of every compared frame and its partner.
+
+    Both are taken over all pixels and the channels red, green and blue. SSIM has a gaussian window; near the edges the
+    pictures go on as mirrored, and the whole map is averaged. One pair is in memory at a time.
+    """
+
+    name: ClassVar[str] = "frame_fidelity"
+    version: ClassVar[int] = 1
+    software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
+    seconds_per_frame: ClassVar[float] = 0.02
+    bytes_per_frame: ClassVar[float] = 32.0
+    arrays: ClassVar[Mapping[str, str]] = {
+        "mse": "float64 [pairs]: mean squared difference of channels that go from 0 to 1",
+        "ssim": "float64 [pairs]: mean structural similarity, 1 where frames are equal",
+        "frame_indices": "int64 [pairs]: the frame of the answer",
+        "partner_indices": "int64 [pairs]: the frame that it is compared with",
+    }
+    needs: ClassVar[Mapping[str, Extractor]] = {}
+
+    compared: Annotated[ComparedFrames, "which frames are compared"] = ReferenceFrames()
+    canvas: Annotated[Canvas | None, "size at which they are; `None` keeps that of the videos, which must agree"] = None
+    window: Annotated[int, "side of the window of SSIM, odd, in pixels"] = 11
+    sigma: Annotated[float, "of the window's gaussian, in pixels"] = 1.5
+
+    def __post_init__(self) -> None:
+        if self.window < 1 or self.window % 2 == 0:
+            raise ValueError(f"a window has a pixel in its middle, so that its side is odd, found {self.window}.")
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """There must be something to compare with."""
+        return self.compared.declines(rollout)
+
+    def load(self) -> _FidelityPerceiver:
+        """Import OpenCV."""
+        return _FidelityPerceiver(self, load_opencv())
+
+
+@dataclass(frozen=True, slots=True)
+class _FidelityPerceiver:
+    recipe: FrameFidelity
+    cv2: ModuleType
+
+    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _FidelityWatch:
+        return _FidelityWatch(self, request_pairs(self.recipe.compared, timeline, rollout))
+
+
+@dataclass(frozen=True, slots=True)
+class _FidelityWatch:
+    perceiver: _FidelityPerceiver
+    request: FrameRequest
+    frames: list[tuple[int, int]] = field(default_factory=list)
+    found: list[tuple[float, float]] = field(default_factory=list)
+
+    def see(self, frame: Frame) -> None:
+        cv2, recipe = self.perceiver.cv2, self.perceiver.recipe
+        first, second = both_pictures(frame, recipe.canvas)
+        squares = cv2.norm(first, second, cv2.NORM_L2SQR)
+        likeness = mean_structural_similarity(cv2, first, second, window=recipe.window, sigma=recipe.sigma)
+        self.frames.append((frame.index, partner_of(frame).index))
+        self.found.append((squares / first.size / WHITE**2, likeness))
+
+    def perceive(self) -> Feature:
+        frames = np.array(self.frames, np.int64).reshape(-1, 2)
+        found = np.array(self.found, np.float64).reshape(-1, 2)
+        return Feature(
+            {"mse": found[:, 0], "ssim": found[:, 1], "frame_indices": frames[:, 0], "partner_indices": frames[:, 1]}
+        )

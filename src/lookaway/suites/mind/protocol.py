@@ -1,0 +1,113 @@
+"""MIND's public names, bound to measurements with MIND's constants. The protocol is this data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lookaway.core import BoundMetric, Extractor
+from lookaway.metrics.aesthetic_quality import AestheticQuality
+from lookaway.metrics.feature_error import FeatureError
+from lookaway.metrics.imaging_quality import ImagingQuality
+from lookaway.metrics.mean_squared_error import MeanSquaredError
+from lookaway.metrics.peak_signal_to_noise import PeakSignalToNoise
+from lookaway.metrics.perceptual_distance import PerceptualDistance
+from lookaway.metrics.relative_rotation_error import RelativeRotationError
+from lookaway.metrics.relative_translation_error import RelativeTranslationError
+from lookaway.metrics.structural_similarity import StructuralSimilarity
+from lookaway.perception import aesthetic_quality
+from lookaway.perception.canvas import Canvas
+from lookaway.perception.compared_frames import ComparedFrames, MirroredFrames, ReferenceFrames
+from lookaway.perception.dinov3_error import Dinov3Error
+from lookaway.perception.frame_fidelity import FrameFidelity
+from lookaway.perception.lpips_pairs import LpipsPairs
+from lookaway.perception.musiq_quality import MusiqQuality
+from lookaway.perception.reference_poses import ReferencePoses
+from lookaway.perception.supplied_poses import SuppliedPoses
+from lookaway.suites.mind.layout import COMPARED_TESTS, MIRROR_TEST, PERSPECTIVES
+
+CANVAS: Final = Canvas(720, 1280)
+COMPARED: Final = tuple(f"{perspective}/{test}" for perspective in PERSPECTIVES for test in COMPARED_TESTS)
+MIRRORED: Final = tuple(f"{perspective}/{MIRROR_TEST}" for perspective in PERSPECTIVES)
+DROPPED_BATCH: Final = 100
+"""The published code never looks at the last batch of a clip."""
+CEILING_DB: Final = 100.0
+"""Of frames that are equal; the published code writes infinity."""
+ASSUMED_FOV_DEGREES: Final = 90.0
+"""`images.txt` comes without a lens, and the motion of a camera does not depend on it."""
+
+
+def protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
+    """All measurements: of every frame, or with `as_published` of the frames and in the way of the published code."""
+    as_published = bool(settings.get("as_published"))
+    reference = ReferenceFrames(
+        most=settings.get("video_max_time"), dropped_batch=DROPPED_BATCH if as_published else None
+    )
+    return (
+        *_likeness("lcm", reference, COMPARED),
+        *_visual(reference),
+        BoundMetric(
+            name="mind.dino.dino_mse",
+            metric=FeatureError(),
+            recipes={"feature_error": Dinov3Error(compared=reference, canvas=CANVAS, rescales_twice=as_published)},
+            subsets=COMPARED,
+        ),
+        *_action(as_published),
+        *_likeness("gsc", MirroredFrames(even_only=as_published), MIRRORED),
+    )
+
+
+def _likeness(family: str, compared: ComparedFrames, subsets: tuple[str, ...]) -> tuple[BoundMetric, ...]:
+    fidelity: dict[str, Extractor] = {"fidelity": FrameFidelity(compared=compared, canvas=CANVAS, window=11, sigma=1.5)}
+    lpips: dict[str, Extractor] = {"lpips": LpipsPairs(compared=compared, canvas=CANVAS, trunk="alex")}
+    bindings = (
+        ("mse", MeanSquaredError(), fidelity),
+        ("psnr", PeakSignalToNoise(ceiling_db=CEILING_DB), fidelity),
+        ("ssim", StructuralSimilarity(), fidelity),
+        ("lpips", PerceptualDistance(), lpips),
+    )
+    return tuple(
+        BoundMetric(name=f"mind.{family}.{name}", metric=metric, recipes=recipes, subsets=subsets)
+        for name, metric, recipes in bindings
+    )
+
+
+def _visual(frames: ReferenceFrames) -> tuple[BoundMetric, ...]:
+    """Of the frames that are compared, each for itself."""
+    return (
+        BoundMetric(
+            name="mind.visual.imaging",
+            metric=ImagingQuality(),
+            recipes={"quality": MusiqQuality(frames=frames, height=None, canvas=CANVAS)},
+            subsets=COMPARED,
+        ),
+        BoundMetric(
+            name="mind.visual.aesthetic",
+            metric=AestheticQuality(),
+            recipes={"aesthetic": aesthetic_quality.AestheticQuality(frames=frames, canvas=CANVAS)},
+            subsets=COMPARED,
+        ),
+    )
+
+
+def _action(as_published: bool) -> tuple[BoundMetric, ...]:
+    recipes: dict[str, Extractor] = {
+        "poses": SuppliedPoses(layout="colmap", first_frame_number=None, assumed_fov_degrees=ASSUMED_FOV_DEGREES),
+        "reference_poses": ReferencePoses(layout="colmap", assumed_fov_degrees=ASSUMED_FOV_DEGREES),
+    }
+    return tuple(
+        BoundMetric(
+            name=f"mind.action.{name}",
+            metric=kind(
+                alignment="sim3",
+                most_frames=97,
+                max_rotation_degrees=179.0,
+                max_translation=1e9,
+                fewest_steps=8,
+                published_groups=as_published,
+            ),
+            recipes=recipes,
+            subsets=COMPARED,
+        )
+        for name, kind in (("rpe_trans", RelativeTranslationError), ("rpe_rot", RelativeRotationError))
+    )

@@ -1,0 +1,142 @@
+"""Metrics of one number a frame."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lookaway.core import Abstention, Case, Feature, Reason, Rollout
+from lookaway.metrics.aesthetic_quality import AestheticQuality
+from lookaway.metrics.feature_error import FeatureError
+from lookaway.metrics.imaging_quality import ImagingQuality
+from lookaway.metrics.mean_squared_error import MeanSquaredError
+from lookaway.metrics.peak_signal_to_noise import PeakSignalToNoise
+from lookaway.metrics.perceptual_distance import PerceptualDistance
+from lookaway.metrics.structural_similarity import StructuralSimilarity
+
+ROLLOUT = Rollout(case=Case(id="c", subset="1st_data/mem_test", scene="s"), model="m", video=Path("v.mp4"))
+SERIES = {
+    MeanSquaredError(): ("fidelity", "mse", 0.0, 1.0),
+    PeakSignalToNoise(): ("fidelity", "mse", 0.0, 1.0),
+    StructuralSimilarity(): ("fidelity", "ssim", 1.0, -1.0),
+    PerceptualDistance(): ("lpips", "distances", 0.0, 0.8),
+    FeatureError(): ("feature_error", "errors", 0.0, 4 / 768),
+    ImagingQuality(): ("quality", "quality", 100.0, 0.0),
+    AestheticQuality(): ("aesthetic", "aesthetic", 10.0, 0.0),
+}
+"""The feature and the array that each reads, with their best and their worst number."""
+BEST = {"peak_signal_to_noise": 100.0, "structural_similarity": 1.0, "imaging_quality": 1.0, "aesthetic_quality": 1.0}
+WORST = {
+    "mean_squared_error": 1.0,
+    "structural_similarity": -1.0,
+    "perceptual_distance": 0.8,
+    "feature_error": 4 / 768,
+}
+every_metric = pytest.mark.parametrize("metric", SERIES, ids=lambda metric: metric.name)
+
+
+def features(metric, numbers, frames=None, **others):
+    feature, array, _, _ = SERIES[metric]
+    indices = np.arange(len(numbers)) if frames is None else np.array(frames)
+    return {feature: Feature({array: np.array(numbers), "frame_indices": indices.astype(np.int64), **others})}
+
+
+@every_metric
+def test_the_best_frames_give_the_best_value(metric):
+    _, _, best, _ = SERIES[metric]
+    outcome = metric.measure(ROLLOUT, features(metric, [best] * 3))
+    assert outcome.value == BEST.get(metric.name, 0.0)
+    low, high = metric.range
+    assert high is None or low is None or outcome.value in (low, high)
+
+
+@every_metric
+def test_the_worst_frames_give_the_worst_value_and_every_frame_in_between_counts(metric):
+    _, _, best, worst = SERIES[metric]
+    good, mixed, bad = (
+        metric.measure(ROLLOUT, features(metric, numbers)).value
+        for numbers in ([best, best], [best, worst], [worst, worst])
+    )
+    assert bad == pytest.approx(WORST.get(metric.name, 0.0))
+    assert mixed == pytest.approx((good + bad) / 2)
+    assert (good > bad) == metric.higher_is_better
+
+
+@every_metric
+def test_every_frame_is_a_unit_under_its_index_in_the_answer(metric):
+    _, _, best, worst = SERIES[metric]
+    outcome = metric.measure(ROLLOUT, features(metric, [best, worst], frames=[4, 17]))
+    assert [unit.name for unit in outcome.units] == ["f4", "f17"]
+    alone = [metric.measure(ROLLOUT, features(metric, [number])) for number in (best, worst)]
+    assert [unit.outcome.value for unit in outcome.units] == [each.value for each in alone]
+    assert [unit.outcome.raw for unit in outcome.units] == [each.raw for each in alone]
+    assert outcome.detail["frames"] == 2
+
+
+@every_metric
+def test_where_frames_lie_and_what_else_was_perceived_does_not_matter(metric):
+    _, _, best, worst = SERIES[metric]
+    there = metric.measure(ROLLOUT, features(metric, [best, worst], frames=[0, 1]))
+    later = metric.measure(ROLLOUT, features(metric, [worst, best], frames=[7, 90], partner_indices=np.array([1, 0])))
+    assert there.value == pytest.approx(later.value)
+
+
+@every_metric
+def test_without_a_frame_it_abstains(metric):
+    outcome = metric.measure(ROLLOUT, features(metric, []))
+    assert isinstance(outcome, Abstention)
+    assert outcome.reason is Reason.TOO_SHORT
+
+
+@every_metric
+def test_features_are_all_it_asks_for(metric):
+    feature, *_ = SERIES[metric]
+    assert (metric.needs, metric.uses, metric.declines(ROLLOUT)) == ((feature,), (), None)
+
+
+@every_metric
+def test_a_number_that_is_none_is_never_a_score(metric):
+    with pytest.raises(ValueError, match="must be a finite number"):
+        metric.measure(ROLLOUT, features(metric, [np.nan, 0.5]))
+
+
+def test_decibels_are_those_of_each_frame_and_not_of_the_mean_error():
+    outcome = PeakSignalToNoise().measure(ROLLOUT, features(PeakSignalToNoise(), [0.1, 0.001]))
+    assert outcome.value == pytest.approx(20)
+    assert [unit.outcome.value for unit in outcome.units] == pytest.approx([10, 30])
+    assert outcome.detail["frames_cut"] == 0
+
+
+def test_equal_frames_are_cut_at_the_ceiling_and_counted():
+    metric = PeakSignalToNoise(ceiling_db=50.0)
+    outcome = metric.measure(ROLLOUT, features(PeakSignalToNoise(), [0.0, 1e-7, 1e-5, 1e-4]))
+    assert [unit.outcome.value for unit in outcome.units] == pytest.approx([50, 50, 50, 40])
+    assert outcome.detail == {"frames": 4, "frames_cut": 2}
+    assert metric.range == (0.0, 50.0)
+
+
+def test_a_ceiling_is_above_nothing():
+    with pytest.raises(ValueError, match="found 0"):
+        PeakSignalToNoise(ceiling_db=0)
+
+
+@pytest.mark.parametrize(("metric", "scale"), [(ImagingQuality(), 100), (AestheticQuality(), 10)])
+def test_quality_is_a_part_of_its_scale_with_the_raw_number_beside_it(metric, scale):
+    outcome = metric.measure(ROLLOUT, features(metric, np.array([0.25 * scale, 0.75 * scale], np.float32)))
+    assert (outcome.value, outcome.raw) == pytest.approx((0.5, 0.5 * scale))
+    assert [unit.outcome.raw for unit in outcome.units] == pytest.approx([0.25 * scale, 0.75 * scale])
+    beyond = metric.measure(ROLLOUT, features(metric, [1.2 * scale]))
+    assert beyond.value == pytest.approx(1.2)
+
+
+def test_other_metrics_have_no_raw_value():
+    for metric in SERIES:
+        if metric.raw_unit is None:
+            assert metric.measure(ROLLOUT, features(metric, [0.5])).raw is None
+
+
+def test_long_series_lose_nothing_in_their_mean():
+    numbers = np.full(10_000, 0.1, np.float64)
+    assert MeanSquaredError().measure(ROLLOUT, features(MeanSquaredError(), numbers)).value == 0.1

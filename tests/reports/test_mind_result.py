@@ -1,0 +1,265 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from lookaway.core import Abstention, Case, Failure, Lock, Reason, Rollout, RunError, Score, Unit, UserError
+from lookaway.engine.evaluate import evaluate
+from lookaway.engine.run import Run
+from lookaway.reports.mind_result import export_mind_result, schema_text
+from lookaway.store.outcome_reader import OutcomeReader
+from lookaway.store.outcome_rows import Measured
+from lookaway.store.run_folder import RunFolder
+from lookaway.suites.mind import Mind
+from tests.support.clips import numbered_frames, write_clip
+from tests.support.command import lookaway
+from tests.support.mind import MindWriter, actions
+from tests.support.tiny import write_folder
+
+MEMORY, MIRROR = "1st_data/mem_test", "3rd_data/mirror_test"
+TIMES = {f"{MEMORY}/street": {"mark_time": 2, "total_time": 8}}
+SCHEMA = json.loads(schema_text())
+MISSING = Abstention(Reason.MISSING_WEIGHTS, "alexnet is not here.")
+GROUP = {"count": 11, "mean": 0.5, "median": 0.25}
+METRICS = {bound.name: bound for bound in Mind().metrics({})}
+
+
+def series(*values: float) -> Score:
+    """The last frame stands first: nothing but its name says where a unit belongs."""
+    units = tuple(Unit(f"f{frame}", Score(value)) for frame, value in enumerate(values))
+    return Score(sum(values) / len(values), units=units[::-1], detail={"frames": len(values)})
+
+
+def steps(**groups: object) -> Score:
+    return Score(0.5, units=(Unit("f0", Score(0.5)),), detail={"groups": {"__overall__": GROUP, **groups}})
+
+
+def a_run(path: Path, outcomes, *, videos=None, settings=None, metrics=tuple(METRICS)) -> Run:
+    """Outcomes by model, case and metric; where a case has none, nothing was measured yet."""
+    rollouts, measured = {}, []
+    for (model, case), found in outcomes.items():
+        subset = "/".join(case.split("/")[:2])
+        asked = Case(id=case, subset=subset, scene=case.split("/")[2])
+        rollout = Rollout(case=asked, model=model, video=(videos or {}).get(case, Path("nowhere.mp4")))
+        rollouts[rollout.id] = rollout
+        measured += [
+            Measured(rollout=rollout.id, content="c", metric=f"mind.{name}", lock="l", outcome=outcome)
+            for name, outcome in found.items()
+        ]
+    lock = Lock({"dataset": {"identity": {"times": TIMES}, "settings": settings or {"video_max_time": None}}})
+    about = {
+        "suite": "mind",
+        "lock_sha256": lock.sha256,
+        "metrics": [{"name": name, "lock": "l", "subsets": list(METRICS[name].subsets)} for name in metrics],
+        "problems": [],
+    }
+    folder = RunFolder(path)
+    folder.begin(lock, [(rollout, "c") for rollout in rollouts.values()], about)
+    folder.add(measured)
+    return Run(path)
+
+
+def complete() -> dict:
+    return {
+        **{f"lcm.{name}": series(0.1, 0.3) for name in ("mse", "psnr", "ssim", "lpips")},
+        "visual.imaging": series(0.6, 0.8),
+        "visual.aesthetic": series(0.4, 0.5),
+        "dino.dino_mse": series(0.001, 0.003),
+        "action.rpe_trans": steps(translation=GROUP, **{"act:forward": GROUP}),
+        "action.rpe_rot": steps(translation=GROUP, **{"act:forward": GROUP}),
+    }
+
+
+def exported(run: Run, output: Path, model: str = "alpha"):
+    export_mind_result(run, output)
+    text = (output / model / "Result.json").read_text()
+    result = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    Draft202012Validator(SCHEMA).validate(result)
+    return result
+
+
+def test_the_schema_is_one_and_is_written_beside_the_results(tmp_path):
+    Draft202012Validator.check_schema(SCHEMA)
+    exported(a_run(tmp_path / "run", {("alpha", f"{MEMORY}/street"): complete()}), tmp_path / "out")
+    assert json.loads((tmp_path / "out/Result.schema.json").read_text()) == SCHEMA
+
+
+def test_a_case_that_was_measured_completely_has_all_that_the_card_names(tmp_path):
+    run = a_run(tmp_path / "run", {("alpha", f"{MEMORY}/street"): complete()}, settings={"video_max_time": 50})
+    result = exported(run, tmp_path / "out")
+    assert result["video_max_time"] == 50
+    (entry,) = result["data"]
+    assert {name: entry[name] for name in ("path", "perspective", "test_type", "error", "mark_time", "total_time")} == {
+        "path": "street", "perspective": "1st_data", "test_type": "mem_test", "error": None,
+        "mark_time": 2, "total_time": 8,
+    }  # fmt: skip
+    assert entry["lcm"] == {
+        "length": 2,
+        **{name: [0.1, 0.3] for name in ("mse", "psnr", "ssim", "lpips")},
+        **{f"avg_{name}": 0.2 for name in ("mse", "psnr", "ssim", "lpips")},
+    }
+    assert entry["visual_quality"] == {
+        "imaging": [0.6, 0.8], "avg_imaging": 0.7, "aesthetic": [0.4, 0.5], "avg_aesthetic": 0.45,
+    }  # fmt: skip
+    assert entry["dino"] == {"dino_mse": [0.001, 0.003], "avg_dino_mse": 0.002}
+    step = {
+        "count": 11, "rpe_trans_mean": 0.5, "rpe_trans_median": 0.25, "rpe_rot_mean_deg": 0.5,
+        "rpe_rot_median_deg": 0.25,
+    }  # fmt: skip
+    assert entry["action"] == {"__overall__": step, "translation": step, "act:forward": step}
+
+
+def test_frames_stand_in_their_order_beyond_the_tenth(tmp_path):
+    values = [float(frame) for frame in range(25)]
+    run = a_run(tmp_path / "run", {("alpha", f"{MEMORY}/street"): {"lcm.mse": series(*values)}})
+    assert exported(run, tmp_path / "out")["data"][0]["lcm"]["mse"] == values
+
+
+def test_frames_of_one_model_and_case_are_not_those_of_another(tmp_path):
+    outcomes = {
+        (model, f"{MEMORY}/{name}"): {"lcm.mse": series(*([number / 8] * (number + 1)))}
+        for number, (model, name) in enumerate([("beta", "b"), ("alpha", "b"), ("alpha", "a"), ("Zeta", "é")])
+    }
+    outcomes["alpha", f"{MEMORY}/none"] = {"lcm.mse": MISSING}
+    run = a_run(tmp_path / "run", outcomes, metrics=("mind.lcm.mse",))
+    for number, (model, name) in enumerate([("beta", "b"), ("alpha", "b"), ("alpha", "a"), ("Zeta", "é")]):
+        data = {entry["path"]: entry for entry in exported(run, tmp_path / "out", model)["data"]}
+        assert data[name]["lcm"]["mse"] == [number / 8] * (number + 1)
+        assert data[name]["error"] is None
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"alpha", "beta", "Zeta", "Result.schema.json"}
+
+
+def test_what_was_not_measured_has_no_key_and_the_error_says_why(tmp_path):
+    outcomes = {**complete(), "lcm.lpips": MISSING, "dino.dino_mse": Failure("OSError", "disk full")}
+    del outcomes["visual.imaging"], outcomes["visual.aesthetic"], outcomes["action.rpe_trans"]
+    (entry,) = exported(a_run(tmp_path / "run", {("alpha", f"{MEMORY}/street"): outcomes}), tmp_path / "out")["data"]
+    assert entry["lcm"].keys() == {"length", *(f"{avg}{n}" for avg in ("", "avg_") for n in ("mse", "psnr", "ssim"))}
+    assert not {"dino", "visual_quality", "sample_frames"} & entry.keys()
+    assert entry["action"]["__overall__"] == {"count": 11, "rpe_rot_mean_deg": 0.5, "rpe_rot_median_deg": 0.25}
+    assert entry["error"] == (
+        "mind.lcm.lpips: missing_weights: alexnet is not here.; "
+        "mind.visual.imaging, mind.visual.aesthetic, mind.action.rpe_trans: not_yet_measured; "
+        "mind.dino.dino_mse: OSError: disk full"
+    )
+
+
+def test_a_case_of_which_nothing_is_known_is_an_entry_with_an_error(tmp_path):
+    run = a_run(tmp_path / "run", {("alpha", f"{MEMORY}/other"): {"lcm.mse": MISSING}}, metrics=("mind.lcm.mse",))
+    (entry,) = exported(run, tmp_path / "out")["data"]
+    assert entry == {
+        "path": "other",
+        "perspective": "1st_data",
+        "test_type": "mem_test",
+        "error": "mind.lcm.mse: missing_weights: alexnet is not here.",
+    }
+
+
+def test_what_was_not_asked_is_no_error(tmp_path):
+    found = {"lcm.mse": series(0.1)}
+    run = a_run(tmp_path / "run", {("alpha", f"{MEMORY}/street"): found}, metrics=("mind.lcm.mse",))
+    assert exported(run, tmp_path / "out")["data"][0]["error"] is None
+
+
+def test_mirrored_paths_of_one_folder_are_one_entry(tmp_path):
+    clip = write_clip(tmp_path / "clip.mp4", numbered_frames(6))
+    good = {f"gsc.{name}": series(0.1, 0.2, 0.3) for name in ("mse", "psnr", "ssim", "lpips")}
+    bad = {f"gsc.{name}": Abstention(Reason.TOO_SHORT, "one frame.") for name in ("mse", "psnr", "ssim", "lpips")}
+    outcomes = {("alpha", f"{MIRROR}/walk/path-1"): good, ("alpha", f"{MIRROR}/walk/path-2"): bad}
+    run = a_run(tmp_path / "run", outcomes, videos={f"{MIRROR}/walk/path-1": clip})
+    (entry,) = exported(run, tmp_path / "out")["data"]
+    one, two = entry.pop("video_results")
+    message = "mind.gsc.mse, mind.gsc.psnr, mind.gsc.ssim, mind.gsc.lpips: too_short: one frame."
+    assert entry == {
+        "path": "walk",
+        "perspective": "3rd_data",
+        "test_type": "mirror_test",
+        "videos": ["path-1.mp4", "path-2.mp4"],
+        "error": f"path-2.mp4: {message}",
+    }
+    assert (one["video_name"], one["error"], one["mark_time"], one["sample_frames"]) == ("path-1.mp4", None, 3, 6)
+    assert (one["gsc"]["length"], one["gsc"]["mse"], one["gsc"]["avg_mse"]) == (3, [0.1, 0.2, 0.3], pytest.approx(0.2))
+    assert two == {"video_name": "path-2.mp4", "error": message}
+
+
+def test_a_run_of_real_files_counts_frames_in_them(tmp_path):
+    writer = MindWriter(tmp_path / "data")
+    frames = numbered_frames(8, width=64, height=36)
+    whole, short = (write_clip(tmp_path / f"{len(part)}.mp4", part).read_bytes() for part in (frames, frames[2:5]))
+    writer.case(record=actions(2, 8), video=whole)
+    writer.case("yard", record=actions(2, 9), video=whole)
+    writer.answer(video=short)
+    run = evaluate(writer.root, tmp_path / "run", metrics=["lcm.mse", "lcm.psnr"])
+    street, yard = exported(run, tmp_path / "out")["data"]
+    assert (street["mark_time"], street["total_time"], street["sample_frames"]) == (2, 8, 3)
+    assert (street["lcm"]["length"], len(street["lcm"]["psnr"]), street["error"]) == (3, 3, None)
+    assert yard["error"] == "mind.lcm.mse, mind.lcm.psnr: missing_video: video.mp4: there is no such file."
+    assert (yard["total_time"], "lcm" in yard, "sample_frames" in yard) == (9, False, False)
+
+
+def test_the_command_says_what_it_wrote(tmp_path):
+    run = a_run(tmp_path / "run", {("alpha", f"{MEMORY}/street"): complete()})
+    result = lookaway("export", "mind-result", run.path, "-o", tmp_path / "out")
+    assert (result.code, result.out) == (0, f"Wrote {tmp_path / 'out/alpha/Result.json'}\n")
+
+
+def test_a_model_cannot_lead_out_of_the_export(tmp_path):
+    run = a_run(tmp_path / "run", {("..", f"{MEMORY}/street"): complete()})
+    (path,) = export_mind_result(run, tmp_path / "out")
+    assert path == tmp_path / "out/%2E%2E/Result.json"
+
+
+def test_a_run_of_another_suite_is_refused_before_anything_is_written(tmp_path):
+    run = evaluate(write_folder(tmp_path / "videos", cases=1), tmp_path / "run", metrics=["rendering_lighting"])
+    with pytest.raises(UserError, match=r"is a run of 'folder'; Result\.json holds runs of 'mind'"):
+        export_mind_result(run, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_place_that_cannot_be_written_is_an_error_of_the_user(tmp_path):
+    run = a_run(tmp_path / "run", {("alpha", f"{MEMORY}/street"): complete()})
+    (tmp_path / "out").write_text("")
+    with pytest.raises(UserError, match="cannot be written"):
+        export_mind_result(run, tmp_path / "out")
+
+
+def test_a_run_that_grows_while_it_is_read_is_not_exported(tmp_path, monkeypatch):
+    run = a_run(tmp_path / "run", {("alpha", f"{MEMORY}/street"): complete()})
+    items = OutcomeReader.items
+    monkeypatch.setattr(OutcomeReader, "items", lambda reader: iter([*items(reader), *items(reader)]))
+    with pytest.raises(RunError, match="is being written"):
+        export_mind_result(run, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ((), {"data": []}),
+        ((), {"video_max_time": None, "data": [], "mean": 0.5}),
+        (("lcm", "mse"), []),
+        (("visual_quality", "imaging"), []),
+        (("error",), 3),
+        (("perspective",), "2nd_data"),
+        (("test_type",), "train"),
+        (("lcm", "avg_mse"), None),
+        (("lcm", "mse"), [0.1, "0.3"]),
+        (("lcm", "avg_lpip"), 0.1),
+        (("action", "__overall__", "count"), 1.5),
+        (("action", "walks"), {"count": 1}),
+        (("visual_quality", "avg_aesthetic"), "good"),
+        (("video_results",), []),
+    ],
+)
+def test_the_schema_refuses_what_the_card_does_not_have(tmp_path, place, value):
+    run = a_run(tmp_path / "run", {("alpha", f"{MEMORY}/street"): complete()})
+    result = exported(run, tmp_path / "out")
+    if place:
+        target = result["data"][0]
+        for step in place[:-1]:
+            target = target[step]
+        target[place[-1]] = value
+    else:
+        result = value
+    assert not Draft202012Validator(SCHEMA).is_valid(result)
