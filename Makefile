@@ -52,6 +52,7 @@ docs:
 
 bench:  ## The engine against a bare loop, extractors against their networks, fidelity against torchmetrics, poses against truth
 	$(PYTHON) -m benchmarks.engine_overhead
+	$(PYTHON) -m benchmarks.estimates
 	$(PYTHON) -m benchmarks.perception_throughput
 	$(PYTHON) -m benchmarks.frame_fidelity
 	$(PYTHON) -m benchmarks.pose_accuracy

@@ -1,0 +1,59 @@
+"""How sure a number of a table is: fit to be compared, marked, or not estimable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from lookaway.core import Estimate
+
+LEAST_VALUES = 10
+LEAST_EFFECTIVE = 30.0
+WIDEST_REACH = 0.10
+
+
+class Mark(Enum):
+    """What stands beside a number."""
+
+    NONE = ""
+    IMPRECISE = "†"
+    NOT_ESTIMABLE = "‡"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Precision:
+    """A mark and what it rests on."""
+
+    mark: Mark
+    scored: int
+    effective: float
+    half_width: float | None
+    """Half the width of the interval; `None` without one."""
+
+    @property
+    def is_estimable(self) -> bool:
+        """Whether the number may be averaged or be the best; else only its interval is shown."""
+        return self.mark is not Mark.NOT_ESTIMABLE
+
+
+def precision(estimate: Estimate | None, effective: float, *, span: float | None = 1.0) -> Precision:
+    """The mark of an estimate that so many independent values would be worth.
+
+    ‡ with fewer than 10 values; † if half the width of the clustered interval is more than a tenth of what the metric
+    spans, or unknown, or if the values are worth fewer than 30 independent ones. A metric without two ends has no
+    span: its width says nothing.
+
+    >>> precision(Estimate(mean=0.5, low=0.42, high=0.58, scored=60, scenes=40), 48.0).mark.value
+    ''
+    """
+    scored = estimate.scored if estimate else 0
+    half_width = None
+    if estimate and estimate.low is not None and estimate.high is not None:
+        half_width = (estimate.high - estimate.low) / 2
+    if scored < LEAST_VALUES:
+        mark = Mark.NOT_ESTIMABLE
+    elif effective < LEAST_EFFECTIVE or half_width is None or (span is not None and half_width > WIDEST_REACH * span):
+        mark = Mark.IMPRECISE
+    else:
+        mark = Mark.NONE
+    return Precision(mark=mark, scored=scored, effective=effective, half_width=half_width)

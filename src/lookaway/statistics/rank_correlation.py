@@ -1,0 +1,147 @@
+"""How well a metric orders models as people do: rank correlations over few models."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from lookaway.core import Estimate, Floats, Indices
+from lookaway.statistics.scene_replicates import defined, quotient, replicate_estimate
+
+MOST_ENUMERATED = 9
+"""Models whose orders are all looked at, 362,880 of them; of more models, as many orders as `shuffles` says."""
+VALUES_AT_ONCE = 5_000_000
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correlation:
+    """A rank correlation, and how sure it is."""
+
+    value: float
+    p: float
+    """How often models in random order have one at least as far from 0."""
+    over_models: tuple[float, float] | None
+    """95 % interval, were the models drawn from many: wide, for they are few. Bonett and Wright's, for Spearman's
+    correlation of four or more models that is not perfect."""
+    over_scenes: Estimate | None
+    """The same models on other scenes; `None` without replicates."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankCorrelation:
+    """Spearman's rho and Kendall's tau-b; `None` where all models have the same number."""
+
+    models: int
+    spearman: Correlation | None
+    kendall: Correlation | None
+    orders: int
+    """Orders of the models that p rests on."""
+    is_exact: bool
+    """Whether these are all orders."""
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReplicates:
+    """Numbers of all models on resampled scenes [replicates, models], the same scenes for both."""
+
+    metric: Floats
+    people: Floats
+    scenes: int
+
+
+def rank_correlation(
+    metric: Floats, people: Floats, *, seed: int, shuffles: int = 9_999, replicates: ModelReplicates | None = None
+) -> RankCorrelation:
+    """Correlation of a metric with people over models, one number of each per model.
+
+    >>> found = rank_correlation(np.array([1, 2, 3, 4, 5, 6]), np.array([1, 2, 3, 4, 6, 5]), seed=0)
+    >>> round(found.spearman.value, 3), round(found.spearman.p, 3), found.orders
+    (0.943, 0.017, 720)
+    """
+    models = len(metric)
+    if metric.shape != people.shape or metric.ndim != 1 or models < 2:
+        raise ValueError(f"One number of each per model, of two or more, found {metric.shape} and {people.shape}.")
+    is_exact = models <= MOST_ENUMERATED
+    orders = _all_orders(models) if is_exact else _random_orders(models, shuffles, seed)
+
+    def found(parts: Callable[[Floats], Floats]) -> Correlation | None:
+        one, other = parts(metric[None]), parts(people[None])
+        value = defined(_cosines(one, other)[0])
+        if value is None:
+            return None
+        reached = _as_far(one[0], other[0], orders)
+        return Correlation(
+            value=value,
+            p=reached / len(orders) if is_exact else (reached + 1) / (len(orders) + 1),
+            over_models=_bonett_wright(value, models) if parts is _centred_ranks else None,
+            over_scenes=None if replicates is None else _over_scenes(value, replicates, parts),
+        )
+
+    return RankCorrelation(
+        models=models,
+        spearman=found(_centred_ranks),
+        kendall=found(_signs),
+        orders=len(orders),
+        is_exact=is_exact,
+        seed=seed,
+    )
+
+
+def _over_scenes(value: float, replicates: ModelReplicates, parts: Callable[[Floats], Floats]) -> Estimate:
+    drawn = _cosines(parts(replicates.metric), parts(replicates.people))
+    return replicate_estimate(value, drawn, scored=replicates.metric.shape[1], scenes=replicates.scenes)
+
+
+def _cosines(one: Floats, other: Floats) -> Floats:
+    """Cosines of the rows."""
+    one, other = one.reshape(len(one), -1), other.reshape(len(other), -1)
+    lengths = np.sqrt(np.sum(one**2, axis=1) * np.sum(other**2, axis=1))
+    return np.asarray(np.clip(quotient(np.sum(one * other, axis=1), lengths), -1, 1))
+
+
+def _centred_ranks(values: Floats) -> Floats:
+    """Mean ranks of each row, less their mean; the cosine of two is Spearman's rho."""
+    return np.asarray(_signs(values).sum(axis=2) / 2)
+
+
+def _signs(values: Floats) -> Floats:
+    """Which of two is the greater, for all pairs of each row; the cosine of two is Kendall's tau-b."""
+    return np.sign(values[:, :, None] - values[:, None, :]).astype(np.float64)
+
+
+def _all_orders(models: int) -> Indices:
+    orders = np.zeros((1, 0), np.int64)
+    for model in range(models):
+        orders = np.concatenate([np.insert(orders, place, model, axis=1) for place in range(model + 1)])
+    return orders
+
+
+def _random_orders(models: int, shuffles: int, seed: int) -> Indices:
+    return np.random.default_rng(seed).permuted(np.tile(np.arange(models), (shuffles, 1)), axis=1)
+
+
+def _as_far(one: Floats, other: Floats, orders: Indices) -> int:
+    """How many orders of the models make the product as far from 0 as it is; of ranks, or of signs of pairs."""
+    bar = abs(float(np.sum(one * other))) - ROUNDING
+    at_once = max(1, VALUES_AT_ONCE // one.size)
+    reached = 0
+    for start in range(0, len(orders), at_once):
+        order = orders[start : start + at_once]
+        shuffled = other[order] if one.ndim == 1 else other[order[:, :, None], order[:, None, :]]
+        products = shuffled.reshape(len(order), -1) @ one.reshape(-1)
+        reached += int(np.sum(np.abs(products) >= bar))
+    return reached
+
+
+def _bonett_wright(value: float, models: int) -> tuple[float, float] | None:
+    if models < 4 or abs(value) > 1 - ROUNDING:
+        return None
+    from scipy.special import ndtri
+
+    reach = float(ndtri(0.975)) * math.sqrt((1 + value**2 / 2) / (models - 3))
+    return math.tanh(math.atanh(value) - reach), math.tanh(math.atanh(value) + reach)

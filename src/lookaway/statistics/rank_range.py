@@ -1,0 +1,112 @@
+"""Between which ranks a model lies, for all models of a table at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookaway.core import Floats, Indices
+from lookaway.statistics.scene_bootstrap import DRAWS, scene_weights
+from lookaway.statistics.scene_sums import SceneSums
+
+FEWEST_DRAWN = 20
+"""Draws of fewer scenes do not know how differences hang together; their bar is Bonferroni's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankRange:
+    """The best and the worst rank that a model may have; 1 is the best there is."""
+
+    best: int
+    worst: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankRanges:
+    """The ranges of all models, and which of them can be told apart."""
+
+    ranges: tuple[RankRange | None, ...]
+    """`None` for a model without values."""
+    order: tuple[int, ...]
+    """Models with values, the best mean first; equal ones in the order they were given."""
+    beats: tuple[frozenset[int], ...]
+    """For each model, those that it is told apart from and better than."""
+    draws: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """All pairs of models: the first minus the second."""
+
+    first: Indices
+    second: Indices
+    differences: Floats
+    spreads: Floats
+    """Standard deviation of each difference over draws of scenes."""
+    supports: Indices
+    """Scenes of that model of the two which has fewer."""
+    rounding: float
+    """What is equal differs by less, in its last digits."""
+
+
+def rank_ranges(
+    sums: SceneSums, *, higher_is_better: bool, level: float = 0.95, draws: int = DRAWS, seed: int = 0
+) -> RankRanges:
+    """Ranges that hold the true ranks of all models together, of one metric; sums are [models, scenes].
+
+    All pairwise differences are drawn at once, by scenes, and the largest |difference| / error of each draw gives the
+    bar that a difference must clear to count. The best rank of a model is 1 + how many are better than it by the bar,
+    its worst rank is the number of models - how many are worse by the bar.
+    """
+    known = np.flatnonzero(sums.counts.sum(-1) > 0)
+    known_sums = sums.of(known)
+    means = known_sums.sums.sum(-1) / known_sums.counts.sum(-1)
+    goodness = means if higher_is_better else -means
+    influences = (known_sums.sums - means[:, None] * known_sums.counts) / known_sums.counts.sum(-1, keepdims=True)
+    pairs = _pairs(goodness, influences, known_sums.scenes)
+    weights = scene_weights(influences.shape[-1], draws=draws, seed=seed)
+    counts = _are_apart(pairs, weights @ influences.T, level)
+    beats = np.zeros((len(known), len(known)), np.bool_)
+    beats[pairs.first, pairs.second] = counts & (pairs.differences > 0)
+    beats[pairs.second, pairs.first] = counts & (pairs.differences < 0)
+    ranges: list[RankRange | None] = [None] * len(sums.counts)
+    beaten: list[frozenset[int]] = [frozenset()] * len(sums.counts)
+    for place, model in enumerate(known.tolist()):
+        better, worse = int(beats[:, place].sum()), int(beats[place].sum())
+        ranges[model] = RankRange(best=1 + better, worst=len(known) - worse)
+        beaten[model] = frozenset(known[beats[place]].tolist())
+    order = known[np.argsort(-goodness, kind="stable")]
+    return RankRanges(ranges=tuple(ranges), order=tuple(order.tolist()), beats=tuple(beaten), draws=draws, seed=seed)
+
+
+def _pairs(goodness: Floats, influences: Floats, scenes: Indices) -> _Pairs:
+    first, second = np.triu_indices(len(goodness), 1)
+    return _Pairs(
+        first=first,
+        second=second,
+        differences=goodness[first] - goodness[second],
+        spreads=np.sqrt(np.sum((influences[first] - influences[second]) ** 2, axis=-1)),
+        supports=np.minimum(scenes[first], scenes[second]),
+        rounding=1e-12 * float(np.max(np.abs(goodness), initial=0.0)),
+    )
+
+
+def _are_apart(pairs: _Pairs, moves: Floats, level: float) -> NDArray[np.bool_]:
+    """Which differences clear the bar, given how far each draw moves each model, [draws, models].
+
+    The bar is one tail for all pairs, and for each the t with this tail of as many scenes as it has.
+    """
+    from scipy.special import ndtr, stdtrit
+
+    varies = pairs.spreads > 0
+    drawn = np.abs(moves[:, pairs.first[varies]] - moves[:, pairs.second[varies]]) / pairs.spreads[varies]
+    bar = np.quantile(drawn.max(axis=-1, initial=0.0), level)
+    bonferroni = (1 - level) / 2 / max(1, len(pairs.spreads))
+    tails = np.where(pairs.supports < FEWEST_DRAWN, bonferroni, ndtr(-bar))
+    degrees = np.maximum(pairs.supports - 1, 1)
+    errors = pairs.spreads * np.sqrt((degrees + 1) / degrees)
+    cleared: NDArray[np.bool_] = np.abs(pairs.differences) > -stdtrit(degrees, tails) * errors + pairs.rounding
+    return cleared & (pairs.supports > 1)

@@ -1,0 +1,288 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from lookaway.core import Estimate
+from lookaway.statistics.mean_estimates import mean_estimates
+from lookaway.statistics.scene_bootstrap import scene_bootstrap, scene_weights
+from lookaway.statistics.scene_mean import scene_mean
+from lookaway.statistics.scene_sums import SceneSums, ValueColumns, named_scene_sums, scene_sums
+
+VALUES = np.array([0.31, 0.42, 0.77, 0.12, 0.93, 0.55, 0.48, 0.66, 0.29, 0.84])
+SCENES = np.array([0, 0, 0, 1, 1, 2, 3, 3, 3, 3])
+
+
+def table(rows: int = 4_000, *, scenes: int = 60, seed: int = 0) -> ValueColumns:
+    rng = np.random.default_rng(seed)
+    places = rng.integers(scenes, size=rows)
+    return ValueColumns(
+        models=rng.integers(3, size=rows),
+        metrics=rng.integers(2, size=rows),
+        scenes=places,
+        values=rng.gamma(2.0, 0.2, rows) + rng.normal(0, 0.2, scenes)[places],
+    )
+
+
+def one_series(values, scenes, **options) -> Estimate | None:
+    sums = named_scene_sums(np.asarray(values), [str(scene) for scene in scenes])
+    return mean_estimates(lifted(sums), **options).estimates[0][0]
+
+
+def lifted(sums: SceneSums) -> SceneSums:
+    return SceneSums(sums=sums.sums[None, None], counts=sums.counts[None, None], squares=sums.squares[None, None])
+
+
+def test_sums_are_those_of_a_loop_over_rows():
+    rows = table(200, scenes=5)
+    sums = scene_sums(rows, (3, 2, 6))
+    for model, metric, scene in np.ndindex(3, 2, 6):
+        own = rows.values[(rows.models == model) & (rows.metrics == metric) & (rows.scenes == scene)]
+        assert sums.counts[model, metric, scene] == len(own)
+        assert sums.sums[model, metric, scene] == pytest.approx(own.sum(), abs=1e-12)
+        expected = np.sum((own - own.mean()) ** 2) if len(own) else 0.0
+        assert sums.squares[model, metric, scene] == pytest.approx(expected, abs=1e-12)
+    assert sums.scenes.tolist() == [[5, 5]] * 3
+    assert np.array_equal(sums.of(slice(None), 1).sums, sums.sums[:, 1])
+
+
+def test_squares_of_large_numbers_that_hardly_differ_are_not_lost():
+    sums = named_scene_sums(1e8 + np.array([0.0, 1.0, 2.0]), ["a", "a", "a"])
+    assert sums.squares.tolist() == [pytest.approx(2.0)]
+
+
+@pytest.mark.parametrize("column", ["models", "metrics", "scenes"])
+@pytest.mark.parametrize("number", [-1, 6])
+def test_a_number_of_no_model_metric_or_scene_is_refused(column, number):
+    rows = table(10, scenes=5)
+    codes = getattr(rows, column).copy()
+    codes[3] = number
+    with pytest.raises(ValueError, match=r"inside \(6, 6, 6\)"):
+        scene_sums(replace(rows, **{column: codes}), (6, 6, 6))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_is_no_number_is_refused(value):
+    with pytest.raises(ValueError, match="finite"):
+        named_scene_sums(np.array([0.5, value]), ["a", "b"])
+
+
+def test_with_few_scenes_every_cell_is_that_of_scene_mean():
+    rows = table(300, scenes=9)
+    found = mean_estimates(scene_sums(rows, (3, 2, 9)))
+    for model, metric in np.ndindex(3, 2):
+        own = (rows.models == model) & (rows.metrics == metric)
+        expected = scene_mean(rows.values[own], rows.scenes[own].astype(str).tolist())
+        cell = found.estimates[model][metric]
+        assert (cell.scored, cell.scenes) == (expected.scored, expected.scenes)
+        for name in ("mean", "low", "high"):
+            assert getattr(cell, name) == pytest.approx(getattr(expected, name), abs=1e-12)
+        assert not found.is_drawn(model, metric)
+
+
+def test_the_t_interval_is_the_clustered_one_of_statsmodels():
+    # OLS on a constant with cov_type="cluster", statsmodels 0.15.0
+    estimate = one_series(VALUES, SCENES)
+    assert estimate.mean == pytest.approx(0.537, abs=1e-12)
+    assert estimate.low == pytest.approx(0.47556422243414515, abs=1e-10)
+    assert estimate.high == pytest.approx(0.5984357775658548, abs=1e-10)
+
+
+def test_statsmodels_still_says_so():
+    models = pytest.importorskip("statsmodels.api", reason="statsmodels, a library to compare with, is not installed")
+    rng = np.random.default_rng(4)
+    scenes = rng.integers(12, size=90)
+    values = rng.normal(0.5, 0.1, 90) + rng.normal(0, 0.2, 12)[scenes]
+    fit = models.OLS(values, np.ones(90)).fit(cov_type="cluster", cov_kwds={"groups": scenes}, use_t=True)
+    estimate = one_series(values, scenes)
+    assert [estimate.low, estimate.high] == pytest.approx(fit.conf_int()[0].tolist(), abs=1e-8)
+
+
+@pytest.mark.parametrize(("scenes", "is_drawn"), [(39, False), (40, True)])
+def test_from_forty_scenes_on_intervals_are_drawn(scenes, is_drawn):
+    values = np.random.default_rng(1).exponential(1.0, scenes)
+    sums = lifted(named_scene_sums(values, [f"{scene:03}" for scene in range(scenes)]))
+    found = mean_estimates(sums, seed=5)
+    estimate, plain = found.estimates[0][0], scene_mean(values, [str(scene) for scene in range(scenes)])
+    assert found.is_drawn(0, 0) is is_drawn
+    assert (estimate.high == pytest.approx(plain.high, abs=1e-12)) is not is_drawn
+    assert (found.seed, found.draws) == (5, 2_000)
+
+
+def naive_interval(values, counts, weights, level) -> tuple[float, float]:
+    """BCa, draw by draw and scene by scene, with the quantiles of t instead of the normal distribution."""
+    scenes = np.count_nonzero(counts)
+    mean = sum(values) / sum(counts)
+    drawn = np.array([np.dot(own, values) / np.dot(own, counts) for own in weights])
+    bias = special.ndtri((np.mean(drawn < mean) + np.mean(drawn <= mean)) / 2)
+    left = np.array([(sum(values) - v) / (sum(counts) - c) for v, c in zip(values, counts, strict=True)])
+    acceleration = np.sum((left.mean() - left) ** 3) / (6 * np.sum((left.mean() - left) ** 2) ** 1.5)
+    ends = []
+    for share in ((1 - level) / 2, (1 + level) / 2):
+        moved = bias + stats.t.ppf(share, scenes - 1) * np.sqrt(scenes / (scenes - 1))
+        ends.append(np.quantile(drawn, stats.norm.cdf(bias + moved / (1 - acceleration * moved))))
+    return tuple(ends)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_one_matrix_product_gives_what_draw_by_draw_gives(level):
+    rows = table()
+    seen = (rows.models != 1) | (rows.scenes < 42)
+    rows = ValueColumns(
+        models=rows.models[seen], metrics=rows.metrics[seen], scenes=rows.scenes[seen], values=rows.values[seen]
+    )
+    sums = scene_sums(rows, (3, 2, 60))
+    assert sums.scenes.tolist() == [[60, 60], [42, 42], [60, 60]]
+    found = mean_estimates(sums, level=level, draws=500, seed=3)
+    weights = scene_weights(60, draws=500, seed=3)
+    for model, metric in np.ndindex(3, 2):
+        expected = naive_interval(sums.sums[model, metric], sums.counts[model, metric], weights, level)
+        cell = found.estimates[model][metric]
+        assert (cell.low, cell.high) == pytest.approx(expected, abs=1e-10)
+
+
+def test_with_many_scenes_the_drawn_interval_is_near_that_of_scipy():
+    values = np.random.default_rng(2).exponential(1.0, 800)
+    theirs = stats.bootstrap((values,), np.mean, n_resamples=4_000, method="BCa", rng=1).confidence_interval
+    ours = one_series(values, [f"{scene:03}" for scene in range(800)], draws=4_000)
+    width = theirs.high - theirs.low
+    assert ours.low == pytest.approx(theirs.low, abs=0.05 * width)
+    assert ours.high == pytest.approx(theirs.high, abs=0.05 * width)
+
+
+def test_every_draw_takes_as_many_scenes_as_there_are_and_the_seed_decides_which():
+    weights = scene_weights(30, draws=4_000, seed=1)
+    assert weights.shape == (4_000, 30)
+    assert (weights.sum(axis=1) == 30).all()
+    assert weights.mean(axis=0) == pytest.approx(np.ones(30), abs=0.08)
+    assert weights.var() == pytest.approx(1 - 1 / 30, abs=0.03)
+    assert np.array_equal(weights, scene_weights(30, draws=4_000, seed=1))
+    assert not np.array_equal(weights, scene_weights(30, draws=4_000, seed=2))
+
+
+def test_the_order_of_rows_does_not_matter():
+    rows = table()
+    order = np.random.default_rng(9).permutation(len(rows.values))
+    shuffled = ValueColumns(
+        models=rows.models[order], metrics=rows.metrics[order], scenes=rows.scenes[order], values=rows.values[order]
+    )
+    first, second = (mean_estimates(scene_sums(data, (3, 2, 60))).estimates for data in (rows, shuffled))
+    for one, two in zip(np.ravel(first), np.ravel(second), strict=True):
+        assert (one.mean, one.low, one.high) == pytest.approx((two.mean, two.low, two.high), abs=1e-12)
+
+
+@pytest.mark.parametrize("scenes", [12, 60])
+def test_intervals_move_and_stretch_with_the_values_and_turn_over_with_their_sign(scenes):
+    values = np.random.default_rng(6).exponential(1.0, 3 * scenes)
+    names = [f"{place % scenes:03}" for place in range(3 * scenes)]
+    plain = one_series(values, names)
+    moved, flipped = one_series(2.5 * values + 4.0, names), one_series(-values, names)
+    assert (moved.low, moved.high) == pytest.approx((2.5 * plain.low + 4.0, 2.5 * plain.high + 4.0), abs=1e-9)
+    assert (-flipped.high, -flipped.low) == pytest.approx((plain.low, plain.high), abs=1e-9)
+
+
+def test_another_name_of_a_model_changes_nothing_but_its_place():
+    rows = table()
+    swapped = replace(rows, models=2 - rows.models)
+    first, second = (mean_estimates(scene_sums(data, (3, 2, 60))).estimates for data in (rows, swapped))
+    assert first == second[::-1]
+
+
+def test_a_model_with_few_scenes_in_a_table_of_many_has_a_t_interval_and_disturbs_nobody():
+    rows = table()
+    few = (rows.models != 1) | (rows.scenes < 7)
+    thinned = ValueColumns(
+        models=rows.models[few], metrics=rows.metrics[few], scenes=rows.scenes[few], values=rows.values[few]
+    )
+    before, after = (mean_estimates(scene_sums(data, (3, 2, 60))) for data in (rows, thinned))
+    assert after.estimates[0] == before.estimates[0]
+    own = (thinned.models == 1) & (thinned.metrics == 0)
+    expected = scene_mean(thinned.values[own], thinned.scenes[own].astype(str).tolist())
+    assert after.estimates[1][0].low == pytest.approx(expected.low, abs=1e-12)
+    assert (after.is_drawn(0, 0), after.is_drawn(1, 0)) == (True, False)
+
+
+def test_one_scene_has_a_mean_and_no_interval_and_no_value_has_no_estimate():
+    rows = ValueColumns(
+        models=np.array([0, 0]), metrics=np.array([1, 1]), scenes=np.array([2, 2]), values=np.array([0.2, 0.6])
+    )
+    found = mean_estimates(scene_sums(rows, (1, 2, 4)))
+    assert found.estimates[0][0] is None
+    assert not found.is_drawn(0, 0)
+    assert found.estimates[0][1] == Estimate(mean=pytest.approx(0.4), low=None, high=None, scored=2, scenes=1)
+
+
+@pytest.mark.parametrize("scenes", [5, 50])
+def test_values_that_are_all_equal_have_an_interval_of_no_width(scenes):
+    estimate = one_series(np.full(scenes, 0.1), [f"{scene:02}" for scene in range(scenes)])
+    assert (estimate.low, estimate.high) == pytest.approx((0.1, 0.1), abs=1e-12)
+
+
+def test_a_rare_success_still_has_finite_ends():
+    values = np.zeros(60)
+    values[0] = 1.0
+    estimate = one_series(values, [f"{scene:02}" for scene in range(60)])
+    assert 0.0 <= estimate.low <= estimate.mean < estimate.high < 0.2
+
+
+def share(parts):
+    return parts[0] / parts[1]
+
+
+def test_a_number_that_does_not_exist_without_one_scene_has_no_interval():
+    totals = np.array([[[1.0, 2.0, 3.0]], [[0.0, 4.0, 0.0]]])
+    assert scene_weights(3, draws=1, seed=0)[0, 1] > 0
+    assert scene_bootstrap(totals, share).intervals == (None,)
+    assert scene_bootstrap(totals, share, draws=1, seed=0).intervals == (None,)
+
+
+def test_however_sure_one_wants_to_be_skewed_scenes_reach_no_further_than_the_draws_do():
+    totals = np.array([[[0.0, 0.0, 1.0]], [[1.0, 1.0, 1.0]]])
+    (drawn,) = scene_bootstrap(totals, share, level=0.999).intervals
+    assert (drawn.low, drawn.high) == (0.0, 1.0)
+
+
+def test_a_number_that_does_not_exist_in_some_draw_has_no_interval():
+    totals = np.array([[[1.0, 1.0, 1.0, 1.0]], [[1.0, -1.0, 3.0, 3.0]]])
+    assert scene_bootstrap(totals, share).intervals == (None,)
+
+
+def test_a_total_of_one_scene_alone_has_no_interval():
+    assert scene_bootstrap(np.array([[[0.0, 4.0, 0.0]]]), lambda parts: parts[0]).intervals == (None,)
+
+
+def coverage(draw, truth, *, scenes=40, runs=2_000) -> float:
+    """How often the interval of a mean holds the truth, when tables of 40 scenes are drawn again and again."""
+    rng = np.random.default_rng(11)
+    covered = 0
+    for seed in range(10):
+        values, counts = draw(rng, (1, runs // 10, scenes))
+        sums = SceneSums(sums=values, counts=counts, squares=np.zeros_like(values))
+        found = mean_estimates(sums, seed=seed, draws=1_000).estimates[0]
+        covered += sum(estimate.low <= truth <= estimate.high for estimate in found)
+    return covered / runs
+
+
+def equal_scenes(rng, shape):
+    return 5 * (0.5 + rng.normal(0, 0.1, shape)) + np.sqrt(5) * rng.normal(0, 0.1, shape), np.full(shape, 5)
+
+
+def unequal_scenes(rng, shape):
+    counts = rng.integers(1, 10, shape)
+    return counts * (0.5 + rng.normal(0, 0.1, shape)) + np.sqrt(counts) * rng.normal(0, 0.1, shape), counts
+
+
+def yes_or_no(rng, shape):
+    rates = rng.beta(4.0, 4.0, shape)
+    return rng.binomial(5, rates).astype(float), np.full(shape, 5)
+
+
+@pytest.mark.parametrize("draw", [equal_scenes, unequal_scenes, yes_or_no])
+@pytest.mark.parametrize("scenes", [39, 40])
+def test_intervals_of_forty_scenes_hold_the_truth_as_often_as_they_say(draw, scenes):
+    found = coverage(draw, 0.5, scenes=scenes)
+    print(f"{draw.__name__}, {scenes} scenes: {found:.3f}")
+    assert 0.93 <= found <= 0.97

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lookaway.statistics.question_bank import QuestionAnswers, question_bank
+
+CLIPS = ("one", "one", "one", "two", "two")
+ROWS = [
+    # question, truth, passed
+    (0, True, True),
+    (0, True, True),
+    (0, False, False),
+    (0, False, False),
+    (1, True, True),
+    (1, False, True),
+    (2, True, True),
+    (2, True, False),
+    (2, False, False),
+    (3, True, True),
+    (3, False, True),
+    (3, False, True),
+    (3, False, False),
+    (4, True, False),
+    (4, False, True),
+]
+
+
+def answers_of(rows, clips=CLIPS, good=(True, False, True, True, True)) -> QuestionAnswers:
+    questions, truth, passed = (np.array(column) for column in zip(*rows, strict=True))
+    return QuestionAnswers(questions=questions, is_truth=truth, passed=passed, clips=clips, asks_for_good=good)
+
+
+def test_a_question_discriminates_as_far_as_truth_passes_and_failures_do_not():
+    items = question_bank(answers_of(ROWS)).items
+    assert [item.discrimination for item in items] == pytest.approx([1, 0, 0.5, 1 / 3, -1])
+    assert [(item.truths, item.failures) for item in items] == [(2, 2), (1, 1), (2, 1), (1, 3), (1, 1)]
+    assert (items[2].pass_on_truth, items[3].pass_on_failures) == (0.5, pytest.approx(2 / 3))
+    assert [item.clip for item in items] == list(CLIPS)
+
+
+def test_a_clip_without_enough_questions_that_tell_is_named():
+    bank = question_bank(answers_of(ROWS), bar=0.5, at_least=1)
+    assert (bank.discriminating, bank.short) == ({"one": 2, "two": 0}, ("two",))
+    assert question_bank(answers_of(ROWS), bar=0.3).short == ()
+    assert question_bank(answers_of(ROWS), bar=0.3, at_least=2).short == ("two",)
+    assert question_bank(answers_of(ROWS), bar=0.51).discriminating == {"one": 1, "two": 0}
+
+
+def test_a_question_that_passes_on_everything_does_not_count_whatever_it_is_about():
+    rows = [(question, truth, True) for question in range(5) for truth in (True, False)]
+    bank = question_bank(answers_of(rows))
+    assert {item.discrimination for item in bank.items} == {0}
+    assert bank.short == ("one", "two")
+
+
+def test_a_question_that_was_asked_of_the_truth_alone_says_nothing_about_failures():
+    bank = question_bank(answers_of([(0, True, True), (3, False, False)]))
+    assert (bank.items[0].pass_on_truth, bank.items[0].pass_on_failures, bank.items[0].discrimination) == (
+        1,
+        None,
+        None,
+    )
+    assert (bank.items[3].pass_on_truth, bank.items[3].discrimination) == (None, None)
+    assert bank.items[1].truths == 0
+    assert bank.short == ("one", "two")
+
+
+def test_good_answers_that_are_all_yes_are_named():
+    bank = question_bank(answers_of(ROWS))
+    assert (bank.good_share, bank.unbalanced) == (0.8, ("two",))
+    balanced = question_bank(answers_of(ROWS, good=(True, False, True, False, True)))
+    assert (balanced.good_share, balanced.unbalanced) == (0.6, ())
+    assert question_bank(answers_of(ROWS[:6], ("one", "one"), (True, False))).unbalanced == ()
+    assert question_bank(answers_of(ROWS, good=(False,) * 5)).unbalanced == ("one", "two")
+
+
+def test_the_order_of_answers_does_not_matter():
+    order = np.random.default_rng(0).permutation(len(ROWS))
+    assert question_bank(answers_of([ROWS[row] for row in order])) == question_bank(answers_of(ROWS))
+
+
+def test_a_bank_without_questions_is_empty():
+    empty = QuestionAnswers(
+        questions=np.zeros(0, np.int64),
+        is_truth=np.zeros(0, bool),
+        passed=np.zeros(0, bool),
+        clips=(),
+        asks_for_good=(),
+    )
+    bank = question_bank(empty)
+    assert (bank.items, bank.discriminating, bank.short, bank.good_share) == ((), {}, (), None)
+
+
+def test_a_discrimination_at_the_bar_counts_in_spite_of_rounding():
+    rows = [(0, True, number < 9) for number in range(10)] + [(0, False, number < 8) for number in range(10)]
+    assert question_bank(answers_of(rows, ("one",), (True,)), bar=0.1).discriminating == {"one": 1}
+
+
+def test_answers_to_questions_that_are_not_there_are_refused():
+    with pytest.raises(ValueError, match="one of the 5 questions"):
+        answers_of([(5, True, True)])
+    with pytest.raises(ValueError, match="equally long"):
+        answers_of(ROWS, good=(True,))
