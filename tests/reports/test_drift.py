@@ -34,7 +34,7 @@ def run(tmp_path: Path) -> Run:
 def unbounded(monkeypatch) -> None:
     """Let every metric be an error without a worst value."""
     metric = SimpleNamespace(range=(0.0, None), higher_is_better=False)
-    monkeypatch.setattr(drift_module.plugins, "load", lambda kind, name: lambda: metric)
+    monkeypatch.setattr(drift_module, "installed_metric", lambda lock, name: metric)
 
 
 def test_every_model_has_the_curve_and_the_half_life_of_its_frames(run):

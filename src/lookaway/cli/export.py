@@ -70,15 +70,27 @@ def mind_result_command(run: Path, output: Path) -> None:
 
 @export_command.command("table")
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="File to write: .csv or .parquet.")
-@click.option("--units", is_flag=True, help="One row per frame pair, track, segment or phase.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="File to write: .csv or .parquet for outcomes, .tex or .md for estimates.",
+)
+@click.option("--units", is_flag=True, help="One row per frame pair, track, segment or phase; .csv and .parquet only.")
 def table_command(run: Path, output: Path, units: bool) -> None:
-    """Write every outcome of RUN as a row, one per rollout and metric.
+    """Write every outcome of RUN as a row, one per rollout and metric, or its estimates as tables for a paper.
 
-    In CSV, text that a spreadsheet would take for a formula has an apostrophe before it.
+    In CSV, text that a spreadsheet would take for a formula has an apostrophe before it. LaTeX needs booktabs. In both
+    LaTeX and Markdown there is one table for each subset, with intervals, n and daggers; bold is what is told apart
+    from every other model.
     """
     from lookaway.engine.run import Run
+    from lookaway.reports.papers.files import is_paper_table, write_paper_tables
     from lookaway.reports.tidy_table import write_tidy_table
 
-    write_tidy_table(Run(run), output, units=units)
+    if is_paper_table(output):
+        write_paper_tables(Run(run), output, units=units)
+    else:
+        write_tidy_table(Run(run), output, units=units)
     click.echo(f"Wrote {output}")

@@ -9,15 +9,18 @@ from typing import NoReturn
 
 import click
 
+from lookaway.cli.compare import compare_command
 from lookaway.cli.demo import demo_command
 from lookaway.cli.drift import drift_command
 from lookaway.cli.eval import eval_command
 from lookaway.cli.export import export_command
 from lookaway.cli.extractors import extractors_command
 from lookaway.cli.judge import judge_command
+from lookaway.cli.lint_stats import lint_stats_command
 from lookaway.cli.mbench import mbench_command
 from lookaway.cli.metrics import metrics_command
 from lookaway.cli.plan import plan_command
+from lookaway.cli.report import report_command
 from lookaway.cli.show import show_command
 from lookaway.cli.suites import suites_command
 from lookaway.cli.validate import validate_command
@@ -34,7 +37,8 @@ def lookaway() -> None:
     """Measure whether video world models remember what the camera looked away from.
 
     Exit codes: 0 ok, 1 a bug in lookaway, 2 something you can put right, 3 finished, but some measurements failed or,
-    for verify, some numbers are not those that were published, 130 interrupted.
+    for verify, some numbers are not those that were published or, for compare, a --fail-if is met or, for lint-stats,
+    the table has a mistake, 130 interrupted.
     """
 
 
@@ -44,7 +48,10 @@ for command in (
     plan_command,
     eval_command,
     show_command,
+    compare_command,
+    lint_stats_command,
     drift_command,
+    report_command,
     export_command,
     verify_command,
     mbench_command,

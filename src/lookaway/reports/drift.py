@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from lookaway.core import Metric, UserError, plugins
+from lookaway.core import Metric, UserError
 from lookaway.engine.run import Run
+from lookaway.reports.installed_metric import installed_metric
 from lookaway.statistics.drift import DriftBin, FrameValues, drift_curve, usual_bin_width
 from lookaway.statistics.half_life import HalfLife, half_life, nothing_left
 from lookaway.store.outcome_reader import FrameUnits
@@ -69,7 +70,9 @@ def drifts(
         raise UserError(f"{run.path}: no metric of this run has values of single frames, so nothing can drift.")
     given = {name: value for said, value in (towards or {}).items() for name in _named([said], known)}
     locked = run.lock.entries.get("metrics", {})
-    aims = {name: _aim(name, locked.get(name, {}), given.get(name)) for name in chosen}
+    aims = {
+        name: _aim(name, locked.get(name, {}), installed_metric(run.lock, name), given.get(name)) for name in chosen
+    }
     return [drift for name, units in run.frames(chosen) for drift in _curves(aims[name], units, bin_width)]
 
 
@@ -86,23 +89,13 @@ def _named(names: Iterable[str], known: Sequence[str]) -> list[str]:
     return [entry for entry in known if entry in found]
 
 
-def _aim(name: str, entries: Mapping[str, Any], given: float | None) -> _Aim:
+def _aim(name: str, entries: Mapping[str, Any], metric: Metric | None, given: float | None) -> _Aim:
     recipes = entries.get("features", {}).values()
     is_mirrored = any(recipe.get("compared", {}).get("kind") == MIRRORED for recipe in recipes)
-    metric = _installed(entries, name)
     if metric is None:
         return _Aim(name, None, given, is_mirrored)
     usual = nothing_left(metric.range, higher_is_better=metric.higher_is_better)
     return _Aim(name, metric.higher_is_better, usual if given is None else given, is_mirrored)
-
-
-def _installed(entries: Mapping[str, Any], name: str) -> Metric | None:
-    """The metric behind a suite's name for it, as the lock tells; with the constants it has by default."""
-    kind = entries.get("metric", {}).get("kind", name)
-    if kind not in plugins.names("metrics"):
-        return None
-    metric: Metric = plugins.load("metrics", kind)()
-    return metric
 
 
 def _curves(aim: _Aim, units: FrameUnits, bin_width: int | None) -> Iterator[Drift]:

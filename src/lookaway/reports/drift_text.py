@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -11,11 +10,10 @@ from typing import Any
 from lookaway.core import Estimate
 from lookaway.engine.run import Run
 from lookaway.reports.drift import Drift
-from lookaway.reports.numbers import fixed
+from lookaway.reports.numbers import LEAST_DIGITS, digits_for, fixed
 from lookaway.reports.text import print_json, print_lines, print_rows, visible
 from lookaway.statistics.half_life import HalfLife
 
-LEAST_DIGITS, SHOWN_OF_LARGEST = 3, 3
 RIGHT = ("frames", "mean", "change", "rollouts", "scenes", "start", "towards", "half-life")
 FRAMES_EXPLAINED = "change: since the first bin, of the same rollouts; frames since the mark; half-life in frames"
 MARKDOWN_SIGNS = re.compile(r"([\\`*_{}\[\]()<>#+!|~&])")
@@ -55,7 +53,7 @@ def title(drift: Drift) -> str:
 
 def curve_rows(drift: Drift) -> list[dict[str, str]]:
     """The bins of a curve as people read them, all with the same count of digits."""
-    digits = _digits([entry.estimate.mean for entry in drift.bins])
+    digits = digits_for([entry.estimate.mean for entry in drift.bins])
     return [
         {
             "frames": f"{entry.first}-{entry.last}" if entry.last > entry.first else f"{entry.first}",
@@ -73,7 +71,7 @@ def curve_rows(drift: Drift) -> list[dict[str, str]]:
 def half_life_row(drift: Drift) -> dict[str, str]:
     """The half-life of a curve, or why there is none."""
     life = drift.half_life
-    digits = _digits([life.start, life.towards]) if life else LEAST_DIGITS
+    digits = digits_for([life.start, life.towards]) if life else LEAST_DIGITS
     return {
         "metric": drift.metric,
         "subset": drift.subset,
@@ -101,12 +99,6 @@ def _band(estimate: Estimate | None, digits: int) -> str:
     if estimate is None or estimate.low is None or estimate.high is None:
         return "-"
     return f"[{fixed(estimate.low, digits)}, {fixed(estimate.high, digits)}]"
-
-
-def _digits(values: Sequence[float]) -> int:
-    """Enough that small errors, such as squared ones, show where they drift to."""
-    largest = max(abs(value) for value in values)
-    return LEAST_DIGITS if largest == 0 else max(LEAST_DIGITS, SHOWN_OF_LARGEST - 1 - math.floor(math.log10(largest)))
 
 
 def _origin(run: Run) -> str:

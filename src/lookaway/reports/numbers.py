@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 
 from lookaway.core import Cell, Estimate
+
+LEAST_DIGITS, SHOWN_OF_LARGEST = 3, 3
+SMALLEST_PROBABILITY = 0.001
 
 
 def fixed(value: float | None, digits: int = 3) -> str:
@@ -16,16 +20,46 @@ def fixed(value: float | None, digits: int = 3) -> str:
     return "-" if value is None else f"{value:z.{digits}f}"
 
 
+def signed(value: float | None, digits: int = 3) -> str:
+    """A difference, with the sign that says which way it goes.
+
+    >>> signed(0.12345), signed(-0.5), signed(-1e-17), signed(None)
+    ('+0.123', '-0.500', '+0.000', '-')
+    """
+    return "-" if value is None else f"{value:+z.{digits}f}"
+
+
+def probability(value: float | None) -> str:
+    """A p- or q-value; one that rounds to nothing is only known to be small.
+
+    >>> probability(0.0451), probability(0.00002), probability(None)
+    ('0.045', '<0.001', '-')
+    """
+    if value is None:
+        return "-"
+    return f"<{SMALLEST_PROBABILITY}" if value < SMALLEST_PROBABILITY else fixed(value)
+
+
+def digits_for(values: Sequence[float]) -> int:
+    """As many digits as show three figures of the largest value, and no fewer than three.
+
+    >>> digits_for([0.5, 12.0]), digits_for([0.000123]), digits_for([])
+    (3, 6, 3)
+    """
+    largest = max((abs(value) for value in values), default=0.0)
+    return LEAST_DIGITS if largest == 0 else max(LEAST_DIGITS, SHOWN_OF_LARGEST - 1 - math.floor(math.log10(largest)))
+
+
 def interval(cell: Cell) -> str:
     """The 95 % interval of a cell; a dash where one scene alone says nothing about others."""
     return estimate_interval(cell.estimate)
 
 
-def estimate_interval(estimate: Estimate | None) -> str:
+def estimate_interval(estimate: Estimate | None, digits: int = 3) -> str:
     """The 95 % interval of an estimate, or a dash."""
     if estimate is None or estimate.low is None or estimate.high is None:
         return "-"
-    return f"[{fixed(estimate.low)}, {fixed(estimate.high)}]"
+    return f"[{fixed(estimate.low, digits)}, {fixed(estimate.high, digits)}]"
 
 
 def counts(reasons: Mapping[str, int], failures: int = 0) -> str:

@@ -28,7 +28,9 @@ def write_tidy_table(run: Run, path: Path, *, units: bool = False) -> None:
     columns = (*PLACE, "unit", *RESULT) if units else (*PLACE, *RESULT)
     write = {".csv": _write_csv, ".parquet": _write_parquet}.get(path.suffix.lower())
     if write is None:
-        raise UserError(f"{path}: a table is written as .csv or .parquet, by the suffix of its name.")
+        raise UserError(
+            f"{path}: a table is written as .csv or .parquet, or as .tex or .md, by the suffix of its name."
+        )
     rows = _unit_rows(run) if units else run.items()
     try:
         write_whole(path, lambda file: write(file, columns, rows))

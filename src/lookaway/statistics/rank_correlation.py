@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from lookaway.core import Estimate, Floats, Indices
 from lookaway.statistics.scene_replicates import defined, quotient, replicate_estimate
+from lookaway.statistics.spearman_interval import spearman_interval
 
 MOST_ENUMERATED = 9
 """Models whose orders are all looked at, 362,880 of them; of more models, as many orders as `shuffles` says."""
@@ -78,7 +78,7 @@ def rank_correlation(
         return Correlation(
             value=value,
             p=reached / len(orders) if is_exact else (reached + 1) / (len(orders) + 1),
-            over_models=_bonett_wright(value, models) if parts is _centred_ranks else None,
+            over_models=spearman_interval(value, models) if parts is _centred_ranks else None,
             over_scenes=None if replicates is None else _over_scenes(value, replicates, parts),
         )
 
@@ -136,12 +136,3 @@ def _as_far(one: Floats, other: Floats, orders: Indices) -> int:
         products = shuffled.reshape(len(order), -1) @ one.reshape(-1)
         reached += int(np.sum(np.abs(products) >= bar))
     return reached
-
-
-def _bonett_wright(value: float, models: int) -> tuple[float, float] | None:
-    if models < 4 or abs(value) > 1 - ROUNDING:
-        return None
-    from scipy.special import ndtri
-
-    reach = float(ndtri(0.975)) * math.sqrt((1 + value**2 / 2) / (models - 3))
-    return math.tanh(math.atanh(value) - reach), math.tanh(math.atanh(value) + reach)

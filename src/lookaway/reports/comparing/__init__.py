@@ -1,0 +1,1 @@
+"""Holds two runs, or two models, against each other."""

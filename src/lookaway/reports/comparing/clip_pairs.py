@@ -1,0 +1,92 @@
+"""Clips of two models that answer the same case, with the same seed where both have it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lookaway.core import UserError
+from lookaway.reports.counted_values import CountedValues
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClipPair:
+    """A clip before and after; means over seeds where the two models have no seed of the case in common."""
+
+    case: str
+    scene: str
+    before: float
+    after: float
+    before_rollouts: tuple[str, ...]
+    after_rollouts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClipPairs:
+    """All pairs, and how many scored clips have no partner."""
+
+    pairs: tuple[ClipPair, ...]
+    only_before: int
+    only_after: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Clip:
+    rollout: str
+    scene: str
+    value: float | None
+
+
+def clip_pairs(before: CountedValues, after: CountedValues) -> ClipPairs:
+    """Pairs by case and seed; a case whose seeds are all different counts once, with the means of its seeds.
+
+    Which seeds two models have in common does not depend on what could be scored: where one clip of a pair has no
+    score, the other is left out, and no clip of another seed takes its place.
+    """
+    own, others = _by_case(before), _by_case(after)
+    pairs = [pair for case in own if case in others for pair in _pairs(case, own[case], others[case])]
+    return ClipPairs(
+        pairs=tuple(pairs),
+        only_before=_scored(before) - sum(len(pair.before_rollouts) for pair in pairs),
+        only_after=_scored(after) - sum(len(pair.after_rollouts) for pair in pairs),
+    )
+
+
+def _by_case(column: CountedValues) -> dict[str, dict[str, _Clip]]:
+    cases: dict[str, dict[str, _Clip]] = {}
+    columns = (column.cases, column.seeds, column.rollouts, column.scenes, column.values)
+    for case, seed, rollout, scene, value in zip(*columns, strict=True):
+        cases.setdefault(case, {})[seed] = _Clip(rollout, scene, value)
+    return cases
+
+
+def _pairs(case: str, before: dict[str, _Clip], after: dict[str, _Clip]) -> Iterator[ClipPair]:
+    scene = _scene(case, before, after)
+    shared = [seed for seed in before if seed in after]
+    groups = [([before[seed]], [after[seed]]) for seed in shared] or [([*before.values()], [*after.values()])]
+    for old, new in groups:
+        earlier = {clip.rollout: clip.value for clip in old if clip.value is not None}
+        later = {clip.rollout: clip.value for clip in new if clip.value is not None}
+        if earlier and later:
+            yield ClipPair(
+                case=case,
+                scene=scene,
+                before=sum(earlier.values()) / len(earlier),
+                after=sum(later.values()) / len(later),
+                before_rollouts=tuple(earlier),
+                after_rollouts=tuple(later),
+            )
+
+
+def _scene(case: str, before: dict[str, _Clip], after: dict[str, _Clip]) -> str:
+    scenes = {clip.scene for clip in (*before.values(), *after.values())}
+    if len(scenes) > 1:
+        raise UserError(
+            f"Case {case!r:.120} is of scene {' and of scene '.join(map(repr, sorted(scenes)))}: "
+            "the two runs do not mean the same by it, so their clips cannot be paired."
+        )
+    return scenes.pop()
+
+
+def _scored(column: CountedValues) -> int:
+    return sum(value is not None for value in column.values)

@@ -1,0 +1,1 @@
+"""Finds mistakes of statistics in tables that somebody printed."""

@@ -1,0 +1,197 @@
+"""What the columns of a printed table are, told by their names and by what they hold. The patterns are the data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from lookaway.reports.lint.printed_cell import PrintedCell
+from lookaway.reports.lint.printed_table import PrintedTable
+
+
+class Role(Enum):
+    """What a column is for."""
+
+    MODEL = "model"
+    KEY = "key"
+    """Says what a row is about, beside its model."""
+    COUNT = "count"
+    INTERVAL = "interval"
+    AVERAGE = "average"
+    CORRELATION = "correlation"
+    MEASURE = "measure"
+    OTHER = "other"
+
+
+def _words(*words: str) -> re.Pattern[str]:
+    return re.compile(rf"(?:^| )(?:{'|'.join(words)})(?= |$)")
+
+
+COUNT_WORDS = ("n", "num", "count", "counts", "support", "no of", "number of")
+COUNTED_THINGS = (
+    *("outputs?", "samples?", "clips?", "videos?", "rollouts?", "cases?", "items?", "pairs", "votes?", "points"),
+    *("trials?", "scored", "models?"),
+)
+COUNT = re.compile(
+    rf"(?:{'|'.join(COUNT_WORDS)})(?: .*)?|.* (?:{'|'.join(COUNT_WORDS)})|(?:{'|'.join(COUNTED_THINGS)})"
+)
+NUMERIC_ROLES = (
+    (Role.COUNT, COUNT),
+    (Role.INTERVAL, _words("ci", "ci95", "lower", "upper", "low", "high", "lo", "hi", "std", "sd", "se", "sem",
+                           "stderr", "interval", "±", "95", "margin")),
+    (Role.CORRELATION, _words("spearman", "pearson", "kendall", "correlation", "corr", "rho", "\u03c1", "\u03c4",
+                              "tau b", "srcc", "srocc", "plcc", "krcc")),
+    (Role.AVERAGE, _words("avg", "average", "mean", "overall", "aggregate", "composite", "total")),
+    (Role.KEY, _words("seed", "level", "horizon", "split")),
+    (Role.OTHER, _words("rank", "year", "date", "params", "parameters", "size", "fps", "frames", "width", "height",
+                        "seconds", "cost", "price", "id", "index", "version", "weight", "p", "q", "p value")),
+)  # fmt: skip
+TEXT_ROLES = (
+    (Role.OTHER, _words("notes?", "comments?", "description", "remarks?")),
+    (Role.MODEL, _words("models?", "methods?", "systems?", "approach", "generator")),
+    (Role.KEY, _words("metric", "metrics", "dimension", "subset", "split", "track", "category", "task", "setting",
+                      "dataset", "benchmark", "judge", "phase", "seed", "level", "unit", "scene", "case")),
+)  # fmt: skip
+UNITS = (
+    ("dB", _words("psnr", "db")),
+    ("percent", _words("%", "percent", "percentage", "pct")),
+    ("0 to 1", _words("ssim", "lpips", "dists", "iou", "auc", "f1")),
+    ("degrees", _words("degrees?", "deg", "°")),
+    ("pixels", _words("pixels?", "px", "epe")),
+    ("seconds", _words("seconds?", "sec", "ms")),
+)
+LOWER_IS_BETTER = _words(
+    *(
+        "lpips",
+        "dists",
+        "mse",
+        "rmse",
+        "mae",
+        "error",
+        "err",
+        "distance",
+        "fid",
+        "fvd",
+        "loss",
+        "rpe",
+        "ate",
+        "drift",
+        "↓",
+    ),
+    *("latency", "failures?"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column and what it is."""
+
+    place: int
+    name: str
+    """As printed."""
+    words: str
+    """The name in lower case, its parts separated by blanks."""
+    role: Role
+    cells: tuple[PrintedCell, ...]
+
+    @property
+    def values(self) -> list[float]:
+        """The numbers there are."""
+        return [cell.value for cell in self.cells if cell.value is not None]
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether its name says so."""
+        return bool(LOWER_IS_BETTER.search(self.words))
+
+    @property
+    def unit(self) -> str | None:
+        """The unit that its name tells; `None` where it tells none."""
+        if any(cell.has_percent for cell in self.cells):
+            return "percent"
+        return next((unit for unit, pattern in UNITS if pattern.search(self.words)), None)
+
+
+def words(name: str) -> str:
+    """The words of a column's name.
+
+    >>> words("D5_n"), words("avgScore"), words("PSNR (dB) ↑"), words("CI-low")
+    ('d5 n', 'avg score', 'psnr db ↑', 'ci low')
+    """
+    parted = re.sub(r"(?<=[a-z]{2})(?=[A-Z])", " ", name.replace("#", " n "))
+    return " ".join(re.sub(r"[^\w%±°↑↓]+|_", " ", parted).lower().split())
+
+
+def columns_of(table: PrintedTable) -> list[Column]:
+    """Every column with its role."""
+    found = []
+    for place, name in enumerate(table.columns):
+        cells = tuple(row[place] for row in table.rows)
+        found.append(Column(place=place, name=name, words=words(name), role=_role(words(name), cells), cells=cells))
+    if not any(column.role is Role.MEASURE for column in found):
+        # A long table calls its only number a mean.
+        found = [_with_role(column, Role.MEASURE) if column.role is Role.AVERAGE else column for column in found]
+    return _one_model(found)
+
+
+def _role(name: str, cells: Sequence[PrintedCell]) -> Role:
+    filled = [cell for cell in cells if not cell.is_empty]
+    is_numeric = bool(filled) and 2 * sum(cell.value is not None for cell in filled) >= len(filled)
+    roles = NUMERIC_ROLES if is_numeric else TEXT_ROLES
+    usual = Role.MEASURE if is_numeric else Role.OTHER
+    return next((role for role, pattern in roles if _fits(role, pattern, name)), usual)
+
+
+def _fits(role: Role, pattern: re.Pattern[str], name: str) -> bool:
+    return bool(pattern.fullmatch(name) if role is Role.COUNT else pattern.search(name))
+
+
+def _one_model(columns: Sequence[Column]) -> list[Column]:
+    """Of several columns that could name the model, the one that tells most rows apart."""
+    named = [column for column in columns if column.role is Role.MODEL]
+    if not named and columns and columns[0].role is Role.OTHER:
+        named = [columns[0]]
+    chosen = max(named, key=lambda column: len({cell.text for cell in column.cells}), default=None)
+    return [
+        _with_role(column, Role.MODEL if column is chosen else Role.OTHER)
+        if column.role is Role.MODEL or column is chosen
+        else column
+        for column in columns
+    ]
+
+
+def _with_role(column: Column, role: Role) -> Column:
+    return Column(place=column.place, name=column.name, words=column.words, role=role, cells=column.cells)
+
+
+def counts_of(column: Column, columns: Iterable[Column]) -> tuple[int | None, ...]:
+    """On how many each cell of a column rests: printed in the cell, in the column's own count, or in a general one."""
+    counts = [entry for entry in columns if entry.role is Role.COUNT]
+    own = [entry for entry in counts if _stem(entry.words) == column.words]
+    general = [entry for entry in counts if re.fullmatch("|".join(("", *COUNTED_THINGS)), _stem(entry.words))]
+    chosen = next(iter(own or general), None)
+    return tuple(
+        cell.n if cell.n is not None else _whole(chosen.cells[row]) if chosen else None
+        for row, cell in enumerate(column.cells)
+    )
+
+
+def _stem(name: str) -> str:
+    """What a count is of: the rest of its name."""
+    affixes = "|".join(COUNT_WORDS)
+    return re.sub(rf"^(?:{affixes})(?: |$)|(?:^| )(?:{affixes})$", "", name).strip()
+
+
+def _whole(cell: PrintedCell) -> int | None:
+    return int(cell.value) if cell.value is not None and cell.value >= 0 else None
+
+
+def has_intervals(column: Column, columns: Sequence[Column]) -> bool:
+    """Whether an interval stands beside the numbers of a column, or could only be about it."""
+    if any(cell.has_interval for cell in column.cells):
+        return True
+    intervals = [entry for entry in columns if entry.role is Role.INTERVAL]
+    measures = [entry for entry in columns if entry.role in {Role.MEASURE, Role.AVERAGE, Role.CORRELATION}]
+    return any(f" {column.words} " in f" {entry.words} " or len(measures) == 1 for entry in intervals)

@@ -1,0 +1,142 @@
+"""Reads tables that somebody published: CSV, JSON, Parquet, or those of a Markdown page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lookaway.core import UserError
+from lookaway.reports.lint.printed_cell import PrintedCell, printed_cell
+from lookaway.reports.published_table import LARGEST_BYTES
+
+SEPARATOR = re.compile(r":?-+:?")
+UNESCAPED_PIPE = re.compile(r"(?<!\\)\|")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrintedTable:
+    """A table as it is printed; every row has as many cells as there are columns."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[PrintedCell, ...], ...]
+    lines: tuple[int, ...]
+    """Where each row stands: its line in a text file, else its number from 1."""
+
+
+def read_printed(path: Path) -> list[PrintedTable]:
+    """All tables of a file; the suffix of its name says how it is read."""
+    readers: Mapping[str, Callable[[Path], Iterable[PrintedTable]]] = {
+        ".csv": _csv_tables,
+        ".json": _json_tables,
+        ".parquet": _parquet_tables,
+        ".md": _markdown_tables,
+    }
+    read = readers.get(path.suffix.lower())
+    if read is None:
+        raise UserError(f"{path}: a table is read from {', '.join(readers)}, by the suffix of its name.")
+    if not path.is_file():
+        raise UserError(f"{path}: there is no such file.")
+    if path.stat().st_size > LARGEST_BYTES:
+        raise UserError(f"{path}: larger than {LARGEST_BYTES:,} bytes, which no table of results is.")
+    tables = [table for table in read(path) if table.rows]
+    if not tables:
+        raise UserError(f"{path}: holds no table with a row below its header.")
+    return tables
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read as text: {error}.") from error
+
+
+def _table(name: str, header: Sequence[str], rows: Iterable[tuple[int, Sequence[str]]]) -> PrintedTable:
+    kept = [(line, [*values, *[""] * (len(header) - len(values))][: len(header)]) for line, values in rows]
+    return PrintedTable(
+        name=name,
+        columns=tuple(printed_cell(column).text for column in header),
+        rows=tuple(tuple(printed_cell(value.strip()) for value in values) for _, values in kept),
+        lines=tuple(line for line, _ in kept),
+    )
+
+
+def _csv_tables(path: Path) -> Iterator[PrintedTable]:
+    reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
+    try:
+        header = next(reader, [])
+        rows = [(reader.line_num, values) for values in reader if any(value.strip() for value in values)]
+    except csv.Error as error:
+        raise UserError(f"{path}, line {reader.line_num}: not readable as CSV: {error}.") from error
+    if wrong := next((line for line, values in rows if len(values) != len(header)), None):
+        raise UserError(f"{path}, line {wrong}: not as many values as in the header, which has {len(header)}.")
+    yield _table("", header, rows)
+
+
+def _markdown_tables(path: Path) -> Iterator[PrintedTable]:
+    lines = _text(path).splitlines()
+    starts = [number for number in range(1, len(lines)) if "|" in lines[number - 1] and _is_separator(lines[number])]
+    for count, start in enumerate(starts, start=1):
+        rows = []
+        for number in range(start + 1, len(lines)):
+            if "|" not in lines[number]:
+                break
+            rows.append((number + 1, _markdown_cells(lines[number])))
+        yield _table(f"table {count}" if len(starts) > 1 else "", _markdown_cells(lines[start - 1]), rows)
+
+
+def _is_separator(line: str) -> bool:
+    return "|" in line and all(SEPARATOR.fullmatch(cell) for cell in _markdown_cells(line))
+
+
+def _markdown_cells(line: str) -> list[str]:
+    line = line.strip().removeprefix("|")
+    line = line[:-1] if line.endswith("|") and not line.endswith("\\|") else line
+    return [cell.replace("\\|", "|").strip() for cell in UNESCAPED_PIPE.split(line)]
+
+
+def _json_tables(path: Path) -> Iterator[PrintedTable]:
+    try:
+        content = json.loads(_text(path))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise UserError(f"{path}: not readable as JSON: {error}.") from error
+    if _is_records(content):
+        yield _record_table("", content)
+    elif isinstance(content, dict):
+        for name, entry in content.items():
+            if _is_records(entry):
+                yield _record_table(name, entry)
+
+
+def _is_records(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(entry, dict) for entry in value)
+
+
+def _parquet_tables(path: Path) -> Iterator[PrintedTable]:
+    try:
+        records = pq.read_table(path).to_pylist()
+    except (pa.ArrowException, OSError) as error:
+        raise UserError(f"{path}: not readable as Parquet: {error}.") from error
+    yield _record_table("", records)
+
+
+def _record_table(name: str, records: Sequence[Mapping[str, Any]]) -> PrintedTable:
+    columns = list(dict.fromkeys(str(key) for record in records for key in record))
+    rows = [[_shown(record.get(column)) for column in columns] for record in records]
+    return _table(name, columns, enumerate(rows, start=1))
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,182 @@
+"""Finds mistakes of statistics in a printed table: what it averages, marks as best, correlates, and does not say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from lookaway.reports.lint.average_parts import average_parts
+from lookaway.reports.lint.column_roles import Column, Role, columns_of, counts_of, has_intervals
+from lookaway.reports.lint.correlation_lint import correlations_on_few_points
+from lookaway.reports.lint.printed_sheet import Finding, Rule, Severity, Sheet, folded_name
+from lookaway.reports.lint.printed_table import PrintedTable
+from lookaway.reports.numbers import fixed
+from lookaway.statistics.precision import LEAST_EFFECTIVE, LEAST_VALUES
+
+PERCENT_TOP = 100.0
+LEAST_PERCENT_TOP = 10.0
+
+
+def lint_table(table: PrintedTable) -> list[Finding]:
+    """Every mistake, errors first, then in the order of the table."""
+    sheet = Sheet(table, columns_of(table))
+    found = [finding for rule in RULES for finding in rule(sheet)]
+    return sorted(found, key=lambda finding: (finding.severity is Severity.WARNING, finding.line or 0))
+
+
+def _sparse_averages(sheet: Sheet) -> Iterator[Finding]:
+    for average in sheet.of(Role.AVERAGE):
+        parts = average_parts(average, sheet.of(Role.MEASURE))
+        supports = [(column, counts_of(column, sheet.columns)) for column in parts.columns]
+        for row, cell in enumerate(average.cells):
+            few = {
+                column.name: count
+                for column, counts in supports
+                if (count := counts[row]) is not None
+                and count < LEAST_EFFECTIVE
+                and column.cells[row].value is not None
+            }
+            if cell.value is None or not few:
+                continue
+            is_error = any(count < LEAST_VALUES for count in few.values())
+            rests = ", ".join(f"{name} on {count}" for name, count in few.items())
+            how = "is the mean" if parts.is_sure else "is called a mean, perhaps"
+            yield sheet.finding(
+                Rule.SPARSE_AVERAGE,
+                Severity.ERROR if is_error else Severity.WARNING,
+                f"{cell.text} {how} of {len(parts.columns)} columns, of which {rests}",
+                f"Leave cells on fewer than {LEAST_VALUES} out of every average, weight by n, or print no average.",
+                row=row,
+                column=average.name,
+            )
+
+
+def _mixed_units(sheet: Sheet) -> Iterator[Finding]:
+    for average in sheet.of(Role.AVERAGE):
+        parts = average_parts(average, sheet.of(Role.MEASURE)).columns
+        kinds: dict[str, list[str]] = {}
+        for column in parts:
+            kinds.setdefault(_kind(column), []).append(column.name)
+        directions = {column.lower_is_better for column in parts}
+        if len(kinds) > 1 or len(directions) > 1:
+            told = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in kinds.items())
+            opposite = ", and lower is better in some of them" if len(directions) > 1 else ""
+            yield sheet.finding(
+                Rule.MIXED_UNITS,
+                Severity.ERROR,
+                f"averages columns of different units ({told}){opposite}",
+                "Average only what has one unit and one direction, or rank by each column alone.",
+                column=average.name,
+            )
+
+
+def _kind(column: Column) -> str:
+    if column.unit is not None:
+        return column.unit
+    return "0 to 1" if max(map(abs, column.values), default=0.0) <= 1 else "above 1"
+
+
+def _best_on_few(sheet: Sheet) -> Iterator[Finding]:
+    for column in sheet.of(Role.MEASURE, Role.AVERAGE, Role.CORRELATION):
+        counts = counts_of(column, sheet.columns)
+        has_marks = any(cell.is_bold for cell in column.cells)
+        for group in sheet.groups():
+            for row in group if has_marks else _best_rows(column, group):
+                cell, count = column.cells[row], counts[row]
+                is_few = count is not None and count < LEAST_VALUES
+                if (has_marks and not cell.is_bold) or not (is_few or (has_marks and cell.is_daggered)):
+                    continue
+                best = "is marked as the best" if has_marks else "is the best of its column"
+                rests = f"rests on {count}" if is_few else "is marked as weak as well"
+                yield sheet.finding(
+                    Rule.BEST_ON_FEW,
+                    Severity.ERROR,
+                    f"{cell.text} {best} and {rests}",
+                    f"Mark as best only what rests on {LEAST_VALUES} or more, and is told apart from the next.",
+                    row=row,
+                    column=column.name,
+                )
+
+
+def _best_rows(column: Column, group: Sequence[int]) -> list[int]:
+    known = {row: value for row in group if (value := column.cells[row].value) is not None}
+    if len(known) < 2:
+        return []
+    best = (min if column.lower_is_better else max)(known.values())
+    return [row for row, value in known.items() if value == best]
+
+
+def _mixed_scale(sheet: Sheet) -> Iterator[Finding]:
+    for column in sheet.of(Role.MEASURE, Role.AVERAGE):
+        signs = [cell.has_percent for cell in column.cells if cell.value is not None]
+        values = column.values
+        if any(signs) and not all(signs):
+            found, severity = f"{sum(signs)} of {len(signs)} numbers have a percent sign", Severity.ERROR
+        elif column.unit == "percent" and len(values) > 1 and max(values) <= 1:
+            found, severity = f"is called percent, and no number is above {fixed(max(values), 2)}", Severity.ERROR
+        elif _has_fraction_among_hundredths(column):
+            shown = {cell.value: cell.text for cell in column.cells if cell.value}
+            small = shown[min(value for value in values if value > 0)]
+            found, severity = f"{small} stands among numbers up to {shown[max(values)]}", Severity.WARNING
+        else:
+            continue
+        yield sheet.finding(
+            Rule.MIXED_SCALE,
+            severity,
+            f"{found}: a share of 1 and a share of 100 cannot be told apart",
+            "Print the whole column on one scale and say which; never guess it from the number.",
+            column=column.name,
+        )
+
+
+def _has_fraction_among_hundredths(column: Column) -> bool:
+    values = [value for value in column.values if value > 0]
+    if column.unit not in {None, "percent"} or column.lower_is_better or len(values) < 2:
+        return False
+    return min(values) < 1 and LEAST_PERCENT_TOP < max(values) <= PERCENT_TOP
+
+
+def _duplicate_models(sheet: Sheet) -> Iterator[Finding]:
+    seen: dict[tuple[str, ...], int] = {}
+    if not sheet.of(Role.MODEL):
+        return
+    for row in range(len(sheet.table.rows)):
+        key = tuple(folded_name(part) for part in (sheet.label(row), *sheet.keys(row)))
+        first = seen.setdefault(key, row)
+        if first != row and key[0]:
+            yield sheet.finding(
+                Rule.DUPLICATE_MODEL,
+                Severity.ERROR,
+                f"is in line {sheet.table.lines[first]} already, as {sheet.label(first)}",
+                "Keep one row, or say in a column what tells the two apart.",
+                row=row,
+                column=sheet.of(Role.MODEL)[0].name,
+            )
+
+
+def _missing_counts(sheet: Sheet) -> Iterator[Finding]:
+    measures = sheet.of(Role.MEASURE)
+    lacking = [column.name for column in measures if all(count is None for count in counts_of(column, sheet.columns))]
+    yield from _lack(sheet, Rule.MISSING_N, lacking, "on how many clips it rests", "Print n beside every number.")
+
+
+def _missing_intervals(sheet: Sheet) -> Iterator[Finding]:
+    lacking = [column.name for column in sheet.of(Role.MEASURE) if not has_intervals(column, sheet.columns)]
+    do = "Print a 95 % interval that is clustered by scene beside every number."
+    yield from _lack(sheet, Rule.MISSING_INTERVAL, lacking, "how sure it is", do)
+
+
+def _lack(sheet: Sheet, rule: Rule, columns: Sequence[str], what: str, do: str) -> Iterator[Finding]:
+    if columns:
+        yield sheet.finding(rule, Severity.WARNING, f"no cell says {what}", do, column=", ".join(columns))
+
+
+RULES: tuple[Callable[[Sheet], Iterator[Finding]], ...] = (
+    _sparse_averages,
+    _mixed_units,
+    _best_on_few,
+    correlations_on_few_points,
+    _mixed_scale,
+    _duplicate_models,
+    _missing_counts,
+    _missing_intervals,
+)

@@ -1,0 +1,1 @@
+"""A run, or several, as pages that open without a server."""

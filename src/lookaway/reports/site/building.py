@@ -1,0 +1,45 @@
+"""Builds a site: gathers runs, computes boards once, writes every page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from lookaway.core import UserError
+from lookaway.reports.numbers import amount
+from lookaway.reports.site.boards import boards
+from lookaway.reports.site.data_files import write_data
+from lookaway.reports.site.gather import SiteRun
+from lookaway.reports.site.index import Site, write_index
+from lookaway.reports.site.items import write_items
+from lookaway.reports.site.pairwise import matrix
+from lookaway.reports.site.rendering import environment
+
+
+def build_site(runs: Sequence[SiteRun], output: Path, *, title: str | None = None) -> Path:
+    """Write the site and return its index; a site that is there already is written over."""
+    environment()  # refuses before anything is computed
+    found = boards(runs)
+    matrices = [made for board in found if (made := matrix(board)) is not None]
+    try:
+        data = write_data(output, runs, found, matrices)
+        site = Site(
+            title=title or _title(runs),
+            runs=runs,
+            boards=found,
+            matrices=matrices,
+            data=data,
+            items=write_items(runs, output),
+        )
+        return write_index(site, output)
+    except OSError as error:
+        raise UserError(f"{output}: the site cannot be written here: {error}.") from error
+
+
+def _title(runs: Sequence[SiteRun]) -> str:
+    models = sorted({model for run in runs for model in run.models})
+    return models[0] if len(models) == 1 else f"{amount(len(models), 'model')} on {', '.join(_suites(runs))}"
+
+
+def _suites(runs: Sequence[SiteRun]) -> list[str]:
+    return list(dict.fromkeys(run.suite for run in runs))

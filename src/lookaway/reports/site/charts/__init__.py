@@ -1,0 +1,1 @@
+"""Charts as inline SVG, made when the site is built: no library, no script."""

@@ -1,0 +1,113 @@
+"""What was run: the facts about a run that stand above its numbers."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from lookaway.core import Json, Reason
+from lookaway.reports.site.gather import SiteRun
+
+SHOWN_OF_HASH = 16
+ENDS_READ = 65_536
+NO_VIDEO = (Reason.MISSING_VIDEO.value, Reason.EMPTY_FILE.value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """How far a run came, in rollouts and in measurements."""
+
+    expected: int
+    produced: int
+    """Rollouts with a video."""
+    valid: int
+    """Rollouts with any score."""
+    judged: int | None
+    """Rollouts of which a judge said if they were put to the test; `None` without a gate."""
+    asked: int
+    scored: int
+    failed: int
+    reasons: Mapping[str, int]
+    """Why measurements have no score, the most frequent first."""
+
+
+def counts(run: SiteRun) -> Counts:
+    """Counted from its groups; a gate counts as a measurement too."""
+    reasons: Counter[str] = Counter()
+    without_video: dict[tuple[str, str], int] = {}
+    for group in run.groups:
+        reasons.update(group.reasons)
+        lost = sum(group.reasons.get(reason, 0) for reason in NO_VIDEO)
+        place = (group.model, group.subset)
+        without_video[place] = max(lost, without_video.get(place, 0))
+    gates = [group for group in run.groups if group.is_gate]
+    return Counts(
+        expected=len(run.rollouts),
+        produced=len(run.rollouts) - sum(without_video.values()),
+        valid=len({rollout for group in run.groups if not group.is_gate for rollout in group.rollouts}),
+        judged=sum(len(group.values) for group in gates) if gates else None,
+        asked=sum(group.asked for group in run.groups),
+        scored=sum(len(group.values) for group in run.groups),
+        failed=sum(group.failures for group in run.groups),
+        reasons=dict(sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))),
+    )
+
+
+def facts(run: SiteRun) -> list[tuple[str, str]]:
+    """Name and value of what identifies a run."""
+    dataset = run.lock.entries.get("dataset", {})
+    identity = ", ".join(f"{name} {value}" for name, value in sorted(dataset.get("identity", {}).items()))
+    first, last = dates(run.path / "events.jsonl")
+    judges = judges_of(run)
+    return [
+        ("Suite", f"{run.suite}: {run.suite_title}"),
+        ("Dataset", identity or "says nothing of itself"),
+        ("Cases", f"{dataset.get('cases', len({r.case for r in run.rollouts.values()}))}"),
+        ("Cases SHA-256", str(dataset.get("cases_sha256", ""))[:SHOWN_OF_HASH] or "not locked"),
+        ("Lock SHA-256", str(run.about["lock_sha256"])[:SHOWN_OF_HASH]),
+        ("Judge", "; ".join(judges) or "none"),
+        ("Measured", f"{first} to {last}" if first else "no events"),
+        ("Made with", f"lookaway {run.about.get('lookaway', 'of a version that it did not note')}"),
+    ]
+
+
+def judges_of(run: SiteRun) -> list[str]:
+    """Every judge in the lock: the model, and how it was asked."""
+    found = {
+        f"{judge.get('reported') or judge.get('model') or 'not named'} ({judge.get('backend', 'server')})"
+        for judge in _judges(run.lock.entries.get("metrics", {}))
+    }
+    return sorted(found)
+
+
+def dates(events: Path) -> tuple[str, str]:
+    """Day and minute of the first and of the last event, in UTC; empty where there are none."""
+    if not events.is_file():
+        return "", ""
+    with events.open("rb") as file:
+        start = file.readline()
+        size = events.stat().st_size
+        file.seek(max(0, size - ENDS_READ))
+        lines = [line for line in file.read().splitlines() if line.strip()]
+    return _minute(start), _minute(lines[-1]) if lines else ""
+
+
+def _minute(line: bytes) -> str:
+    try:
+        return datetime.fromtimestamp(json.loads(line)["time"], UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (ValueError, KeyError, TypeError):  # a line that a crash cut off
+        return "not known"
+
+
+def _judges(entries: Json) -> Iterator[Mapping[str, Any]]:
+    if isinstance(entries, Mapping):
+        for name, entry in entries.items():
+            if name == "judge" and isinstance(entry, Mapping):
+                yield entry
+            else:
+                yield from _judges(entry)

@@ -1,0 +1,113 @@
+"""What a model is good at: its means on all boards that have one scale."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lookaway.core import Estimate
+from lookaway.reports.site.boards import BASELINES, Board, Row
+from lookaway.reports.site.charts.dot_plot import Profile, dot_plot
+from lookaway.reports.site.charts.radar import FEWEST_AXES, MOST_AXES, radar
+from lookaway.reports.site.charts.scatter import Point, scatter
+from lookaway.reports.site.charts.svg import Chart
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+MOST_RADARS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileSection:
+    """The boards of one scale: a dot plot with its table, and a radar for each model where that can be read."""
+
+    axes: tuple[str, ...]
+    scale: str
+    dots: Chart
+    radars: tuple[tuple[str, Markup], ...]
+    """Model and picture."""
+    no_radars: str
+    """Why there are none; empty where there are."""
+
+
+def profiles(boards: Sequence[Board], styles: Mapping[str, int]) -> list[ProfileSection]:
+    """One section for each scale that two boards or more share; metrics without two ends have no scale."""
+    scales: dict[tuple[object, ...], list[Board]] = {}
+    for board in boards:
+        if board.metric.span:
+            scale = (board.metric.range, board.metric.unit, board.metric.higher_is_better)
+            scales.setdefault(scale, []).append(board)
+    return [_section(own, styles) for own in scales.values() if len(own) > 1]
+
+
+def coverage_charts(boards: Sequence[Board], styles: Mapping[str, int]) -> list[Chart]:
+    """Coverage against score, for every board with a gate."""
+    charts = []
+    for board in boards:
+        points = [point for row in board.rows if (point := _point(row, styles)) is not None]
+        low, high = board.metric.range
+        if points and low is not None and high is not None:
+            charts.append(scatter(f"{board.title} against coverage", points, (low, high)))
+    return charts
+
+
+def _section(boards: Sequence[Board], styles: Mapping[str, int]) -> ProfileSection:
+    low, high = boards[0].metric.range
+    ends = (low or 0.0, high or 0.0)
+    axes = axis_names(boards)
+    models = list(dict.fromkeys(row.model for board in boards for row in board.rows))
+    found = [
+        Profile(
+            model=model,
+            style=styles[model],
+            estimates=tuple(_estimate(board, model) for board in boards),
+            is_baseline=any(row.model == model and row.baseline for board in boards for row in board.rows),
+        )
+        for model in sorted(models, key=lambda model: styles[model])
+    ]
+    found = [profile for profile in found if any(profile.estimates)]
+    why_not = _why_no_radars(len(axes), len(found))
+    direction = {True: "higher is better", False: "lower is better", None: "direction not known"}
+    return ProfileSection(
+        axes=axes,
+        scale=f"{ends[0]:g} to {ends[1]:g}, {direction[boards[0].metric.higher_is_better]}",
+        dots=dot_plot("Means of all models", axes, found, ends),
+        radars=() if why_not else tuple((profile.model, radar(profile, axes, ends)) for profile in found),
+        no_radars=why_not,
+    )
+
+
+def axis_names(boards: Sequence[Board]) -> tuple[str, ...]:
+    """Short names where they tell boards apart, else long ones."""
+    names = [board.short for board in boards]
+    return tuple(board.title if names.count(name) > 1 else name for board, name in zip(boards, names, strict=True))
+
+
+def _why_no_radars(axes: int, models: int) -> str:
+    if not models:
+        return "No model has a value that can be compared."
+    if axes < FEWEST_AXES:
+        return f"A radar needs {FEWEST_AXES} axes or more."
+    if axes > MOST_AXES:
+        return f"{axes} axes are too many for a radar."
+    return f"{models} models are too many for radars." if models > MOST_RADARS else ""
+
+
+def _estimate(board: Board, model: str) -> Estimate | None:
+    return next((row.cell.estimate for row in board.ranked if row.model == model), None)
+
+
+def _point(row: Row, styles: Mapping[str, int]) -> Point | None:
+    gated, score = row.cell.gated, row.cell.estimate
+    if gated is None or score is None:
+        return None
+    return Point(
+        model=row.model,
+        style=styles[row.model],
+        coverage=gated.coverage,
+        score=score,
+        combined=gated.combined,
+        baseline=BASELINES.get(row.cell.model),
+    )

@@ -1,0 +1,161 @@
+"""Makes pages of templates: everything that comes from a dataset is escaped, and no page asks the network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lookaway.core import Json, MissingExtra
+from lookaway.io.files import write_text
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+PACKAGE = "lookaway.reports.site"
+LONGEST_TEXT = 160
+"""Characters of a text from a dataset that are shown at once; the rest is one click away."""
+READABLE, HASHED = 40, 8
+"""Characters of a file name that people can read, and of the hash that keeps it apart from others."""
+SCRIPT_ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&'\u2028\u2029"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """Style sheets and scripts of a page, in their order, by their names among the assets of this package."""
+
+    styles: Sequence[str] = ("site.css",)
+    scripts: Sequence[str] = ()
+    is_inlined: bool = False
+    """Whether they stand in the page itself, so that it can be sent as one file."""
+
+
+def slug(text: str) -> str:
+    """A safe file name and fragment: what can be read of a text, and a hash that keeps it apart from all others.
+
+    >>> slug("causal: <b>Ärger</b>/../x"), slug("...")
+    ('causal-b-rger-b-x-5c9fa925', 'ab5df625')
+    """
+    readable = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:READABLE].rstrip("-")
+    hashed = _hash(text.encode("utf-8", "backslashreplace"))
+    return f"{readable}-{hashed}" if readable else hashed
+
+
+@cache
+def environment() -> Environment:
+    """The templates: autoescape everywhere, and a name that is not there is an error."""
+    try:
+        import jinja2
+    except ModuleNotFoundError as error:
+        raise MissingExtra("A report", "report") from error
+
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader(PACKAGE),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.filters["name"] = isolated
+    made.filters["text"] = shortened
+    made.filters["script_json"] = script_json
+    made.filters["slug"] = slug
+    return made
+
+
+def isolated(text: object) -> Markup:
+    """Text of a dataset in a line of ours; its direction marks end where it ends.
+
+    >>> isolated("<script>")
+    Markup('<bdi>&lt;script&gt;</bdi>')
+    """
+    from markupsafe import Markup
+
+    return Markup("<bdi>{}</bdi>").format(_writable(text))
+
+
+def shortened(text: object, longest: int = LONGEST_TEXT) -> Markup:
+    """Text of a dataset, of any length: where it is long, its start, and the whole behind a click."""
+    from markupsafe import Markup
+
+    whole = _writable(text)
+    if len(whole) <= longest:
+        return isolated(whole)
+    start = isolated(whole[:longest].rstrip() + "…")
+    return Markup("<details class=long><summary>{}</summary><bdi>{}</bdi></details>").format(start, whole)
+
+
+def script_json(value: Json) -> Markup:
+    """JSON that may stand in a script element: nothing in it can end the element.
+
+    >>> script_json({"a": "</script>"})
+    Markup('{"a":"\\\\u003c/script\\\\u003e"}')
+    """
+    from markupsafe import Markup
+
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False, sort_keys=True)
+    return Markup(_writable(text).translate(SCRIPT_ESCAPES))  # noqa: S704 - all that HTML could act upon is escaped
+
+
+def write_page(output: Path, name: str, template: str, *, sources: Sources | None = None, **context: Any) -> Path:
+    """Write one page, e.g. `items/x.html`; the template also gets `root` (the way to the index), `page` and `policy`.
+
+    The policy lets a page use what lies beside it and nothing else.
+    """
+    sources = sources or Sources()
+    root = "../" * name.count("/")
+    styles, scripts = ([_asset(entry) for entry in entries] for entries in (sources.styles, sources.scripts))
+    if not sources.is_inlined:
+        for asset in (*styles, *scripts):
+            write_text(output / "assets" / asset["file"], asset["text"])
+    page = {"styles": styles, "scripts": scripts, "is_inlined": sources.is_inlined}
+    text = (
+        environment()
+        .get_template(template)
+        .render(root=root, page=page, policy=_policy(styles, scripts, sources.is_inlined), **context)
+    )
+    write_text(output / name, text)
+    return output / name
+
+
+def _policy(styles: Sequence[Mapping[str, str]], scripts: Sequence[Mapping[str, str]], is_inlined: bool) -> str:
+    """What the page may load: without servers there is no other place for it than the page itself."""
+
+    def sources(assets: Sequence[Mapping[str, str]]) -> str:
+        if not assets:
+            return "'none'"
+        return " ".join(asset["digest"] for asset in assets) if is_inlined else "'self'"
+
+    return (
+        "default-src 'none'; img-src 'self' data:; media-src 'self'; "
+        f"style-src {sources(styles)}; script-src {sources(scripts)}; base-uri 'none'; form-action 'none'"
+    )
+
+
+@cache
+def _asset(name: str) -> Mapping[str, str]:
+    text = files(PACKAGE).joinpath("assets", name).read_text(encoding="utf-8")
+    stem, _, suffix = name.rpartition(".")
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return {"file": f"{stem}.{_hash(text.encode())}.{suffix}", "text": text, "digest": f"'sha256-{digest}'"}
+
+
+def _writable(text: object) -> str:
+    """File names may hold bytes that are no text, and controls that no page may hold; they are spelled out."""
+    plain = str(text).encode("utf-8", "backslashreplace").decode()
+    if plain.isprintable():
+        return plain
+    return "".join(c if c in "\n\t" or (ord(c) >= 32 and c != "\x7f") else f"\\x{ord(c):02x}" for c in plain)
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:HASHED]

@@ -1,0 +1,124 @@
+"""Parts of a board: seeds, phases of clips, and the subsets of one metric side by side."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lookaway.core import Estimate
+from lookaway.reports.site.boards import Board, Row
+from lookaway.reports.site.gather import SiteRun
+from lookaway.statistics.scene_mean import scene_mean
+from lookaway.statistics.seed_spread import SeedSpread, seed_spread
+
+PHASED_KINDS = ("camera_interaction", "prompt_interaction")
+"""Metrics whose units are phases of a clip; looking for them among the units of all others would read every row."""
+PHASE = re.compile(r"(phase|segment)(\d+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slices:
+    """Estimates of models in some parts."""
+
+    title: str
+    parts: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Estimate | None, ...]], ...]
+    """Model, and one estimate for each part."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedRow:
+    """How far one model is from itself on the boards of a suite."""
+
+    model: str
+    spreads: tuple[SeedSpread | None, ...]
+    """One for each board; `None` where there are not two seeds with values."""
+
+
+def subset_tables(boards: Sequence[Board]) -> list[Slices]:
+    """One table for each metric and lock that is asked of two subsets or more."""
+    metrics: dict[tuple[str, str], list[Board]] = {}
+    for board in boards:
+        metrics.setdefault((board.metric.name, board.metric.lock), []).append(board)
+    return [_by_subset(own) for own in metrics.values() if len(own) > 1]
+
+
+def phase_tables(runs: Sequence[SiteRun], boards: Sequence[Board]) -> list[Slices]:
+    """One table for each board whose metric has values of phases; of the rollouts that count."""
+    return [table for board in boards if (table := _by_phase(runs, board)) is not None]
+
+
+def seed_rows(boards: Sequence[Board]) -> list[SeedRow]:
+    """Every model that has values of two seeds or more on any board."""
+    models = list(dict.fromkeys(row.model for board in boards for row in board.rows))
+    rows = [SeedRow(model=model, spreads=tuple(_spread(board, model) for board in boards)) for model in sorted(models)]
+    return [row for row in rows if any(row.spreads)]
+
+
+def _by_subset(boards: Sequence[Board]) -> Slices:
+    models = sorted({row.model for board in boards for row in board.rows})
+    found = [{row.model: row.cell.estimate for row in board.rows} for board in boards]
+    title = boards[0].metric.name
+    if boards[0].is_one_of_several_locks:
+        title += f" · lock {boards[0].metric.lock[:8]}"
+    return Slices(
+        title=title,
+        parts=tuple(board.subset for board in boards),
+        rows=tuple((model, tuple(own.get(model) for own in found)) for model in models),
+    )
+
+
+def _by_phase(runs: Sequence[SiteRun], board: Board) -> Slices | None:
+    found: dict[tuple[str, str], tuple[list[float], list[str]]] = {}
+    for run in runs:
+        if run.suite == board.suite and _has_phases(run, board):
+            for model, phase, value, scene in _phases(run, board):
+                values, scenes = found.setdefault((model, phase), ([], []))
+                values.append(value)
+                scenes.append(scene)
+    parts = sorted({phase for _, phase in found}, key=_phase_order)
+    if len(parts) < 2:
+        return None
+    means = {place: scene_mean(np.array(values), scenes) for place, (values, scenes) in found.items()}
+    models = [row.model for row in board.rows]
+    return Slices(
+        title=board.title,
+        parts=tuple(parts),
+        rows=tuple((model, tuple(means.get((model, phase)) for phase in parts)) for model in models),
+    )
+
+
+def _has_phases(run: SiteRun, board: Board) -> bool:
+    entries = run.lock.entries.get("metrics", {}).get(board.metric.name, {})
+    return entries.get("metric", {}).get("kind", board.metric.name) in PHASED_KINDS
+
+
+def _phases(run: SiteRun, board: Board) -> Iterator[tuple[str, str, float, str]]:
+    """Model, phase, value and scene of every phase of a rollout that counts on this board."""
+    counted: Mapping[str, Row] = {
+        rollout: row for row in board.rows if row.run == run.name for rollout in row.values.rollouts
+    }
+    if not counted:
+        return
+    for unit in run.units(board.metric.name):
+        row = counted.get(unit["rollout"])
+        if row is not None and unit["status"] == "score" and PHASE.fullmatch(unit["unit"]):
+            yield row.model, unit["unit"], unit["value"], run.rollouts[unit["rollout"]].scene
+
+
+def _phase_order(phase: str) -> tuple[str, int]:
+    match = PHASE.fullmatch(phase)
+    return (match[1], int(match[2])) if match else (phase, 0)
+
+
+def _spread(board: Board, model: str) -> SeedSpread | None:
+    row = next((row for row in board.rows if row.model == model), None)
+    if row is None:
+        return None
+    names = sorted(set(row.values.seeds))
+    number = {name: place for place, name in enumerate(names)}
+    found = seed_spread(row.values.values, [number[seed] for seed in row.values.seeds])
+    return found if found and found.seeds > 1 else None

@@ -1,0 +1,207 @@
+"""The videos of one case with all that was measured on them, from one run or several."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lookaway.core import Case, Json, Rollout
+from lookaway.reports.site.gather import SiteMetric, SiteRollout, SiteRun
+from lookaway.reports.site.media import Clip, Media, Shown
+from lookaway.reports.site.reread import Reread, read_again
+
+FRAME = re.compile(r"f([0-9]{1,9})")
+
+
+class UnitRow(NamedTuple):
+    """One part of a measurement, as little of it as a page shows; there may be millions."""
+
+    name: str
+    status: str
+    reason: str | None
+    value: float | None
+    message: str | None
+    detail: str | None
+
+    @property
+    def frame(self) -> int | None:
+        """The frame that it is about, where it is about just one."""
+        match = FRAME.fullmatch(self.name)
+        return int(match[1]) if match else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What one metric of one run says of a video."""
+
+    run: SiteRun
+    metric: SiteMetric
+    status: str
+    reason: str | None
+    value: float | None
+    raw: float | None
+    message: str | None
+    detail: Mapping[str, Json]
+    units: Sequence[UnitRow]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Take:
+    """One video of a case."""
+
+    key: str
+    """What it is called in the page."""
+    rollout: SiteRollout
+    described: Rollout | None
+    """As the dataset describes it; `None` where that could not be read, or is no longer what was measured."""
+    is_changed: bool
+    shown: Shown
+    outcomes: tuple[Outcome, ...]
+    colour: int
+    """Number of its model among all of the site."""
+    take: int
+    """Number among the videos of its model."""
+
+    @property
+    def sign(self) -> str:
+        """What its mark is called in the page: full for the first video of a model, hollow for its others."""
+        return f"sign{self.colour}{'' if self.take == 0 else 'h'}"
+
+    @property
+    def clip(self) -> Clip | None:
+        """The video, where it can be played."""
+        return self.shown if isinstance(self.shown, Clip) else None
+
+    def seconds(self, frame: int) -> float | None:
+        """When a frame begins; `None` where the video has no such frame."""
+        return self.clip.times[frame] if self.clip and 0 <= frame < self.clip.frame_count else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseTakes:
+    """One case, and every video that answers it."""
+
+    id: str
+    subset: str
+    scene: str
+    case: Case | None
+    """As the dataset describes it, where that could be read."""
+    takes: tuple[Take, ...]
+    reference: Shown | None
+    notes: tuple[str, ...]
+    """What the reader of the page should know first."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """One run with its rows by rollout."""
+
+    run: SiteRun
+    again: Reread
+    outcomes: Mapping[str, Sequence[Outcome]]
+
+
+def case_takes(runs: Sequence[SiteRun], media: Media) -> Iterator[CaseTakes]:
+    """Every case of the runs, in order of ids."""
+    measured = [_Measured(run, read_again(run), _outcomes(run)) for run in runs]
+    cases: dict[str, list[tuple[_Measured, SiteRollout]]] = defaultdict(list)
+    for entry in measured:
+        for rollout in entry.run.rollouts.values():
+            cases[rollout.case].append((entry, rollout))
+    media.prepare(_videos(measured))
+    models = sorted({model for run in runs for model in run.models})
+    for case in sorted(cases):
+        yield _case(case, cases[case], media, models)
+
+
+def _videos(measured: Sequence[_Measured]) -> Iterator[Path]:
+    for entry in measured:
+        yield from (Path(rollout.video) for rollout in entry.run.rollouts.values())
+        yield from (r.case.reference.video for r in entry.again.rollouts.values() if r.case.reference)
+
+
+def _case(name: str, found: Sequence[tuple[_Measured, SiteRollout]], media: Media, models: Sequence[str]) -> CaseTakes:
+    # Two runs that measured one video with different metrics show it once.
+    same: dict[tuple[str, str, str], list[tuple[_Measured, SiteRollout]]] = defaultdict(list)
+    for entry, rollout in found:
+        same[rollout.model, rollout.seed, rollout.content].append((entry, rollout))
+    counts = dict.fromkeys(models, 0)
+    takes = []
+    for number, key in enumerate(sorted(same)):
+        takes.append(_take(f"v{number}", same[key], media, models.index(key[0]), counts[key[0]]))
+        counts[key[0]] += 1
+    described = next((take.described.case for take in takes if take.described), None)
+    reference = described.reference if described else None
+    return CaseTakes(
+        id=name,
+        subset=found[0][1].subset,
+        scene=found[0][1].scene,
+        case=described,
+        takes=tuple(takes),
+        reference=media.show(reference.video) if reference else None,
+        notes=tuple(_notes(found, takes)),
+    )
+
+
+def _take(key: str, found: Sequence[tuple[_Measured, SiteRollout]], media: Media, colour: int, take: int) -> Take:
+    rollout = found[0][1]
+    described = next((e.again.rollouts[r.id] for e, r in found if r.id in e.again.rollouts), None)
+    return Take(
+        key=key,
+        rollout=rollout,
+        described=described,
+        is_changed=described is None and any(r.id in e.again.changed for e, r in found),
+        shown=media.show(Path(rollout.video)),
+        outcomes=tuple(outcome for e, r in found for outcome in e.outcomes.get(r.id, ())),
+        colour=colour,
+        take=take,
+    )
+
+
+def _notes(found: Sequence[tuple[_Measured, SiteRollout]], takes: Iterable[Take]) -> Iterator[str]:
+    for problem in dict.fromkeys(entry.again.problem for entry, _ in found if entry.again.problem):
+        yield f"Captions and phases are not shown, since the dataset cannot be read again: {problem}"
+    changed = [take.rollout.id for take in takes if take.is_changed]
+    if changed:
+        yield f"Files have changed since they were measured: {', '.join(changed)}."
+
+
+def _outcomes(run: SiteRun) -> dict[str, list[Outcome]]:
+    """Outcomes by rollout, with their units."""
+    metrics = {metric.name: metric for metric in run.metrics}
+    rows = list(run.items())
+    units = {name: _units(run.units(name)) for name in {row["metric"] for row in rows}}
+    found: dict[str, list[Outcome]] = defaultdict(list)
+    for row in rows:
+        found[row["rollout"]].append(
+            Outcome(
+                run=run,
+                metric=metrics[row["metric"]],
+                status=row["status"],
+                reason=row["reason"],
+                value=row["value"],
+                raw=row["raw"],
+                message=row["message"],
+                detail=_object(row["detail"]),
+                units=units[row["metric"]].get(row["rollout"], ()),
+            )
+        )
+    return found
+
+
+def _units(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[UnitRow]]:
+    found: dict[str, list[UnitRow]] = defaultdict(list)
+    for row in rows:
+        unit = UnitRow(row["unit"], row["status"], row["reason"], row["value"], row["message"], row["detail"])
+        found[row["rollout"]].append(unit if unit.frame is None else unit._replace(detail=None))
+    return found
+
+
+def _object(text: str | None) -> Mapping[str, Json]:
+    value = json.loads(text) if text else None
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,161 @@
+"""What a reader has to know before any number: everything that makes numbers weaker than they look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from lookaway.core import Reason
+from lookaway.core.reasons import OF_THE_MACHINE
+from lookaway.reports.lock_explanations import lock_differences
+from lookaway.reports.numbers import amount
+from lookaway.reports.site.boards import Board, models_of_several_runs
+from lookaway.reports.site.facts import counts
+from lookaway.reports.site.gather import SiteRun
+from lookaway.statistics.precision import Mark
+
+LEAST_COVERAGE = 0.95
+MOST_DETAILS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warned:
+    """One warning: what it is about, in one sentence, and where it applies."""
+
+    text: str
+    details: tuple[str, ...] = ()
+
+
+def warnings(runs: Sequence[SiteRun], boards: Sequence[Board]) -> list[Warned]:
+    """All warnings, the gravest first."""
+    found = [*_nothing_scored(boards)]
+    for run in runs:
+        found += _of_run(run)
+    found += [*_locks(runs), *_cases(runs), *_models(runs), *_versions(runs)]
+    found += [*_unknown_direction(boards), *_sparse(boards), *_low_coverage(boards)]
+    return found
+
+
+def _nothing_scored(boards: Sequence[Board]) -> Iterator[Warned]:
+    if not any(row.cell.estimate for board in boards for row in board.rows):
+        yield Warned(text="Nothing has a score: there is no number on this page.")
+
+
+def _of_run(run: SiteRun) -> Iterator[Warned]:
+    for note in run.table.notes:
+        yield Warned(text=f"{run.name}: {note}")
+    known = counts(run)
+    if known.failed:
+        yield Warned(
+            text=f"{run.name}: {amount(known.failed, 'measurement')} failed, by a bug or a broken machine; "
+            "the same `lookaway eval` tries them again."
+        )
+    if missing := known.reasons.get(Reason.NOT_YET_MEASURED.value):
+        yield Warned(text=f"{run.name}: {missing} of {known.asked} measurements are not made yet: the run is not over.")
+    for reason in sorted(OF_THE_MACHINE):
+        if lost := known.reasons.get(reason.value):
+            yield Warned(text=f"{run.name}: {amount(lost, 'measurement')} could not be made here: {reason.value}.")
+    if known.produced < known.expected:
+        yield Warned(text=f"{run.name}: {known.expected - known.produced} of {known.expected} videos are missing.")
+    if problems := run.about["problems"]:
+        said = tuple(f"{problem['where']}: {problem['message']}" for problem in problems)
+        yield Warned(text=f"{run.name}: the dataset has {amount(len(problems), 'problem')}.", details=_some(said))
+
+
+def _locks(runs: Sequence[SiteRun]) -> Iterator[Warned]:
+    """The same metric under another lock: its numbers stand in columns of their own."""
+    first: dict[tuple[str, str], tuple[SiteRun, str]] = {}
+    for run in runs:
+        for metric in run.metrics:
+            other, lock = first.setdefault((run.suite, metric.name), (run, metric.lock))
+            if lock == metric.lock:
+                continue
+            differing = lock_differences(other.lock, run.lock, [metric.name])
+            said = tuple(
+                f"{path}: {ours!r:.60} in {other.name}, {theirs!r:.60} in {run.name}"
+                for path, ours, theirs in differing
+            )
+            yield Warned(
+                text=f"{metric.name}: {other.name} and {run.name} measured it differently (locks {lock[:8]} and "
+                f"{metric.lock[:8]}); their numbers stand apart and must not be compared.",
+                details=_some(said),
+            )
+
+
+def _cases(runs: Sequence[SiteRun]) -> Iterator[Warned]:
+    asked: dict[str, tuple[SiteRun, frozenset[str]]] = {}
+    for run in runs:
+        own = frozenset(rollout.case for rollout in run.rollouts.values())
+        other, theirs = asked.setdefault(run.suite, (run, own))
+        if own != theirs:
+            yield Warned(
+                text=f"{other.name} and {run.name} asked different cases: {len(own & theirs)} are in both, "
+                f"{len(own ^ theirs)} in one only. Means are over all; pairs are compared on shared cases."
+            )
+
+
+def _models(runs: Sequence[SiteRun]) -> Iterator[Warned]:
+    names = sorted({model for _, model in models_of_several_runs(runs)})
+    if names:
+        yield Warned(
+            text=f"{amount(len(names), 'model')} of the same name in several runs: each is shown once for every run, "
+            "as if they were different models.",
+            details=_some(tuple(names)),
+        )
+
+
+def _versions(runs: Sequence[SiteRun]) -> Iterator[Warned]:
+    versions = sorted({str(run.about.get("lookaway", "not noted")) for run in runs})
+    if len(versions) > 1:
+        yield Warned(text=f"The runs were made with different versions of lookaway: {', '.join(versions)}.")
+
+
+def _unknown_direction(boards: Sequence[Board]) -> Iterator[Warned]:
+    names = tuple(dict.fromkeys(board.title for board in boards if board.metric.higher_is_better is None))
+    if names:
+        yield Warned(
+            text=f"{amount(len(names), 'metric')} not installed here: which way is better is not known, "
+            "so there are no ranks.",
+            details=_some(names),
+        )
+
+
+def _sparse(boards: Sequence[Board]) -> Iterator[Warned]:
+    cells = [(board, row) for board in boards for row in board.rows]
+    sparse = [(board, row) for board, row in cells if row.precision.mark is Mark.NOT_ESTIMABLE]
+    if sparse:
+        said = tuple(f"{row.model}, {board.title}: {row.cell.scored} of {row.cell.asked}" for board, row in sparse)
+        yield Warned(
+            text=f"{len(sparse)} of {amount(len(cells), 'cell')} rest on fewer than 10 values (‡): they are shown as "
+            "intervals and have no rank.",
+            details=_some(said),
+        )
+    vague = sum(row.precision.mark is Mark.IMPRECISE for _, row in cells)
+    if vague:
+        yield Warned(
+            text=f"{vague} of {amount(len(cells), 'cell')} are imprecise (†): a wide interval, or worth fewer than 30 "
+            "independent values."
+        )
+
+
+def _low_coverage(boards: Sequence[Board]) -> Iterator[Warned]:
+    """A closed gate is a finding about the model, not a lack of the measurement."""
+    low = []
+    for board in boards:
+        for row in board.rows:
+            lacking = row.cell.asked - row.cell.scored - row.cell.reasons.get(Reason.GATE_CLOSED.value, 0)
+            if lacking > (1 - LEAST_COVERAGE) * row.cell.asked:
+                low.append(
+                    (lacking / row.cell.asked, f"{row.model}, {board.title}: {lacking} of {row.cell.asked} lacking")
+                )
+    if low:
+        yield Warned(
+            text=f"{amount(len(low), 'cell')} lack more than {1 - LEAST_COVERAGE:.0%} of what was asked: models are "
+            "compared on different clips.",
+            details=_some(tuple(said for _, said in sorted(low, key=lambda entry: (-entry[0], entry[1])))),
+        )
+
+
+def _some(details: tuple[str, ...]) -> tuple[str, ...]:
+    left = len(details) - MOST_DETAILS
+    return details if left <= 0 else (*details[:MOST_DETAILS], f"and {left} more")

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lookaway.engine.run import Run
+from lookaway.reports.site import building
+from lookaway.reports.site.building import build_site
+from lookaway.reports.site.gather import gather
+from tests.reports.site.page import Node, read_page
+
+
+@pytest.fixture
+def build_index(tmp_path, monkeypatch) -> Callable[..., Node]:
+    """Builds the index of some runs without the pages of cases, into `tmp_path / "site"` where no folder is given."""
+    monkeypatch.setattr(building, "write_items", lambda runs, output: {})
+
+    def build(*runs: Run, output: Path | None = None, title: str | None = None) -> Node:
+        index = build_site(gather([run.path for run in runs]), output or tmp_path / "site", title=title)
+        return read_page(index.read_text())
+
+    return build

@@ -1,0 +1,92 @@
+"""The index as people meet it: in a browser, from a folder, with the keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lookaway.reports.site import building
+from lookaway.reports.site.building import build_site
+from lookaway.reports.site.gather import gather
+from tests.reports.site.simulated import Simulated
+from tests.reports.site.test_index_markup import HOSTILE, HOSTILE_EVERYWHERE, write_run
+from tests.support.browser import Visit, chromium, serious_violations, visit
+
+STYLE = "mbencht.environment.rendering_style"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory) -> Path:
+    """An index with every section, of a run full of hostile text."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(building, "write_items", lambda runs, output: {})
+        folder = tmp_path_factory.mktemp("site")
+        run = write_run(folder / "run", HOSTILE, HOSTILE_EVERYWHERE).write()
+        return build_site(gather([run.path]), folder / "site")
+
+
+@pytest.fixture(scope="module")
+def plain_index(tmp_path_factory) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(building, "write_items", lambda runs, output: {})
+        folder = tmp_path_factory.mktemp("plain")
+        skills = {"a": 0.5, "b": 0.9, "c": 0.2}
+        run = Simulated(path=folder / "run", skills=skills, metrics=[STYLE], scenes=12).write()
+        return build_site(gather([run.path]), folder / "site")
+
+
+def models(opened: Visit) -> list[str]:
+    return opened.page.locator("table.ranked tbody th").all_inner_texts()
+
+
+def test_hostile_text_does_nothing(browser, index):
+    with visit(browser, index) as opened:
+        assert (opened.dialogs, opened.errors, opened.went_out()) == ([], [], [])
+        assert opened.page.locator("main script, main img").count() == 0
+        assert opened.page.evaluate("document.styleSheets.length") == 1
+
+
+def test_columns_are_sorted_with_the_keyboard(browser, plain_index):
+    with visit(browser, plain_index) as opened:
+        assert models(opened) == ["b", "a", "c"]
+        head = opened.page.locator("table.ranked thead button", has_text="Mean")
+        head.focus()
+        opened.page.keyboard.press("Enter")
+        assert models(opened) == ["b", "a", "c"]
+        opened.page.keyboard.press("Space")
+        assert models(opened) == ["c", "a", "b"]
+        assert opened.page.locator("table.ranked th[aria-sort]").get_attribute("aria-sort") == "ascending"
+        opened.page.locator("table.ranked thead button", has_text="Model").press("Enter")
+        assert models(opened) == ["a", "b", "c"]
+        opened.page.locator("table.ranked thead button", has_text="Ranks").press("Enter")
+        assert models(opened) == ["b", "a", "c"]
+        assert opened.page.locator("th[aria-sort]").count() == 1
+
+
+def test_a_link_opens_the_board_it_leads_to(browser, plain_index):
+    with visit(browser, plain_index) as opened:
+        board = opened.page.locator("details.board").first
+        name = board.get_attribute("id")
+        board.evaluate("node => { node.open = false }")
+        opened.page.evaluate("name => { location.hash = name }", name)
+        opened.page.wait_for_function("name => document.getElementById(name).open", arg=name)
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (390, False)])
+def test_nothing_serious_bars_anybody(browser, index, width, dark):
+    with visit(browser, index, width=width, dark=dark) as opened:
+        assert serious_violations(opened.page) == []
+
+
+def test_a_phone_scrolls_tables_and_not_the_page(browser, index):
+    with visit(browser, index, width=390) as opened:
+        assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -1,0 +1,190 @@
+"""Parts of item pages: curves, camera paths, kept features, commands, and videos that show what is true."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lookaway.core import Lock, Trajectory, describe
+from lookaway.engine.locking import content_key, recipe_key
+from lookaway.engine.reading import read
+from lookaway.io.video import decoder_identity
+from lookaway.perception.supplied_poses import SuppliedPoses
+from lookaway.reports.site.camera_path import camera_paths, seen_from_first
+from lookaway.reports.site.curves import Point, thinned
+from lookaway.reports.site.gather import gather
+from lookaway.reports.site.items import write_items
+from lookaway.reports.site.kept_features import kept_feature
+from lookaway.reports.site.media import Media
+from lookaway.reports.site.reproduce import reproduce_command
+from lookaway.reports.site.takes import CaseTakes, case_takes
+from lookaway.store.feature_store import FeatureStore
+from lookaway.store.run_folder import RunFolder
+from tests.support.filmed import FilmedRun, write_numbers
+from tests.support.mind import MindWriter, actions
+from tests.support.world_clip import FOLDER, write_clip_folder
+
+
+def turned(degrees: float, centre: tuple[float, float, float] = (0, 0, 0)) -> np.ndarray:
+    """A camera that looks to the right of the first one."""
+    angle = np.radians(degrees)
+    pose = np.eye(4)
+    pose[:3, :3] = [[np.cos(angle), 0, np.sin(angle)], [0, 1, 0], [-np.sin(angle), 0, np.cos(angle)]]
+    pose[:3, 3] = centre
+    return pose
+
+
+def test_a_camera_that_turns_right_has_a_rising_yaw_and_one_that_goes_ahead_goes_up() -> None:
+    poses = np.stack([turned(0), turned(30, (0, 0, 1)), turned(60, (1, 0, 2))])
+    path = seen_from_first(poses, np.arange(3), 2.0)
+    assert path.yaw_degrees == pytest.approx([0, 30, 60])
+    assert path.right_forward.tolist() == [[0, 0], [0, 0.5], [0.5, 1]]
+
+
+def test_a_path_does_not_depend_on_where_the_world_has_its_origin() -> None:
+    poses = np.stack([turned(0), turned(40, (1, 0, 1)), turned(-20, (2, 0, 0))])
+    moved = turned(75, (3, 4, 5)) @ poses
+    here, there = (seen_from_first(path, np.arange(3), 1.0) for path in (poses, moved))
+    assert here.yaw_degrees == pytest.approx(there.yaw_degrees)
+    assert here.right_forward == pytest.approx(there.right_forward)
+
+
+def test_a_camera_that_turns_round_and_round_is_not_wrapped() -> None:
+    path = seen_from_first(np.stack([turned(step * 45) for step in range(13)]), np.arange(13), 1.0)
+    assert path.yaw_degrees[-1] == pytest.approx(540)
+
+
+def posed(root: Path, last: float = 40.0) -> CaseTakes:
+    """The only case of a run whose features hold the poses that were found."""
+    filmed = FilmedRun(root)
+    filmed.film("alpha")
+    filmed.write()
+    recipe = SuppliedPoses()
+    entries = {
+        "metric": {"kind": "a"},
+        "software": {"numpy": "1"},
+        "features": {"poses": describe(recipe)},
+        "decoder": decoder_identity(),
+    }
+    (rollout,) = read(filmed.videos).rollouts
+    about = json.loads((filmed.run / "run.json").read_text())
+    lock = Lock({"dataset": {"settings": {}}, "metrics": {name["name"]: entries for name in about["metrics"]}})
+    RunFolder(filmed.run).begin(lock, [(rollout, content_key(rollout))], about)
+    poses = np.stack([turned(last * frame / 15) for frame in range(16)])
+    trajectory = Trajectory(
+        camera_to_world=poses,
+        intrinsics=np.repeat(np.eye(3)[None], 16, axis=0),
+        frame_indices=np.arange(16),
+        median_depth=np.ones(16),
+        width=64,
+        height=48,
+        frame_count=16,
+    )
+    FeatureStore(filmed.run / "features").put(content_key(rollout), recipe_key(recipe), trajectory.to_feature())
+    (case,) = case_takes(gather([filmed.run]), Media(root / "site"))
+    return case
+
+
+def test_poses_that_a_run_kept_are_found_by_the_recipe_in_its_lock(tmp_path: Path) -> None:
+    case = posed(tmp_path)
+    (path,), why = camera_paths(case)
+    assert (path.found_by, path.last_yaw, why) == ("supplied_poses", {"found": pytest.approx(40)}, "")
+    assert path.only_turns
+    assert path.largest_difference is None
+    run = case.takes[0].outcomes[0].run
+    assert kept_feature(run, case.takes[0].rollout, "depth") is None
+
+
+def test_without_poses_a_page_says_why_there_is_no_path(tmp_path: Path) -> None:
+    filmed = FilmedRun(tmp_path)
+    filmed.film("alpha")
+    (case,) = case_takes(gather([filmed.write()]), Media(tmp_path / "site"))
+    paths, why = camera_paths(case)
+    assert paths == []
+    assert why.startswith("No camera poses are kept")
+
+
+def test_a_camera_of_the_simulated_world_is_compared_with_what_was_asked_of_it(tmp_path: Path) -> None:
+    write_clip_folder(tmp_path / "videos" / FOLDER)
+    rollouts = read(tmp_path / "videos").rollouts
+    about = {"suite": "folder", "dataset": str(tmp_path / "videos"), "lock_sha256": "", "problems": [], "metrics": []}
+    lock = Lock({"dataset": {"settings": {}}, "metrics": {}})
+    RunFolder(tmp_path / "run").begin(lock, [(rollout, content_key(rollout)) for rollout in rollouts], about)
+    (case,) = case_takes(gather([tmp_path / "run"]), Media(tmp_path / "site"))
+    (path,), _ = camera_paths(case)
+    assert path.last_yaw == {"requested": 0.0, "found": 0.0}
+    assert path.largest_difference == (0.0, 0.0)
+    assert path.is_same_scale
+
+
+def test_thinned_points_keep_the_spike_the_dip_and_the_order() -> None:
+    points = [Point(float(n), {500: 9.0, 501: -9.0}.get(n, 0.0)) for n in range(1000)]
+    kept = thinned(points, 20)
+    assert len(kept) <= 20
+    assert {9.0, -9.0} <= {point.value for point in kept}
+    assert kept == sorted(kept, key=lambda point: point.seconds)
+    assert thinned(points[:20], 20) == points[:20]
+
+
+def test_a_stretch_without_values_stays_a_gap_when_points_are_thinned() -> None:
+    points = [Point(float(n), None if 300 <= n < 600 else 1.0) for n in range(900)]
+    assert None in [point.value for point in thinned(points, 12)]
+
+
+def mind_page(root: Path, mark: int = 4) -> str:
+    """The page of a case of MIND: its answer begins at a frame of the true video."""
+    truth = write_numbers(root / "truth.mp4", count=16, fps=8).read_bytes()
+    answer = write_numbers(root / "answer.mp4", count=8, fps=8).read_bytes()
+    writer = MindWriter(root / "data")
+    writer.case(record=actions(mark=mark, total=12), video=truth)
+    writer.answer(video=answer)
+    dataset = read(root / "data", suite="mind")
+    about = {"suite": "mind", "dataset": str(root / "data"), "lock_sha256": "", "problems": [], "metrics": []}
+    lock = Lock({"dataset": {"settings": dict(dataset.settings)}, "metrics": {}})
+    folder = RunFolder(root / "run")
+    folder.begin(lock, [(rollout, content_key(rollout)) for rollout in dataset.rollouts], about)
+    (href,) = write_items(gather([root / "run"]), root / "site").values()
+    return (root / "site" / href).read_text()
+
+
+def test_a_true_video_has_a_player_that_starts_where_answers_begin(tmp_path: Path) -> None:
+    page = mind_page(tmp_path)
+    (data,) = re.findall(r'id="player-data">(.*?)</script>', page)
+    first, second = json.loads(data)["videos"]
+    assert (first["key"], first["offset"], first["frames"]) == ("truth", 0.5, 16)
+    assert (second["key"], second["offset"], second["frames"]) == ("v0", 0.0, 8)
+    assert json.loads(data)["seconds"] == 1.0
+    assert "Eight frames of the true video" in page
+
+
+def test_the_command_names_extractors_judge_and_convention_that_are_not_the_usual_ones(tmp_path: Path) -> None:
+    filmed = FilmedRun(tmp_path)
+    filmed.film("alpha")
+    filmed.write()
+    judged = {"kind": "progress_rating", "judge": {"model": "big judge"}}
+    entries = {"features": {"poses": {"kind": "true_poses"}, "lab_means": {"kind": "lab_means"}, "rating": judged}}
+    lock = Lock({"dataset": {"settings": {"extrinsics_convention": "camera_to_world"}}, "metrics": {"a": entries}})
+    (rollout,) = read(filmed.videos).rollouts
+    about = json.loads((filmed.run / "run.json").read_text())
+    RunFolder(filmed.run).begin(lock, [(rollout, content_key(rollout))], about)
+    (run,) = gather([filmed.run])
+    command = reproduce_command(run, next(iter(run.rollouts.values())))
+    assert "--use=poses=true_poses" in command
+    assert "lab_means" not in command
+    assert "--extrinsics-convention=camera_to_world" in command
+    assert "'--judge-model=big judge'" in command
+    assert command.endswith("--replay")
+
+
+def test_a_dataset_called_like_an_option_is_none(tmp_path: Path) -> None:
+    filmed = FilmedRun(tmp_path)
+    filmed.film("alpha")
+    filmed.write()
+    about = json.loads((filmed.run / "run.json").read_text())
+    (filmed.run / "run.json").write_text(json.dumps({**about, "dataset": "--output=x"}))
+    (run,) = gather([filmed.run])
+    assert reproduce_command(run, next(iter(run.rollouts.values()))).startswith("lookaway eval ./--output=x -o again ")

@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from lookaway.core import Estimate, UserError
+from lookaway.reports.lint.printed_table import read_printed
+from lookaway.reports.lint.table_lint import lint_table
+from lookaway.reports.papers.files import write_paper_tables
+from lookaway.reports.papers.latex_table import latex_tables, latex_text
+from lookaway.reports.papers.markdown_table import markdown_tables
+from lookaway.reports.papers.paper_table import PaperCell, PaperColumn, PaperTable, paper_tables
+from lookaway.statistics.precision import precision
+from tests.support.chosen_run import GATE, IDENTITY, LIGHT, LPIPS, PSNR, STYLE, chosen_run, clips
+from tests.support.command import lookaway
+
+BASE = np.random.default_rng(1).uniform(0.4, 0.6, 40)
+HOSTILE = r"[x] \input{/etc/passwd} $a$ 50% a_b & {c} ~^#|<b>@x</b> *" + "\u202e\n"
+
+
+def cell(mean, low, high, n=40, *, is_best=False):
+    estimate = Estimate(mean=mean, low=low, high=high, scored=n, scenes=n)
+    return PaperCell(estimate=estimate, precision=precision(estimate, n), is_best=is_best)
+
+
+def one_table(*cells, title="memory", higher=True, models=None, subset="room"):
+    column = PaperColumn(title=title, higher_is_better=higher, digits=3, cells=cells)
+    names = models or tuple(f"m{number}" for number in range(len(cells)))
+    return PaperTable(subset=subset, models=names, columns=(column,))
+
+
+def best_of(tmp_path, found, metric=STYLE):
+    tables = paper_tables(chosen_run(tmp_path / "run", found))
+    (column,) = [entry for table in tables for entry in table.columns if entry.title == metric.rpartition(".")[2]]
+    return [tables[0].models[number] for number, entry in enumerate(column.cells) if entry.is_best]
+
+
+def test_the_best_is_marked_where_it_is_told_apart(tmp_path):
+    found = [*clips(STYLE, BASE, model="a"), *clips(STYLE, BASE + 0.2, model="b"), *clips(STYLE, BASE - 0.1, model="c")]
+    assert best_of(tmp_path, found) == ["b"]
+
+
+def test_where_lower_is_better_the_lowest_is_the_best(tmp_path):
+    found = [*clips(LPIPS, BASE, model="a"), *clips(LPIPS, BASE + 0.2, model="b")]
+    assert best_of(tmp_path, found, LPIPS) == ["a"]
+
+
+def test_nothing_is_best_where_the_first_two_cannot_be_told_apart(tmp_path):
+    noise = np.random.default_rng(2).normal(0, 0.05, 40)
+    found = [
+        *clips(STYLE, BASE, model="a"),
+        *clips(STYLE, BASE + noise, model="b"),
+        *clips(STYLE, BASE - 0.3, model="c"),
+    ]
+    assert best_of(tmp_path, found) == []
+
+
+def test_a_model_on_nine_clips_is_neither_the_best_nor_in_the_way_of_another(tmp_path):
+    few = clips(STYLE, BASE[:9] + 0.3, model="few")
+    rest = [*clips(STYLE, BASE, model="a"), *clips(STYLE, BASE + 0.2, model="b")]
+    assert best_of(tmp_path, [*few, *rest]) == ["b"]
+
+
+def test_one_model_alone_is_not_the_best(tmp_path):
+    assert best_of(tmp_path, clips(STYLE, BASE)) == []
+    few = clips(STYLE, BASE[:9], model="few")
+    assert best_of(tmp_path / "x", [*few, *clips(STYLE, BASE, model="a")]) == []
+
+
+def test_nothing_is_best_where_the_metric_is_not_installed(tmp_path):
+    found = [*clips("unheard_of", BASE, model="a"), *clips("unheard_of", BASE + 0.2, model="b")]
+    assert best_of(tmp_path, found, "unheard_of") == []
+
+
+def test_estimates_are_those_of_the_runs_own_table_and_daggers_those_of_the_statistics(tmp_path):
+    found = [*clips(STYLE, BASE, model="a"), *clips(STYLE, BASE[:12], model="b"), *clips(STYLE, BASE[:3], model="c")]
+    run = chosen_run(tmp_path / "run", found)
+    (table,) = paper_tables(run)
+    (column,) = table.columns
+    assert [entry.estimate for entry in column.cells] == [entry.estimate for entry in run.table().cells]
+    assert [entry.precision.mark.value for entry in column.cells] == ["", "†", "‡"]
+    assert [entry.precision.effective for entry in column.cells] == [40.0, 12.0, 3.0]
+
+
+def test_the_width_of_an_interval_is_judged_by_what_the_metric_spans(tmp_path):
+    wide = np.tile([0.0, 1.0], 20)
+    rows = [*clips(STYLE, wide), *clips(PSNR, wide + 20), *clips(LPIPS, wide)]
+    (table,) = paper_tables(chosen_run(tmp_path / "run", rows))
+    assert [column.cells[0].precision.mark.value for column in table.columns] == ["†", "", ""]
+
+
+def test_clips_of_one_scene_are_worth_less_and_earn_a_dagger(tmp_path):
+    rows = [
+        entry for group in range(4) for entry in clips(STYLE, [0.2 * group] * 10, scene=f"s{group}", seed=str(group))
+    ]
+    (table,) = paper_tables(chosen_run(tmp_path / "run", rows))
+    (found,) = table.columns[0].cells
+    assert found.precision.effective == pytest.approx(4.0)
+    assert found.precision.mark.value == "†"
+
+
+def test_what_a_gate_makes_of_a_metric_has_columns_of_its_own(tmp_path):
+    closed = np.where(np.arange(40) < 10, 0.0, 1.0)
+    found = [*clips(IDENTITY, BASE, subset="human"), *clips(GATE, closed, subset="human")]
+    (table,) = paper_tables(chosen_run(tmp_path / "run", found, suite="mbench-t"))
+    score, triggered, combined = table.columns
+    name = "human_identity_consistency"
+    assert [column.title for column in table.columns] == [name, f"{name}: triggered", f"{name}: M-Score"]
+    assert (score.cells[0].estimate.scored, triggered.cells[0].estimate.mean) == (30, 0.75)
+    mean = BASE[10:].mean()
+    assert combined.cells[0].estimate.mean == pytest.approx(2 * mean * 0.75 / (mean + 0.75))
+    assert triggered.cells[0].precision.effective == 40.0
+
+
+def test_metrics_whose_last_parts_are_alike_keep_their_whole_names(tmp_path):
+    other = "other.rendering_style"
+    (table,) = paper_tables(chosen_run(tmp_path / "run", [*clips(STYLE, BASE), *clips(other, BASE)]))
+    assert [column.title for column in table.columns] == [STYLE, other]
+
+
+def test_latex_has_rules_means_intervals_n_daggers_and_bold():
+    table = one_table(
+        cell(0.71234, 0.65, 0.77, is_best=True), cell(0.5, 0.3, 0.7), cell(0.9, 0.1, 1.2, n=3), cell(-0.25, -0.3, -0.2)
+    )
+    text = latex_tables([table], "suite x")
+    body = text[text.index(r"\midrule") : text.index(r"\bottomrule")].splitlines()[1:]
+    assert body == [
+        r"{m0} & $\mathbf{0.712}$ \\",
+        r" & {\scriptsize $[0.650, 0.770]$, 40} \\",
+        r"{m1} & $0.500^{\dagger}$ \\",
+        r" & {\scriptsize $[0.300, 0.700]$, 40} \\",
+        r"{m2} & $^{\ddagger}$ \\",
+        r" & {\scriptsize $[0.100, 1.200]$, 3} \\",
+        r"{m3} & $-0.250$ \\",
+        r" & {\scriptsize $[-0.300, -0.200]$, 40} \\",
+    ]
+    assert r"model & memory $\uparrow$ \\" in text
+    assert r"\begin{tabular}{lc}" in text
+    assert r"\toprule" in text
+
+
+def test_markdown_has_means_daggers_intervals_n_and_bold():
+    table = one_table(cell(0.71234, 0.65, 0.77, is_best=True), cell(0.5, 0.3, 0.7), cell(0.9, 0.1, 1.2, n=3))
+    assert markdown_tables([table], "x").splitlines()[2:7] == [
+        "| model | <code>memory</code> ↑ |",
+        "| --- | --- |",
+        "| <code>m0</code> | **0.712** [0.650, 0.770] n=40 |",
+        "| <code>m1</code> | 0.500 † [0.300, 0.700] n=40 |",
+        "| <code>m2</code> | ‡ [0.100, 1.200] n=3 |",
+    ]
+
+
+def test_a_cell_without_an_estimate_or_interval_says_so():
+    missing = PaperCell(estimate=None, precision=precision(None, 0.0))
+    single = cell(0.5, None, None)
+    text = latex_tables([one_table(missing, single, higher=False)], "x")
+    assert "{m0} & -- \\\\\n &  \\\\" in text
+    assert r"{\scriptsize 40}" in text
+    assert r"$\downarrow$" in text
+    assert "| - |" in markdown_tables([one_table(missing, single)], "x")
+
+
+@pytest.mark.parametrize("sign", list("&%$#_{}~^\\<>|\"`'-"))
+def test_no_sign_of_latex_stays_alive(sign):
+    escaped = latex_text(f"a{sign}b")
+    assert escaped != f"a{sign}b"
+    assert escaped.startswith("a")
+    assert escaped.endswith("b")
+
+
+def test_hostile_names_stay_in_their_cells_in_latex():
+    text = latex_tables([one_table(cell(0.5, 0.4, 0.6), models=(HOSTILE,), title=HOSTILE, subset=HOSTILE)], HOSTILE)
+    assert r"\input" not in text
+    assert "\u202e" not in text
+    for line in text.splitlines():
+        if line.endswith(r"\\"):
+            assert len(re.findall(r"(?<!\\)&", line)) == 1, line
+            assert not line.lstrip().startswith(("[", "*"))
+    (label,) = re.findall(r"\\label\{(.*)\}", text)
+    assert re.fullmatch(r"tab:[a-z0-9-]+", label)
+    assert text.count("{") == text.count("}")
+
+
+def test_hostile_names_stay_in_their_cells_in_markdown():
+    text = markdown_tables([one_table(cell(0.5, 0.4, 0.6), models=(HOSTILE,), title=HOSTILE, subset=HOSTILE)], HOSTILE)
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert [line.count("|") for line in rows] == [3, 3, 3]
+    for live in ("<b>", "@x", "\u202e", "[x]"):
+        assert live not in text
+
+
+def test_our_own_markdown_has_no_mistake_of_statistics(tmp_path):
+    found = [*clips(STYLE, BASE, model="a"), *clips(STYLE, BASE + 0.2, model="b"), *clips(STYLE, BASE[:3], model="c")]
+    found += [*clips(LIGHT, BASE, model="a"), *clips(LIGHT, BASE, model="b")]
+    run = chosen_run(tmp_path / "run", found)
+    write_paper_tables(run, tmp_path / "table.md")
+    (printed,) = read_printed(tmp_path / "table.md")
+    assert printed.rows[1][1].is_bold
+    assert printed.rows[1][1].n == 40
+    assert lint_table(printed) == []
+
+
+def test_the_command_writes_both_and_refuses_units(tmp_path):
+    run = chosen_run(tmp_path / "run", [*clips(STYLE, BASE, model="a"), *clips(STYLE, BASE + 0.2, model="b")])
+    for name, start in (("t.tex", "% \\usepackage{booktabs"), ("T.MD", "## <code>environment</code>")):
+        result = lookaway("export", "table", run.path, "-o", tmp_path / name)
+        assert (result.code, result.out) == (0, f"Wrote {tmp_path / name}\n")
+        first = (tmp_path / name).read_text(encoding="utf-8")
+        assert first.startswith(start)
+        lookaway("export", "table", run.path, "-o", tmp_path / name)
+        assert (tmp_path / name).read_text(encoding="utf-8") == first
+    refused = lookaway("export", "table", run.path, "-o", tmp_path / "u.tex", "--units")
+    assert (refused.code, (tmp_path / "u.tex").exists()) == (2, False)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="cannot be written"):
+        write_paper_tables(run, tmp_path / "file" / "t.tex")
+
+
+def has_latex() -> bool:
+    tools = shutil.which("pdflatex") and shutil.which("kpsewhich")
+    return bool(tools) and subprocess.run(["kpsewhich", "booktabs.sty"], capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not has_latex(), reason="LaTeX with booktabs is not installed")
+def test_latex_typesets_it(tmp_path):
+    table = one_table(cell(0.7, 0.6, 0.8, is_best=True), models=(HOSTILE,), title=HOSTILE, subset=HOSTILE)
+    source = "\\documentclass{article}\\usepackage{booktabs,textcomp}\\begin{document}\n"
+    (tmp_path / "t.tex").write_text(source + latex_tables([table], "x") + "\\end{document}\n", encoding="utf-8")
+    command = ["pdflatex", "-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout[-2000:]
