@@ -8,10 +8,10 @@ import click
 
 
 @click.command("report")
-@click.argument("runs", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="RUN...")
+@click.argument("run", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Folder to write.")
 @click.option("--title", help="Title of the first page; by default models and suite.")
-def report_command(runs: tuple[Path, ...], output: Path, title: str | None) -> None:
+def report_command(run: tuple[Path, ...], output: Path, title: str | None) -> None:
     """Write a site about one or several RUNs: leaderboards, comparisons, charts and a page for every case.
 
     It opens from a folder, without a server and without a network. Models of several runs share a table where their
@@ -22,5 +22,5 @@ def report_command(runs: tuple[Path, ...], output: Path, title: str | None) -> N
     from lookaway.reports.site.gather import gather
     from lookaway.reports.text import print_lines
 
-    index = build_site(gather(runs), output, title=title)
+    index = build_site(gather(run), output, title=title)
     print_lines([f"Wrote {index} ({size(index.stat().st_size)})"])

@@ -99,7 +99,11 @@ class Simulated:
         return Lock(
             {
                 "suite": {"name": self.suite, "version": 1},
-                "dataset": {"identity": {"dataset_id": self.identity}, "cases": self.scenes, "cases_sha256": "0" * 64},
+                "dataset": {
+                    "identity": {"dataset_id": self.identity, "times": {"case": {"mark_time": 9}}},
+                    "cases": self.scenes,
+                    "cases_sha256": "0" * 64,
+                },
                 "metrics": {
                     name: {"metric": {"kind": kind_of(name), "lock": self.lock(name)}, "features": {}} for name in names
                 },

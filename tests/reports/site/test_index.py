@@ -11,7 +11,7 @@ from lookaway.core import Abstention, Failure, Lock, Reason, Score, Unit, UserEr
 from lookaway.reports.site import building, index, pairwise
 from lookaway.reports.site.boards import boards
 from lookaway.reports.site.building import build_site
-from lookaway.reports.site.facts import counts, dates, judges_of
+from lookaway.reports.site.facts import counts, dates, facts, judges_of
 from lookaway.reports.site.gather import gather
 from lookaway.reports.site.sections import Section, placed
 from lookaway.reports.site.slices import subset_tables
@@ -400,6 +400,7 @@ def test_facts_come_from_lock_and_events(tmp_path):
     assert dates(events) == ("1970-01-01 00:00 UTC", "1970-01-02 00:00 UTC")
     (site,) = gather([run.path])
     assert judges_of(site) == []
+    assert dict(facts(site))["Dataset"] == "dataset_id made"
 
 
 def test_a_video_that_two_metrics_miss_is_missing_once(tmp_path):

@@ -61,7 +61,8 @@ def counts(run: SiteRun) -> Counts:
 def facts(run: SiteRun) -> list[tuple[str, str]]:
     """Name and value of what identifies a run."""
     dataset = run.lock.entries.get("dataset", {})
-    identity = ", ".join(f"{name} {value}" for name, value in sorted(dataset.get("identity", {}).items()))
+    said = sorted(dataset.get("identity", {}).items())
+    identity = ", ".join(f"{name} {value}" for name, value in said if not isinstance(value, (dict, list)))
     first, last = dates(run.path / "events.jsonl")
     judges = judges_of(run)
     return [
