@@ -251,6 +251,14 @@ def test_without_a_gate_there_is_no_coverage(tmp_path, build_index):
     assert "no gate" in page.one("dl", "funnel").text
 
 
+@pytest.mark.parametrize(("suite", "said"), [("mbench-t", "Raw consistency"), ("mbench-a", "no gate says")])
+def test_a_still_video_that_may_win_is_warned_of_once(tmp_path, build_index, suite, said):
+    page = build_index(Simulated(path=tmp_path / "run", skills=SKILLS, metrics=[STYLE], suite=suite).write())
+    about_stillness = [text for text in warning_texts(page) if "still" in text]
+    assert len(about_stillness) == 1
+    assert said in about_stillness[0]
+
+
 def test_pairs_rest_on_the_rollouts_that_passed_the_gate(tmp_path):
     run = Simulated(path=tmp_path / "run", skills=SKILLS, metrics=[STYLE], triggered=dict.fromkeys(SKILLS, 0.6)).write()
     (board,) = boards(gather([run.path]))

@@ -45,6 +45,11 @@ def _of_run(run: SiteRun) -> Iterator[Warned]:
     for note in run.table.notes:
         yield Warned(text=f"{run.name}: {note}")
     known = counts(run)
+    if known.judged is None and not run.table.notes:
+        yield Warned(
+            text=f"{run.name}: no gate says whether memory was put to the test, so that a video that stands still can "
+            "be as consistent as one that remembers."
+        )
     if known.failed:
         yield Warned(
             text=f"{run.name}: {amount(known.failed, 'measurement')} failed, by a bug or a broken machine; "
