@@ -69,6 +69,7 @@ def test_a_run_without_rows_is_all_not_yet_measured(tmp_path):
     (group,) = read(begin(tmp_path)).groups()
     assert group.reasons == {"not_yet_measured": 1}
     assert list(read(begin(tmp_path)).items()) == []
+    assert list(read(begin(tmp_path)).units("light")) == []
 
 
 def test_a_metric_is_asked_of_its_subsets_only(tmp_path):

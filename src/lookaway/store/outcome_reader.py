@@ -233,7 +233,8 @@ class OutcomeReader:
             self._database.read_parquet(files, filename=True).create_view("all_rows", replace=True)
         else:
             empty = SCHEMA.empty_table().append_column("filename", pa.array([], pa.string()))
-            self._database.register("no_rows", empty)
+            self._database.register("empty", empty)  # cursors do not see what is registered, but tables they do
+            self._database.execute("CREATE OR REPLACE TABLE no_rows AS SELECT * FROM empty")
             self._database.execute("CREATE OR REPLACE VIEW all_rows AS SELECT * FROM no_rows")
         self._database.execute(ITEMS)
 
