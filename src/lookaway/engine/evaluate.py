@@ -17,6 +17,7 @@ from lookaway.engine.plan import Plan, make_plan
 from lookaway.engine.reading import read
 from lookaway.engine.run import Run
 from lookaway.engine.worker import Report, RolloutWorker
+from lookaway.io.places import place
 from lookaway.judges.patient_asking import PatientAsking
 from lookaway.judges.settings import JudgeSettings
 from lookaway.store.feature_store import FeatureStore
@@ -43,7 +44,7 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     judge: JudgeSettings | None = None,
     ignore_gates: bool = False,
     executor: str = "inline",
-    features: Path | None = None,
+    features: Path | str | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     **reading: Any,
 ) -> Run:
@@ -55,7 +56,7 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     features to share between runs; otherwise they are kept with the run. Other options go to `read`.
     """
     dataset = source if isinstance(source, Dataset) else read(source, **reading)
-    folder = RunFolder(Path(output))
+    folder = RunFolder(place(output))
     bound = bind_metrics(dataset, metrics, using=using, compute=compute)
     if judge is None or ignore_gates:
         bound = without_gates(bound)
@@ -65,7 +66,7 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     folder.begin(plan.lock, plan.rollouts, _about(plan))
     work = plan.work(folder)
     asking = None if judge is None else partial(judge.asking, folder.path, workers=chosen.workers)
-    make = partial(make_worker, folder, features or folder.features, plan.metrics, asking)
+    make = partial(make_worker, folder, place(features or folder.features), plan.metrics, asking)
     at_once = 1 if judge is None else judge.manners.share(chosen.workers).concurrent
     failures = 0
     notify = on_progress or (lambda progress: None)
