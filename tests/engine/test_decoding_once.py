@@ -62,7 +62,7 @@ def test_all_metrics_of_all_suites_share_one_decoding_and_every_feature(world, t
     plan = make_plan(replace(dataset, rollouts=(rollout,)), tuple(bounds.values()))
     folder.begin(plan.lock, plan.rollouts, {})
     worker = RolloutWorker(folder, FeatureStore(tmp_path / "features"), bounds)
-    report = worker(Work(rollout=rollout, content=plan.rollouts[0][1], metrics=tuple(bounds)))
+    (report,) = worker([Work(rollout=rollout, content=plan.rollouts[0][1], metrics=tuple(bounds))]).reports
     able = [bound for bound in bounds.values() if why_declined(bound, rollout) is None]
     recipes = with_needs(recipe for bound in able for recipe in bound.recipes.values())
     recipes = [recipe for recipe in recipes if recipe.declines(rollout) is None]

@@ -36,6 +36,8 @@ if wanted == "replace":
     os.replace = deadly(os.replace)
 else:
     pathlib.Path.unlink = deadly(pathlib.Path.unlink)
+from lookaway.engine import session
+session.MOST = 1  # one rollout in a batch, so that all writes can be counted
 from lookaway.cli import main
 main()
 """

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,8 +11,8 @@ import pytest
 import ray
 
 import lookaway
-from lookaway.core import MissingExtra
-from lookaway.engine.ray_pool import RayPool
+from lookaway.core import Desks, MissingExtra, Resources
+from lookaway.engine.on_ray.pool import RayPool
 from lookaway.world.exports import export_world
 from tests.support.world import render_small
 
@@ -26,9 +27,26 @@ def cluster():
     ray.shutdown()
 
 
-def make_square() -> Callable[[int], tuple[int, int]]:
+def make_square(desks: Desks) -> Callable[[int], tuple[int, int]]:
     process = os.getpid()
     return lambda number: (number * number, process)
+
+
+class MeetOthers:
+    """Workers that begin when both of them are there."""
+
+    def __init__(self, marks: Path) -> None:
+        self._marks = marks
+
+    def __call__(self, desks: Desks) -> Callable[[int], tuple[int, int]]:
+        (self._marks / str(os.getpid())).touch()
+
+        def work(number: int) -> tuple[int, int]:
+            while len(list(self._marks.iterdir())) < 2:
+                time.sleep(0.01)
+            return number * number, os.getpid()
+
+        return work
 
 
 def make_fragile(marks: Path) -> Callable[[int], int]:
@@ -48,12 +66,12 @@ class Fragile:
     def __init__(self, marks: Path) -> None:
         self._marks = marks
 
-    def __call__(self) -> Callable[[int], int]:
+    def __call__(self, desks: Desks) -> Callable[[int], int]:
         return make_fragile(self._marks)
 
 
-def test_every_item_is_worked_on_once_and_by_several_processes_of_their_own(cluster):
-    results = list(RayPool(workers=2).map(make_square, range(40)))
+def test_every_item_is_worked_on_once_and_by_several_processes_of_their_own(cluster, tmp_path):
+    results = list(RayPool(Resources(workers=2)).map(MeetOthers(tmp_path), range(40)))
     assert sorted(square for square, _ in results) == [number * number for number in range(40)]
     processes = {process for _, process in results}
     assert len(processes) == 2
@@ -61,36 +79,36 @@ def test_every_item_is_worked_on_once_and_by_several_processes_of_their_own(clus
 
 
 def test_an_item_whose_worker_is_killed_is_worked_on_again_and_none_is_lost(cluster, tmp_path):
-    assert sorted(RayPool(workers=2).map(Fragile(tmp_path), range(8))) == list(range(8))
+    assert sorted(RayPool(Resources(workers=2)).map(Fragile(tmp_path), range(8))) == list(range(8))
 
 
 def test_an_error_in_the_work_reaches_the_caller(cluster):
-    def make() -> Callable[[int], float]:
+    def make(desks: Desks) -> Callable[[int], float]:
         return lambda number: 1 / number
 
     with pytest.raises(ZeroDivisionError):
-        list(RayPool(workers=1).map(make, [1, 0]))
+        list(RayPool(Resources(workers=1)).map(make, [1, 0]))
 
 
 def test_an_error_keeps_its_own_message(cluster):
-    def make() -> Callable[[int], None]:
+    def make(desks: Desks) -> Callable[[int], None]:
         def work(_: int) -> None:
             raise MissingExtra("This", "world")
 
         return work
 
     with pytest.raises(MissingExtra) as caught:
-        list(RayPool(workers=1).map(make, [1]))
+        list(RayPool(Resources(workers=1)).map(make, [1]))
     assert str(caught.value) == str(MissingExtra("This", "world"))
 
 
 def test_no_items_need_no_results(cluster):
-    assert list(RayPool(workers=1).map(make_square, [])) == []
+    assert list(RayPool(Resources(workers=1)).map(make_square, [])) == []
 
 
 def test_a_cluster_of_others_is_left_running_and_has_its_cores_back(cluster):
     for _ in range(3):
-        assert len(list(RayPool(workers=2).map(make_square, range(4)))) == 4
+        assert len(list(RayPool(Resources(workers=2)).map(make_square, range(4)))) == 4
     assert ray.is_initialized()
 
 
@@ -102,7 +120,7 @@ def test_without_ray_the_extra_is_named(monkeypatch):
 
 def test_ray_that_was_started_for_the_work_is_stopped_after_it():
     ray.shutdown()
-    assert sorted(square for square, _ in RayPool(workers=1).map(make_square, [2, 3])) == [4, 9]
+    assert sorted(square for square, _ in RayPool(Resources(workers=1)).map(make_square, [2, 3])) == [4, 9]
     assert not ray.is_initialized()
 
 

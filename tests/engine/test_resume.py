@@ -8,7 +8,7 @@ import pytest
 
 import lookaway
 from lookaway.core import Abstention, DatasetError, Reason, Score, UserError
-from lookaway.engine import evaluate as evaluate_module
+from lookaway.engine import session
 from lookaway.engine.run import Run
 from tests.support.runs import outcomes, statuses, table_text, times_measured
 from tests.support.scripted import ANSWERS, CALLS, CRASHES, Brightness, bound, script
@@ -159,7 +159,8 @@ def test_progress_counts_what_is_left_and_what_failed(root, tmp_path, monkeypatc
 
 def test_rows_are_compacted_while_a_run_is_under_way(tmp_path, monkeypatch):
     script(monkeypatch, bound())
-    monkeypatch.setattr(evaluate_module, "COMPACT_AFTER_PARTS", 2)
+    monkeypatch.setattr(session, "COMPACT_AFTER_PARTS", 2)
+    monkeypatch.setattr(session, "MOST", 1)
     ANSWERS["mean_brightness"] = lambda rollout: Score(0.5)
     lookaway.evaluate(write_folder(tmp_path / "videos", cases=5), tmp_path / "run", suite="scripted")
     parts = [part.name for part in (tmp_path / "run" / "outcomes").glob("*.parquet")]

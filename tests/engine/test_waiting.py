@@ -135,7 +135,7 @@ def test_a_worker_holds_as_many_items_as_it_may_and_no_more():
             held.discard(item)
         return item * item
 
-    found = sorted(Inline().map(lambda: work, range(12), at_once=4))
+    found = sorted(Inline().map(lambda desks: work, range(12), at_once=4))
     assert found == [number * number for number in range(12)]
     assert most[0] == 4
 
@@ -148,7 +148,7 @@ def test_items_are_taken_only_as_they_are_needed():
             taken.append(number)
             yield number
 
-    results = Inline().map(lambda: str, items(), at_once=3)
+    results = Inline().map(lambda desks: str, items(), at_once=3)
     next(results)
     assert len(taken) <= 6
     results.close()
@@ -170,7 +170,7 @@ class Closing:
 @pytest.mark.parametrize("at_once", [1, 3])
 def test_a_worker_is_closed_at_the_end_and_after_a_crash(at_once):
     worker = Closing(str)
-    assert sorted(Inline().map(lambda: worker, range(3), at_once)) == ["0", "1", "2"]
+    assert sorted(Inline().map(lambda desks: worker, range(3), at_once=at_once)) == ["0", "1", "2"]
     assert worker.closed == 1
 
     def crash(item):
@@ -178,7 +178,7 @@ def test_a_worker_is_closed_at_the_end_and_after_a_crash(at_once):
 
     worker = Closing(crash)
     with pytest.raises(ZeroDivisionError, match="bug"):
-        list(Inline().map(lambda: worker, range(3), at_once))
+        list(Inline().map(lambda desks: worker, range(3), at_once=at_once))
     assert worker.closed == 1
 
 
@@ -195,5 +195,5 @@ def test_what_is_under_way_finishes_when_another_item_ends_the_run():
         finished.append(item)
 
     with pytest.raises(BudgetSpent):
-        list(Inline().map(lambda: work, range(3), at_once=3))
+        list(Inline().map(lambda desks: work, range(3), at_once=3))
     assert sorted(finished) == [1, 2]

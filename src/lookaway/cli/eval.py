@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from lookaway.cli.executor_options import chosen_resources, executor_options
 from lookaway.cli.judge_options import chosen_judge, judge_options
 from lookaway.cli.options import chosen_changes, dataset_options, json_option
 
@@ -20,7 +21,7 @@ EXIT_WITH_FAILURES = 3
 )
 @judge_options
 @click.option("--ignore-trigger", is_flag=True, help="Let no gate say which rollouts count; for ablations.")
-@click.option("--executor", default="inline", show_default=True, help="What runs the work.")
+@executor_options
 @click.option("--features", type=click.Path(path_type=Path), help="Folder of features to share between runs.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 @click.option("--no-progress", is_flag=True, help="No progress bar; the table is still printed.")
@@ -38,7 +39,7 @@ def eval_command(output: Path, quiet: bool, no_progress: bool, as_json: bool, **
     from lookaway.reports.table import print_table
 
     judge = chosen_judge(options)
-    metrics, changes = options.pop("metrics"), chosen_changes(options)
+    metrics, changes, resources = options.pop("metrics"), chosen_changes(options), chosen_resources(options)
     with progress_bar(enabled=not (quiet or no_progress or as_json)) as on_progress:
         run = evaluate(
             options.pop("dataset"),
@@ -48,6 +49,7 @@ def eval_command(output: Path, quiet: bool, no_progress: bool, as_json: bool, **
             ignore_gates=options.pop("ignore_trigger"),
             on_progress=on_progress,
             **changes,
+            **resources,
             **options,
         )
     table = run.table()

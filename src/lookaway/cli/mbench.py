@@ -100,6 +100,7 @@ def eval_command(source: Path, metrics: tuple[str, ...], output: Path, quiet: bo
 
     The output folder is a run of lookaway as well: `lookaway show` prints it.
     """
+    from lookaway.core import Resources
     from lookaway.engine.evaluate import evaluate
     from lookaway.reports.mbench_export import export_mbench
     from lookaway.reports.progress import progress_bar
@@ -115,6 +116,7 @@ def eval_command(source: Path, metrics: tuple[str, ...], output: Path, quiet: bo
             judge=_judge(options, dataset),
             ignore_gates=options["ignore_trigger"] or options["vlm_judge"] is None,
             executor="inline" if options["workers"] == 1 else "ray",
+            resources=Resources(workers=options["workers"]),
             on_progress=on_progress,
         )
     export_mbench(run, output, log=not options["no_log_file"])

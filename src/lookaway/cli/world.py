@@ -129,11 +129,10 @@ def list_command(as_json: bool) -> None:
 
 def executor_of(workers: int) -> Executor:
     """This process for one worker, Ray for more."""
-    from lookaway.core import plugins
+    from lookaway.core import Resources, plugins
 
-    executor: Executor = (
-        plugins.load("executors", "ray")(workers) if workers > 1 else plugins.load("executors", "inline")()
-    )
+    name = "ray" if workers > 1 else "inline"
+    executor: Executor = plugins.load("executors", name)(Resources(workers=workers))
     return executor
 
 

@@ -6,12 +6,16 @@ from lookaway.core.contracts import (
     Asking,
     AskingExtractor,
     BoundMetric,
+    Desk,
+    Desks,
     Executor,
     Extractor,
     Judge,
+    Lost,
     Metric,
     Pending,
     Perceiver,
+    Service,
     Suite,
     Watch,
 )
@@ -40,6 +44,7 @@ from lookaway.core.masks import MASK_ARRAYS, Mask, MaskTrack
 from lookaway.core.outcomes import Abstention, Failure, Outcome, Score, Unit
 from lookaway.core.pairs import Pairs, PairSelector
 from lookaway.core.reasons import Reason
+from lookaway.core.resources import Resources
 from lookaway.core.tables import Cell, Estimate, Gated, Group, Table
 from lookaway.core.trajectory import TRAJECTORY_ARRAYS, Trajectory, angles_degrees
 
@@ -57,6 +62,8 @@ __all__ = [
     "Compute",
     "Dataset",
     "DatasetError",
+    "Desk",
+    "Desks",
     "Estimate",
     "Executor",
     "Extractor",
@@ -76,6 +83,7 @@ __all__ = [
     "JudgeUnusable",
     "Lock",
     "LookawayError",
+    "Lost",
     "Mask",
     "MaskTrack",
     "Metric",
@@ -94,10 +102,12 @@ __all__ = [
     "Problem",
     "Reason",
     "Reference",
+    "Resources",
     "Rollout",
     "RunError",
     "Sampling",
     "Score",
+    "Service",
     "Suite",
     "Table",
     "Target",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from lookaway.core.cases import Dataset, Rollout
 from lookaway.core.features import Feature, Features
@@ -206,6 +206,35 @@ class Suite(Protocol):
         ...
 
 
+Desk: TypeAlias = Callable[[Any], Future[Any]]
+"""Where a worker hands in a request to a service, and gets the answer later."""
+Desks: TypeAlias = Mapping[str, Desk]
+"""By the name of the service."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """Something heavy that all workers share, such as a network or a judge; made once for each of its copies."""
+
+    make: Callable[[], Callable[[Any], Any]]
+    """Makes what answers requests; an answer may also be a `Future` of one."""
+    copies: int = 1
+    at_once: int | None = None
+    """How many requests a copy holds at a time, where it answers with futures; `None` answers one after the other."""
+    wants_gpu: bool = False
+    python: str | None = None
+    """Command that starts Python in an environment of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost(Generic[T]):
+    """An item that several workers died of, one after the other."""
+
+    item: T
+    workers: int
+    """How many."""
+
+
 class Executor(Protocol):
     """Runs work over items; `make_worker` is called once per worker, to load its networks."""
 
@@ -214,10 +243,29 @@ class Executor(Protocol):
         """How many workers it makes."""
         ...
 
-    def map(self, make_worker: Callable[[], Callable[[T], R]], items: Iterable[T], at_once: int = 1) -> Iterator[R]:
+    @property
+    def has_services(self) -> bool:
+        """Whether workers can share a service; if not, none may be given, and every worker does all itself."""
+        ...
+
+    @property
+    def dashboard(self) -> str | None:
+        """Address of a page that shows the workers, once they work."""
+        ...
+
+    def map(
+        self,
+        make_worker: Callable[[Desks], Callable[[T], R]],
+        items: Iterable[T],
+        *,
+        at_once: int = 1,
+        services: Mapping[str, Service] | None = None,
+    ) -> Iterator[R | Lost[T]]:
         """Results in any order, as they are finished.
 
         A worker that mostly waits for others, such as a judge, is given `at_once` items at a time, each in a thread.
+        Items are taken one by one, when there is a worker for them, so that whoever gives them can wait and see; more
+        of them may come after a result, even after there was none left.
         """
         ...
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import Any, TypeVar
+
+from lookaway.core import Desks, Resources, Service, UserError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -14,9 +16,18 @@ Result = TypeVar("Result")
 class Inline:
     """One worker, in this process: for small runs and for debugging.
 
-    >>> list(Inline().map(lambda: str.upper, ["a", "b"]))
+    >>> list(Inline().map(lambda desks: str.upper, ["a", "b"]))
     ['A', 'B']
     """
+
+    has_services = False
+    dashboard = None
+
+    def __init__(self, resources: Resources | None = None) -> None:
+        if resources is not None and resources not in (Resources(), Resources(workers=1)):
+            raise UserError(
+                "Workers, actors, GPUs for each and the address of a cluster are for Ray: add --executor ray."
+            )
 
     @property
     def workers(self) -> int:
@@ -24,18 +35,33 @@ class Inline:
         return 1
 
     def map(
-        self, make_worker: Callable[[], Callable[[Item], Result]], items: Iterable[Item], at_once: int = 1
+        self,
+        make_worker: Callable[[Desks], Callable[[Item], Result]],
+        items: Iterable[Item],
+        *,
+        at_once: int = 1,
+        services: Mapping[str, Service] | None = None,
     ) -> Iterator[Result]:
         """Results in the order of the items; as they are finished where the worker holds several at once."""
-        worker = make_worker()
+        if services:
+            raise ValueError("one worker has nobody to share a service with.")
+        worker = make_worker({})
         close: Callable[[], object] = getattr(worker, "close", lambda: None)
         try:
             if at_once == 1:
-                yield from map(worker, items)
+                for item in _growing(items):
+                    yield worker(item)
             else:
                 yield from _overlapping(worker, iter(items), at_once, close)
         finally:
             close()
+
+
+def _growing(items: Iterable[Item]) -> Iterator[Item]:
+    """Items, and those that came after the last."""
+    source = iter(items)
+    while (item := next(source, _NOTHING)) is not _NOTHING:
+        yield item
 
 
 def _overlapping(
@@ -55,3 +81,6 @@ def _overlapping(
         except (KeyboardInterrupt, GeneratorExit):
             close()  # nobody waits for the answers any more
             raise
+
+
+_NOTHING: Any = object()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from lookaway.core import (
     Asking,
     AskingExtractor,
     BudgetSpent,
+    Desks,
     Extractor,
     Feature,
     Features,
@@ -28,7 +30,9 @@ from lookaway.core import (
     Unmeasurable,
     Watch,
 )
+from lookaway.engine.effort import DECODING, WAITING, Effort, stage_of
 from lookaway.engine.locking import recipe_key
+from lookaway.engine.networks import RemoteFeature, RemotePerceiver, service_name
 from lookaway.io.partner_frames import PartnerFrames
 from lookaway.io.video import Video
 from lookaway.store.feature_store import FeatureStore
@@ -46,6 +50,8 @@ class Extractors:
     store: FeatureStore | None
     asking: Asking | None = None
     """For extractors that ask a judge."""
+    elsewhere: Desks = field(default_factory=dict)
+    """Where extractors run that other processes hold, by name."""
     _perceivers: dict[str, Perceiver | Unmeasurable] = field(default_factory=dict)
     _keys: dict[Extractor, str] = field(default_factory=dict)
 
@@ -63,6 +69,8 @@ class Extractors:
         return loaded
 
     def _load(self, recipe: Extractor) -> Perceiver:
+        if (desk := self.elsewhere.get(service_name(recipe))) is not None:
+            return RemotePerceiver(desk, recipe)
         if not isinstance(recipe, AskingExtractor):
             return recipe.load()
         if self.asking is None:
@@ -79,10 +87,9 @@ class Extractors:
         """What was perceived earlier, if it was kept."""
         return self.store.get(content, self.key(recipe)) if self.store else None
 
-    def keep(self, content: str, recipe: Extractor, feature: Feature) -> None:
-        """Keep what was perceived."""
-        if self.store:
-            self.store.put(content, self.key(recipe), feature)
+    def keep(self, content: str, recipe: Extractor, feature: Feature) -> int:
+        """Keep what was perceived; returns how many bytes are kept."""
+        return self.store.put(content, self.key(recipe), feature) if self.store else 0
 
 
 @dataclass(slots=True)
@@ -99,6 +106,7 @@ class Perceiving:
     decoded_frames: int = 0
     is_rehearsal: bool = False
     perceived: dict[Extractor, Perceived] = field(default_factory=dict)
+    effort: Effort = field(default_factory=Effort)
     _watches: dict[Extractor, Watch] = field(default_factory=dict)
     _requests: dict[Extractor, FrameRequest | None] = field(default_factory=dict)
     _pending: dict[Extractor, Pending] = field(default_factory=dict)
@@ -120,15 +128,25 @@ class Perceiving:
                         missing = self._round(video, missing)
                 finally:
                     self.decoded_frames += video.decoded_pictures
+                    self._note_decoding(video)
         except ENDS_THE_RUN:
             raise
         except Exception as error:  # noqa: BLE001 - a video that cannot be opened is a finding, not the end of the run
             self.perceived.update((recipe, error) for recipe in missing if recipe not in self.perceived)
 
+    def _note_decoding(self, video: Video) -> None:
+        timeline, decoding = video.timeline, self.effort.of(DECODING)
+        decoding.rollouts += 1
+        decoding.frames += self.decoded_frames
+        decoding.pixels += self.decoded_frames * timeline.width * timeline.height
+
     def settle(self) -> dict[Extractor, Perceived]:
         """Wait for what others were asked; returns every wanted feature, or why there is none."""
         for recipe, pending in self._pending.items():
-            self._take(recipe, pending.result)
+            with self.effort.timed(WAITING):
+                self._take(recipe, pending.result)
+            if isinstance(pending, RemoteFeature):
+                self.effort.of(stage_of(recipe)).seconds += pending.seconds
         self._pending.clear()
         return self.perceived
 
@@ -148,6 +166,8 @@ class Perceiving:
         ordered = with_needs(self.wanted)
         found = {recipe: self.extractors.kept(self.content, recipe) for recipe in ordered}
         self.perceived.update((recipe, feature) for recipe, feature in found.items() if feature is not None)
+        for recipe in self.perceived:
+            self.effort.of(stage_of(recipe)).kept += 1
         return [recipe for recipe in ordered if recipe not in self.perceived]
 
     def _round(self, video: Video, missing: Sequence[Extractor]) -> list[Extractor]:
@@ -187,7 +207,9 @@ class Perceiving:
         try:
             if (declined := recipe.declines(self.rollout)) is not None:
                 raise Unmeasurable(declined.reason, declined.message)
-            watch = self._start(recipe, timeline, features)
+            with self.effort.timed(stage_of(recipe)) as stage:
+                stage.rollouts += 1
+                watch = self._start(recipe, timeline, features)
             self._requests[recipe] = _checked(watch.request, timeline.frame_count)
             self._watches[recipe] = watch
         except ENDS_THE_RUN:
@@ -203,26 +225,43 @@ class Perceiving:
             if (compared := getattr(recipe, "compared", None)) is not None:
                 partners = compared.partners(timeline, self.rollout)
                 return _Rehearsed(FrameRequest(frozenset(partners.indices), None, partners))
-        return self.extractors.load(recipe).begin(self.rollout, timeline, features)
+        started = time.perf_counter()
+        perceiver = self.extractors.load(recipe)
+        loading = time.perf_counter() - started
+        stage = self.effort.of(stage_of(recipe))
+        stage.loading_seconds, stage.seconds = stage.loading_seconds + loading, stage.seconds - loading
+        return perceiver.begin(self.rollout, timeline, features)
 
     def _watch(self, video: Video, recipes: Sequence[Extractor], *, keep: bool) -> None:
         requests = [request for recipe in recipes if (request := self._requests[recipe]) is not None]
         if not requests:
             return
+        stages = [self.effort.of(stage_of(recipe)) for recipe in recipes]
+        decoding = self.effort.of(DECODING)
         with PartnerFrames(requests) as partners:
+            mark = time.perf_counter()
             for position, frame in video.frames(requests, keep=keep):
-                recipe = recipes[position]
+                recipe, stage = recipes[position], stages[position]
                 if recipe in self.perceived:
                     continue
                 try:
-                    self._watches[recipe].see(partners.join(requests[position], frame))
+                    joined = partners.join(requests[position], frame)
+                    seen = time.perf_counter()
+                    decoding.seconds += seen - mark
+                    self._watches[recipe].see(joined)
                 except Exception as error:  # noqa: BLE001 - one feature less, not the end of the run
                     self.perceived[recipe] = error
+                    seen = time.perf_counter()
+                mark = time.perf_counter()
+                stage.seconds += mark - seen
+                stage.frames += 1
+            decoding.seconds += time.perf_counter() - mark
             self.decoded_frames += partners.decoded_pictures
 
     def _finish(self, recipe: Extractor) -> None:
         if recipe not in self.perceived:
-            self._take(recipe, self._watches[recipe].perceive)
+            with self.effort.timed(stage_of(recipe)):
+                self._take(recipe, self._watches[recipe].perceive)
 
     def _take(self, recipe: Extractor, perceive: Callable[[], Feature | Pending]) -> None:
         """Take and keep what is perceived; what is still to come is waited for later."""
@@ -233,7 +272,7 @@ class Perceiving:
                 return
             if not isinstance(feature, Feature):
                 raise TypeError(f"{recipe.name} must perceive a Feature, found {feature!r:.80}.")
-            self.extractors.keep(self.content, recipe, feature)
+            self.effort.of(stage_of(recipe)).stored_bytes += self.extractors.keep(self.content, recipe, feature)
             self.perceived[recipe] = feature
         except ENDS_THE_RUN:
             raise

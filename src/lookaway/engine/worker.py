@@ -11,7 +11,9 @@ from dataclasses import dataclass, field, replace
 
 from lookaway.core import (
     Abstention,
+    Asking,
     BoundMetric,
+    Desks,
     Extractor,
     Failure,
     Feature,
@@ -21,9 +23,9 @@ from lookaway.core import (
     Score,
     Unmeasurable,
 )
+from lookaway.engine.effort import METRICS, WRITING, Effort
 from lookaway.engine.locking import metric_key
 from lookaway.engine.perceiving import Extractors, Perceived, Perceiving, with_needs
-from lookaway.judges.patient_asking import PatientAsking
 from lookaway.store.feature_store import FeatureStore
 from lookaway.store.outcome_rows import Measured, rows
 from lookaway.store.run_folder import RunFolder
@@ -50,6 +52,23 @@ class Report:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchReport:
+    """What became of the rollouts of one batch, and what it took."""
+
+    reports: tuple[Report, ...]
+    seconds: float
+    effort: Effort
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Finished:
+    report: Report
+    measured: Sequence[Measured]
+    traces: Sequence[str]
+    effort: Effort
+
+
 @dataclass(slots=True)
 class RolloutWorker:
     """Keeps loaded extractors for all the rollouts it is given."""
@@ -57,44 +76,62 @@ class RolloutWorker:
     folder: RunFolder
     features: FeatureStore
     metrics: Mapping[str, BoundMetric]
-    asking: PatientAsking | None = None
+    asking: Asking | None = None
     """For metrics that need what a judge says."""
+    elsewhere: Desks = field(default_factory=dict)
+    """Where extractors run that other processes hold, by name."""
     _extractors: Extractors = field(init=False)
     _metric_keys: dict[str, str] = field(default_factory=dict)
     _turn: threading.Lock = field(default_factory=threading.Lock)
     """Rollouts that wait for a judge share the worker; only one of them has its networks at a time."""
 
     def __post_init__(self) -> None:
-        self._extractors = Extractors(self.features, self.asking)
+        self._extractors = Extractors(self.features, self.asking, self.elsewhere)
 
-    def __call__(self, work: Work) -> Report:
-        """Measure one rollout and write its rows."""
+    def __call__(self, batch: Sequence[Work]) -> BatchReport:
+        """Measure some rollouts and write their rows, in one file."""
+        started, effort = time.perf_counter(), Effort()
+        finished: list[_Finished] = []
+        try:
+            for work in batch:
+                finished.append(self._measure_all(work))
+        finally:
+            with effort.timed(WRITING) as writing:
+                writing.rollouts += len(finished)
+                self._write(finished)
+        for entry in finished:
+            effort.add(entry.effort)
+        seconds = time.perf_counter() - started
+        return BatchReport(reports=tuple(entry.report for entry in finished), seconds=seconds, effort=effort)
+
+    def _measure_all(self, work: Work) -> _Finished:
         with self._turn:
             started = time.perf_counter()
             bounds, declined, perceiving = self._begin(work)
             perceiving.look()
         perceived = perceiving.settle()
-        with self._turn:
+        with self._turn, perceiving.effort.timed(METRICS) as stage:
             measured = [
                 self._measured(work, bound.name, declined[bound.name] or _measure(bound, work.rollout, perceived))
                 for bound in bounds
             ]
-            self.folder.add(measured)
-            report = Report(
-                rollout=work.rollout.id,
-                scores=sum(isinstance(entry.outcome, Score) for entry in measured),
-                abstentions=sum(isinstance(entry.outcome, Abstention) for entry in measured),
-                failures=sum(isinstance(entry.outcome, Failure) for entry in measured),
-                decoded_frames=perceiving.decoded_frames,
-                seconds=time.perf_counter() - started,
-            )
-            self._note(report, measured, perceived.values())
-        return report
+            stage.rollouts += 1
+        report = Report(
+            rollout=work.rollout.id,
+            scores=sum(isinstance(entry.outcome, Score) for entry in measured),
+            abstentions=sum(isinstance(entry.outcome, Abstention) for entry in measured),
+            failures=sum(isinstance(entry.outcome, Failure) for entry in measured),
+            decoded_frames=perceiving.decoded_frames,
+            seconds=time.perf_counter() - started,
+        )
+        traces = _traces(measured, perceived.values())
+        return _Finished(report=report, measured=measured, traces=traces, effort=perceiving.effort)
 
     def close(self) -> None:
         """Ask nobody any more."""
-        if self.asking is not None:
-            self.asking.close()
+        close = getattr(self.asking, "close", None)
+        if close is not None:
+            close()
 
     def _begin(self, work: Work) -> tuple[list[BoundMetric], dict[str, Outcome | None], Perceiving]:
         """What is to be measured, what is known to be impossible, and what has to be perceived for the rest."""
@@ -116,18 +153,31 @@ class RolloutWorker:
             return replace(entry, outcome=_outcome_of(error))
         return entry
 
-    def _note(self, report: Report, measured: Sequence[Measured], perceived: Iterable[Perceived]) -> None:
-        """Say in the events what was done, with the traces of all that crashed, optional features included."""
-        traces = [entry.outcome.trace for entry in measured if isinstance(entry.outcome, Failure)]
-        outcomes = [_outcome_of(problem) for problem in perceived if isinstance(problem, Exception)]
-        traces += [outcome.trace for outcome in outcomes if isinstance(outcome, Failure)]
-        self.folder.note(
-            "measured",
-            rollout=report.rollout,
-            decoded_frames=report.decoded_frames,
-            seconds=round(report.seconds, 4),
-            failures=list(dict.fromkeys(traces)),
+    def _write(self, finished: Sequence[_Finished]) -> None:
+        """Put the rows in place, then say in the events what was done."""
+        if not finished:
+            return
+        self.folder.add([entry for one in finished for entry in one.measured])
+        self.folder.note_all(
+            [
+                {
+                    "event": "measured",
+                    "rollout": one.report.rollout,
+                    "decoded_frames": one.report.decoded_frames,
+                    "seconds": round(one.report.seconds, 4),
+                    "failures": list(one.traces),
+                }
+                for one in finished
+            ]
         )
+
+
+def _traces(measured: Sequence[Measured], perceived: Iterable[Perceived]) -> list[str]:
+    """Of all that crashed, optional features included."""
+    traces = [entry.outcome.trace for entry in measured if isinstance(entry.outcome, Failure)]
+    outcomes = [_outcome_of(problem) for problem in perceived if isinstance(problem, Exception)]
+    traces += [outcome.trace for outcome in outcomes if isinstance(outcome, Failure)]
+    return list(dict.fromkeys(traces))
 
 
 def why_unwatchable(rollout: Rollout) -> Abstention | None:

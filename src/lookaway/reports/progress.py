@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
-from lookaway.engine.evaluate import Progress
+from lookaway.engine.session import Progress
 from lookaway.world.rendering import CaseReport
 
 Advance = Callable[[int, int, str], None]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import fcntl
 import platform
 import re
+import shlex
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +16,7 @@ from pathlib import Path
 from typing import Annotated
 from uuid import uuid4
 
-from lookaway.core import UserError, describe, digest
+from lookaway.core import UserError, canonical_json, describe, digest
 from lookaway.perception.isolation.home import lookaway_home
 from lookaway.perception.isolation.uv import run_uv
 
@@ -47,6 +49,11 @@ class Environment:
         """Where it is, or will be."""
         key = digest({"environment": describe(self), "machine": platform.machine()})[:KEY_CHARACTERS]
         return lookaway_home() / "environments" / key
+
+    def entry_command(self) -> str:
+        """Command that makes the environment where it is not there yet, and goes on as Python in it."""
+        told = shlex.quote(canonical_json(describe(self)))
+        return f"{shlex.quote(sys.executable)} -m lookaway.perception.isolation.entry {told}"
 
     def ensure(self) -> Path:
         """Its Python; the environment is made where it is not there yet. One process makes it, others wait."""

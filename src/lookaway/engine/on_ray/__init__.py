@@ -1,0 +1,1 @@
+"""Work on many cores and machines. The only place that knows Ray."""

@@ -1,0 +1,90 @@
+"""Which networks and judges the workers of a run share, instead of having one each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from lookaway.core import AskingExtractor, BoundMetric, Desk, Extractor, Json, JudgeRequest, Service, UnknownName
+from lookaway.engine.networks import NetworkService, service_name
+from lookaway.engine.perceiving import with_needs
+from lookaway.judges.patient_asking import PatientAsking
+from lookaway.judges.settings import JudgeSettings
+from lookaway.perception.isolation.environment import Environment
+
+JUDGE = "judge"
+QUESTIONS_HELD = 1000
+"""By one actor that asks a judge; how many of them are under way is for the judge's manners to say."""
+
+
+def shared_services(
+    metrics: Sequence[BoundMetric], actors: Mapping[str, int], judge: JudgeSettings | None, run: Path
+) -> dict[str, Service]:
+    """What was asked for, what needs a GPU, what needs an environment of its own, and the judge."""
+    recipes = with_needs(recipe for bound in metrics for recipe in bound.recipes.values())
+    perceiving = [recipe for recipe in recipes if not isinstance(recipe, AskingExtractor)]
+    counts = _counts(actors, {recipe.name for recipe in perceiving}, has_judge=judge is not None)
+    services = {
+        service_name(recipe): _network(recipe, counts.get(recipe.name, 1))
+        for recipe in perceiving
+        if recipe.name in counts or _wants_gpu(recipe) or _environment(recipe) is not None
+    }
+    if judge is not None:
+        copies = counts.get(JUDGE, 1)
+        make = partial(JudgeService, judge, run, copies)
+        services[JUDGE] = Service(make=make, copies=copies, at_once=QUESTIONS_HELD)
+    return services
+
+
+class JudgeService:
+    """Asks a judge for all workers, at a rate that they could not keep alone."""
+
+    def __init__(self, settings: JudgeSettings, run: Path, copies: int) -> None:
+        self._asking: PatientAsking = settings.asking(run, workers=copies)
+
+    def __call__(self, request: JudgeRequest) -> Future[Json]:
+        """The reply."""
+        return self._asking.ask(request)
+
+
+@dataclass(frozen=True, slots=True)
+class AskingElsewhere:
+    """Hands questions to whoever asks the judge."""
+
+    desk: Desk
+
+    def ask(self, request: JudgeRequest) -> Future[Json]:
+        """The reply; or an `Unmeasurable`, or what ends the run."""
+        return self.desk(request)
+
+
+def _network(recipe: Extractor, copies: int) -> Service:
+    environment = _environment(recipe)
+    python = None if environment is None else environment.entry_command()
+    return Service(make=NetworkService, copies=copies, wants_gpu=_wants_gpu(recipe), python=python)
+
+
+def _environment(recipe: Extractor) -> Environment | None:
+    environment = getattr(recipe, "environment", None)
+    return environment if isinstance(environment, Environment) else None
+
+
+def _wants_gpu(recipe: Extractor) -> bool:
+    compute = getattr(recipe, "compute", None)
+    device: str = getattr(recipe, "device", "cpu") if compute is None else compute.device
+    return device.startswith("cuda")
+
+
+def _counts(actors: Mapping[str, int], names: set[str], *, has_judge: bool) -> dict[str, int]:
+    """By full name; the beginning of a name is enough where only one begins so."""
+    known = {*names, JUDGE} if has_judge else names
+    counts = {}
+    for said, count in actors.items():
+        matching = [name for name in known if name == said] or [name for name in known if name.startswith(said)]
+        if len(matching) != 1:
+            raise UnknownName("network of this run", said, known)
+        counts[matching[0]] = count
+    return counts
