@@ -289,7 +289,8 @@ def test_a_check_without_a_judge_says_how_to_name_one(world):
     assert (result.code, "--judge-model" in result.err) == (2, True)
 
 
-def test_a_plan_counts_the_questions_and_asks_nobody(world, tmp_path):
+def test_a_plan_counts_the_questions_and_asks_nobody(world, tmp_path, monkeypatch):
+    monkeypatch.setenv("LOOKAWAY_HOME", str(tmp_path / "home"))  # where no judge was ever asked
     judge = ("--judge-url", "http://127.0.0.1:9/v1", "--judge-model", "oracle", "--judge-repeats", "2")
     cost = command("plan", world, "--metrics", "triggered,state_progress", "--json", *judge).json["cost"]
     assert cost["judge_calls"] == 2 * 2 * CLIPS

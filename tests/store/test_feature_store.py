@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import pickle
 from pathlib import Path
 
@@ -102,6 +103,30 @@ def test_a_file_that_is_cut_off_yields_none(length, tmp_path):
     path = file_of(tmp_path)
     path.write_bytes(path.read_bytes()[:length])
     assert store.get("a", "b") is None
+
+
+@pytest.mark.filterwarnings("ignore:.*:SyntaxWarning", "ignore:.*:UserWarning")
+def test_a_block_that_a_power_cut_left_zero_yields_the_whole_feature_or_none(tmp_path):
+    store, feature = (
+        FeatureStore(tmp_path),
+        Feature({"points": np.random.default_rng(0).random(4096)}, {"rule": "fold"}),
+    )
+    store.put("a", "b", feature)
+    path = file_of(tmp_path)
+    whole = path.read_bytes()
+    for start in range(0, len(whole), 4096):
+        path.write_bytes(whole[:start] + bytes(len(whole[start : start + 4096])) + whole[start + 4096 :])
+        assert store.get("a", "b") is None
+    path.write_bytes(bytes(len(whole)))
+    assert store.get("a", "b") is None
+    path.write_bytes(whole)
+    assert_same(store.get("a", "b"), feature)
+
+
+def test_a_feature_waits_for_no_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda file: pytest.fail("waited"))
+    FeatureStore(tmp_path).put("a", "b", FEATURE)
+    assert_same(FeatureStore(tmp_path).get("a", "b"), FEATURE)
 
 
 def test_a_store_that_cannot_be_written_says_so_to_the_user(tmp_path):

@@ -2,13 +2,19 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
+import random
 import threading
+import time
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from lookaway.core import Abstention, DatasetError, Failure, Lock, Reason, RunError
+from lookaway.store import run_folder
 from lookaway.store.outcome_reader import OutcomeReader
+from lookaway.store.outcome_rows import KEY, STATUSES, each_measurement_once, rows
 from lookaway.store.run_folder import RunFolder
 from tests.store.rows import ASKED, begin, measured, rollout, score
 
@@ -40,6 +46,19 @@ def test_another_outcome_makes_another_file(tmp_path):
         )
     }
     assert len(names) == 5
+
+
+def test_a_batch_of_rollouts_is_one_file_that_counts_like_several(tmp_path):
+    entries = [rollout(f"case{number}") for number in range(3)]
+    apart, together = begin(tmp_path / "apart", *entries), begin(tmp_path / "together", *entries)
+    batch = [measured(score(number / 10, 0.5), entry) for number, entry in enumerate(entries)]
+    for entry in batch:
+        apart.add([entry])
+    first = together.add(batch)
+    assert together.add(batch[::-1]) == first
+    assert together.parts() == [first]
+    groups = [[repr(group) for group in OutcomeReader(run, [ASKED]).groups()] for run in (apart, together)]
+    assert groups[0] == groups[1]
 
 
 def test_compaction_changes_no_group_and_leaves_one_file(tmp_path):
@@ -74,9 +93,68 @@ def test_compaction_keeps_each_measurement_once_and_the_best_of_several(tmp_path
     folder.add([measured(Abstention(Reason.NO_TARGET, ""))])
     folder.compact()
     (part,) = folder.parts()
-    rows = pq.read_table(part).select(["metric", "unit", "status"]).to_pylist()
-    found = sorted((row["metric"], row["unit"] or "", row["status"]) for row in rows)
+    kept = pq.read_table(part).select(["metric", "unit", "status"]).to_pylist()
+    found = sorted((row["metric"], row["unit"] or "", row["status"]) for row in kept)
     assert found == [("light", "", "score"), ("light", "unit0", "score"), ("other", "", "score")]
+
+
+def compacted_slowly(tables: list[pa.Table]) -> list[tuple[object, ...]]:
+    """What compaction keeps, measurement by measurement."""
+    best: dict[tuple[str, ...], tuple[int, int]] = {}
+    for number, table in enumerate(tables):
+        for row in table.to_pylist():
+            if row["unit"] is None:
+                key, found = tuple(row[name] for name in KEY), (STATUSES.index(row["status"]), -number)
+                best[key] = min(found, best.get(key, found))
+    return [
+        tuple(row.values())
+        for number, table in enumerate(tables)
+        for row in table.to_pylist()
+        if best[tuple(row[name] for name in KEY)][1] == -number
+    ]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_compaction_keeps_what_a_slow_count_keeps_in_the_same_order(seed):
+    dice = random.Random(seed)
+    outcomes = [score(0.1, 0.2), score(0.3), Abstention(Reason.NO_TARGET, ""), Failure("KeyError", "")]
+    tables = []
+    for _ in range(dice.randint(1, 6)):
+        names = dice.sample(["a", "b", "c", "d"], dice.randint(1, 3))
+        tables.append(
+            rows([measured(dice.choice(outcomes), rollout(name), metric=m) for name in names for m in ("x", "y")])
+        )
+    assert [tuple(row.values()) for row in each_measurement_once(tables).to_pylist()] == compacted_slowly(tables)
+
+
+def test_compaction_holds_only_so_many_rows_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_folder, "ROWS_AT_ONCE", 6)
+    monkeypatch.setattr(run_folder, "READ_AT_ONCE", 4)
+    entries = [rollout(f"case{number}") for number in range(7)]
+    folder = begin(tmp_path, *entries)
+    for entry in entries:
+        folder.add([measured(score(0.5, 0.25), entry)])
+    before = [repr(group) for group in OutcomeReader(folder, [ASKED]).groups()]
+    folder.compact()
+    assert sorted(pq.read_metadata(part).num_rows for part in folder.parts()) == [2, 6, 6]
+    assert [repr(group) for group in OutcomeReader(folder, [ASKED]).groups()] == before
+
+
+def test_compaction_removes_what_killed_writers_left_and_nothing_that_is_being_written(tmp_path):
+    folder = begin(tmp_path)
+    names = {".old.partial": 25 * 3600, ".new.partial": 23 * 3600, "old.partial": 25 * 3600, ".other": 25 * 3600}
+    for name, age in names.items():
+        (folder.outcomes / name).write_bytes(b"PAR1")
+        os.utime(folder.outcomes / name, (time.time() - age,) * 2)
+    folder.compact()
+    assert {path.name for path in folder.outcomes.iterdir()} == {".new.partial", "old.partial", ".other", ".compacting"}
+
+
+def test_rows_outlast_a_power_cut(tmp_path, monkeypatch):
+    folder, synced = begin(tmp_path), []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    folder.add([measured(score(0.5))])
+    assert len(synced) == 1
 
 
 def test_compaction_waits_for_nobody_and_disturbs_nobody(tmp_path):
@@ -128,6 +206,24 @@ def test_events_of_several_threads_never_mix(tmp_path):
         thread.join()
     lines = (tmp_path / "events.jsonl").read_text().splitlines()
     assert [json.loads(line)["failures"] for line in lines] == [[text]] * 8
+
+
+def test_several_events_are_noted_in_one_piece_and_keep_their_order(tmp_path):
+    folder = begin(tmp_path)
+    folder.note_all([{"event": "measured", "rollout": name} for name in ("b", "a")])
+    folder.note("lost", rollout="c")
+    lines = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
+    assert [(line["event"], line["rollout"]) for line in lines] == [("measured", "b"), ("measured", "a"), ("lost", "c")]
+    assert lines[0]["time"] == lines[1]["time"] <= lines[2]["time"]
+
+
+def test_the_rollouts_of_a_run_come_back_or_are_an_error_of_the_user(tmp_path):
+    folder = begin(tmp_path)
+    assert folder.rollouts(["model", "rollout"]).to_pylist() == [{"model": "alpha", "rollout": "alpha/case/0"}]
+    for spoil in (lambda: folder.rollouts_file.write_bytes(b"damaged"), folder.rollouts_file.unlink):
+        spoil()
+        with pytest.raises(RunError, match=r"rollouts\.parquet: cannot be read .* Run the same `lookaway eval` again"):
+            folder.rollouts()
 
 
 def test_an_event_may_name_a_file_that_is_no_unicode(tmp_path):

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from lookaway.cli.options import split_names
+from lookaway.cli.options import PLACE, split_names
 
 EXIT_CONDITION = 3
 
 
 @click.command("compare")
-@click.argument("before", type=click.Path(path_type=Path))
-@click.argument("after", type=click.Path(path_type=Path), required=False)
+@click.argument("before", type=PLACE)
+@click.argument("after", type=PLACE, required=False)
 @click.option(
     "--models",
     callback=split_names,

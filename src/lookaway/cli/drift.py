@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from lookaway.cli.options import json_option
+from lookaway.cli.options import PLACE, json_option
 
 
 def split_levels(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[str, float]:
@@ -26,7 +26,7 @@ def split_levels(context: click.Context, parameter: click.Parameter, value: tupl
 
 
 @click.command("drift")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PLACE)
 @click.option(
     "--metric",
     "metrics",

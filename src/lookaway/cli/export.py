@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from lookaway.cli.options import PLACE
+
 
 @click.group("export")
 def export_command() -> None:
@@ -14,7 +16,7 @@ def export_command() -> None:
 
 
 @export_command.command("mbench")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PLACE)
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Folder to write.")
 def mbench_command(run: Path, output: Path) -> None:
     """Write RUN in the output layout of MBench: items.jsonl and metrics/<name>/{units,items}.jsonl, summary.json."""
@@ -26,7 +28,7 @@ def mbench_command(run: Path, output: Path) -> None:
 
 
 @export_command.command("mbench-leaderboard")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PLACE)
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="ZIP to write.")
 @click.option("--model", required=True, help="Model of the run to submit.")
 @click.option("--model-link", default="", help="Address of a page about it.")
@@ -54,7 +56,7 @@ def leaderboard_command(run: Path, output: Path, model: str, **options: Any) -> 
 
 
 @export_command.command("mind-result")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PLACE)
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Folder to write.")
 def mind_result_command(run: Path, output: Path) -> None:
     """Write RUN in the output layout of MIND: <model>/Result.json, and the JSON schema that it follows.
@@ -69,7 +71,7 @@ def mind_result_command(run: Path, output: Path) -> None:
 
 
 @export_command.command("table")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PLACE)
 @click.option(
     "-o",
     "--output",

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from lookaway.cli.options import PLACE
+
 if TYPE_CHECKING:
     from lookaway.judges.settings import JudgeSettings
 
@@ -96,7 +98,7 @@ BUDGET = (
     ),
 )
 REPLIES = (
-    click.option("--replies", type=click.Path(path_type=Path), help="Folder of replies to share between runs."),
+    click.option("--replies", type=PLACE, help="Folder of replies to share between runs."),
     click.option("--replay", is_flag=True, help="Ask nobody: take all answers from kept replies."),
 )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from lookaway.cli.eval import EXIT_WITH_FAILURES
-from lookaway.cli.options import split_names
+from lookaway.cli.options import PLACE, split_names
 from lookaway.cli.validate import EXIT_INVALID
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def validate_command(source: Path, metrics: tuple[str, ...], **options: Any) -> 
 
 @mbench_command.command("eval")
 @_source_options
-@click.option("--output", type=click.Path(path_type=Path), required=True, help="Folder to write or go on with.")
+@click.option("--output", type=PLACE, required=True, help="Folder to write or go on with.")
 @click.option("--conditions", callback=split_names, default="", metavar="A,B", help="Only these condition ids.")
 @click.option("--sample-ids", callback=split_names, default="", metavar="A,B", help="Only these samples.")
 @click.option("--vlm-judge", type=click.Choice(["openai-compatible"]), help="Ask a judge which rollouts count.")

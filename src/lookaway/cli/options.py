@@ -27,6 +27,24 @@ READING = (
 """Options that say what is read, and how."""
 
 
+class PlaceType(click.Path):
+    """A folder on disk, or one on object storage such as s3://bucket/run."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """A path that is used like any other."""
+        if not (isinstance(value, str) and "://" in value):
+            return super().convert(value, param, ctx)
+        from lookaway.io.places import place
+
+        return place(value)
+
+
+PLACE = PlaceType()
+
+
 def split_names(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
     """Names separated by commas; `None` where the option was not given."""
     return None if value is None else tuple(part.strip() for part in value.split(",") if part.strip())

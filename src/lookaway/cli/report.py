@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
+from lookaway.cli.options import PLACE
+
 
 @click.command("report")
-@click.argument("run", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.argument("run", type=PLACE, nargs=-1, required=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Folder to write.")
 @click.option("--title", help="Title of the first page; by default models and suite.")
 def report_command(run: tuple[Path, ...], output: Path, title: str | None) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from lookaway.cli.options import json_option
+from lookaway.cli.options import PLACE, json_option
 
 
 @click.command("show")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PLACE)
 @click.option("--ignore-trigger", is_flag=True, help="Let no gate say which rollouts count; for ablations.")
 @json_option
 def show_command(run: Path, ignore_trigger: bool, as_json: bool) -> None:

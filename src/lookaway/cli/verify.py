@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from lookaway.cli.options import json_option
+from lookaway.cli.options import PLACE, json_option
 
 EXIT_DIFFERS = 3
 
 
 @click.command("verify")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PLACE)
 @click.argument("published", type=click.Path(path_type=Path))
 @click.option(
     "--tolerance",

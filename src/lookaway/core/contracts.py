@@ -239,6 +239,11 @@ class Executor(Protocol):
     """Runs work over items; `make_worker` is called once per worker, to load its networks."""
 
     @property
+    def name(self) -> str:
+        """The name it is registered under."""
+        ...
+
+    @property
     def workers(self) -> int:
         """How many workers it makes."""
         ...
@@ -251,6 +256,16 @@ class Executor(Protocol):
     @property
     def dashboard(self) -> str | None:
         """Address of a page that shows the workers, once they work."""
+        ...
+
+    @property
+    def deaths(self) -> int:
+        """How many workers died so far, and were replaced."""
+        ...
+
+    @property
+    def retries(self) -> int:
+        """How many items were handed out again so far, since the worker that held them died."""
         ...
 
     def map(

@@ -6,6 +6,7 @@ LookawayError
 │   ├── UnknownName          nothing of that name is installed
 │   ├── NameClash            two packages offer one name
 │   ├── RunError             the run folder cannot be used
+│   │   └── StorageError     object storage cannot be used
 │   ├── MissingExtra         an optional dependency is not installed
 │   ├── NoEnvironment        an environment for a network could not be made
 │   ├── MissingDevice        the device that was asked for is not in this machine
@@ -71,6 +72,10 @@ class NameClash(UserError):
 
 class RunError(UserError):
     """The run folder cannot be used."""
+
+
+class StorageError(RunError, OSError):
+    """Object storage cannot be used; the message says what to do, and holds no secret."""
 
 
 class MissingExtra(UserError):

@@ -1,31 +1,85 @@
-"""Writes files whole or not at all, and reads JSON without surprises."""
+"""Files and objects alike: written whole or not at all, and JSON that is read without surprises."""
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
-from lookaway.core import DatasetError, Json
+from lookaway.core import DatasetError, Json, StorageError
+from lookaway.io import object_storage
+from lookaway.io.places import is_remote
+
+PARTIAL = ".partial"
+"""How the names of files end that are being written, or whose writer was killed."""
 
 
-def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write a file so that a reader, or a crash, sees either all of it or none of it."""
+def write_whole(path: Path, write: Callable[[BinaryIO], object], *, is_durable: bool = True) -> None:
+    """Write a file so that a reader, or a crash, sees either all of it or none of it.
+
+    With `is_durable` it also outlasts a power cut, for which a disk takes milliseconds; objects always do.
+    """
+    if is_remote(path):
+        content = io.BytesIO()
+        write(content)
+        object_storage.write_object(path, content.getvalue())
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{uuid4().hex}.partial")
+    partial = path.with_name(f".{uuid4().hex}{PARTIAL}")
     try:
         with partial.open("xb") as file:
             write(file)
             file.flush()
-            os.fsync(file.fileno())
+            if is_durable:
+                os.fsync(file.fileno())
         os.replace(partial, path)
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file; a `FileNotFoundError` where there is none."""
+    return object_storage.read_object(path) if is_remote(path) else path.read_bytes()
+
+
+def read_all(paths: Sequence[Path]) -> list[bytes]:
+    """The contents of several files of one folder."""
+    if paths and is_remote(paths[0]):
+        return object_storage.for_all(read_bytes, paths)
+    return [read_bytes(path) for path in paths]
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is such a file."""
+    return object_storage.is_object(path) if is_remote(path) else path.is_file()
+
+
+def list_files(folder: Path, suffix: str) -> list[Path]:
+    """The files of a folder whose names end so, in order; none where there is no folder."""
+    if is_remote(folder):
+        return sorted(path for path in object_storage.object_sizes(folder) if path.name.endswith(suffix))
+    return sorted(folder.glob(f"*{suffix}"))
+
+
+def remove_all(paths: Sequence[Path]) -> None:
+    """Remove several files of one folder, those that are still there."""
+    if paths and is_remote(paths[0]):
+        object_storage.for_all(object_storage.remove_object, paths)
+        return
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder with all above it; object storage has none, and needs none."""
+    if not is_remote(path):
+        path.mkdir(parents=True, exist_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -56,9 +110,11 @@ def parse_json(text: str | bytes, where: str) -> Json:
 
 def _read_text(path: Path) -> str:
     try:
-        if path.exists() and not path.is_file():
+        if not is_remote(path) and path.exists() and not path.is_file():
             raise OSError("not a regular file")  # a pipe would keep its reader waiting for ever
-        return path.read_text(encoding="utf-8")
+        return read_bytes(path).decode("utf-8")
+    except StorageError:
+        raise  # nothing is wrong with the file
     except FileNotFoundError as error:
         raise DatasetError(f"{path}: there is no such file.") from error
     except (OSError, UnicodeDecodeError) as error:

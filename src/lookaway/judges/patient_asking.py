@@ -114,7 +114,7 @@ class _Desk:
     async def _try(self, request: JudgeRequest) -> Json:
         await self._breaker.wait()
         await self._pacer.wait()
-        self._spending.take_call()
+        await asyncio.to_thread(self._spending.take_call)
         asked_at = asyncio.get_running_loop().time()
         try:
             completion = await self._judge.reply(request)
@@ -124,7 +124,7 @@ class _Desk:
                 raise _ServerAtFault from fault
             raise
         self._breaker.succeeded()
-        self._spending.add_tokens(reply.prompt_tokens, reply.answer_tokens)
+        await asyncio.to_thread(self._spending.add_tokens, reply.prompt_tokens, reply.answer_tokens)
         await asyncio.to_thread(self._replies.put, request, completion)
         return completion
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from lookaway.core import DatasetError, Json, JudgeRequest, RunError, digest
+from lookaway.core import DatasetError, Json, JudgeRequest, digest
 from lookaway.io.files import read_json, write_json
+from lookaway.io.storage_faults import run_errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +25,6 @@ class ReplyStore:
     def get(self, request: JudgeRequest) -> Json | None:
         """The kept reply to this request, whole and undamaged; `None` where there is none."""
         path = self.path(request.key())
-        if not path.is_file():
-            return None
         try:
             kept = read_json(path)
             is_whole = digest(kept["request"]) == path.stem and digest(kept["reply"]) == kept["reply_sha256"]
@@ -37,10 +36,8 @@ class ReplyStore:
         """Keep a reply."""
         shown = request.shown()
         path = self.path(digest(shown))
-        try:
+        with run_errors(f"{path.parent}: replies cannot be kept here"):
             write_json(path, {"request": shown, "reply": reply, "reply_sha256": digest(reply)})
-        except OSError as error:
-            raise RunError(f"{path.parent}: replies cannot be kept here: {error}.") from error
 
     def path(self, key: str) -> Path:
         """Where a reply lies."""

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from lookaway.core import BudgetSpent, RunError, UserError
+from lookaway.io.journal import Journal
+from lookaway.io.storage_faults import run_errors
+
+FRESH_SECONDS: Final = 1.0
+"""On object storage a look at what others spent takes a moment, so it holds for this long: a budget may be overdrawn by
+what they ask meanwhile. On disk it holds for nothing, and one's own calls always count at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,27 +57,34 @@ class Spent:
 
 
 class Spending:
-    """A file of what was spent, that all workers of a run add to; each line is written in one piece."""
+    """What was spent, in a journal that all workers of a run add to."""
 
     def __init__(self, path: Path, budget: Budget) -> None:
-        self._path, self._budget = path, budget
-        self._read_bytes, self._spent = 0, Spent()
+        self._path, self._budget, self._journal = path, budget, Journal(path)
+        self._spent, self._looked_at = Spent(), -FRESH_SECONDS
+        self._turn = threading.Lock()
 
     def spent(self) -> Spent:
         """By all workers, until now."""
-        if self._path.is_file():
-            with self._path.open("rb") as file:
-                file.seek(self._read_bytes)
-                for line in file:
-                    if not line.endswith(b"\n"):
-                        break  # another worker is writing it
-                    self._read_bytes += len(line)
-                    self._spent += Spent(**json.loads(line))
-        return self._spent
+        with self._turn:
+            return self._read(is_fresh=False)
 
     def take_call(self) -> None:
         """One more call; a `BudgetSpent` where there is none left."""
-        spent, budget = self.spent(), self._budget
+        with self._turn:
+            self._require_some_left()
+            self._add(Spent(calls=1))
+
+    def add_tokens(self, prompt_tokens: int, answer_tokens: int) -> None:
+        """What a reply has cost."""
+        with self._turn:
+            self._add(Spent(prompt_tokens=prompt_tokens, answer_tokens=answer_tokens))
+
+    def _require_some_left(self) -> None:
+        budget = self._budget
+        has_limit = any(limit is not None for limit in (budget.calls, budget.tokens, budget.money))
+        is_fresh = time.monotonic() - self._looked_at < FRESH_SECONDS
+        spent = self._read(is_fresh=is_fresh or not has_limit)
         tokens = spent.prompt_tokens + spent.answer_tokens
         limits = (
             ("calls", spent.calls, budget.calls),
@@ -81,17 +97,20 @@ class Spending:
                     f"The judge's budget is spent: {used} of {limit} {what}. All replies are kept, and so is what is "
                     f"measured. Raise it with --judge-{what}, and the same command goes on from there."
                 )
-        self._add(Spent(calls=1))
 
-    def add_tokens(self, prompt_tokens: int, answer_tokens: int) -> None:
-        """What a reply has cost."""
-        self._add(Spent(prompt_tokens=prompt_tokens, answer_tokens=answer_tokens))
+    def _read(self, *, is_fresh: bool) -> Spent:
+        for line in self._journal.news(of_others=not is_fresh):
+            try:
+                self._spent += Spent(**json.loads(line))
+            except (ValueError, TypeError) as error:
+                raise RunError(
+                    f"{self._path}: {line!r:.80} says of nothing what it has cost. Delete the line."
+                ) from error
+        if not is_fresh:
+            self._looked_at = time.monotonic()
+        return self._spent
 
     def _add(self, more: Spent) -> None:
         entries = {name: getattr(more, name) for name in Spent.__slots__ if getattr(more, name)}
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.open("ab", buffering=0) as file:
-                file.write(json.dumps(entries).encode() + b"\n")
-        except OSError as error:
-            raise RunError(f"{self._path}: what the judge costs cannot be noted: {error}.") from error
+        with run_errors(f"{self._path}: what the judge costs cannot be noted"):
+            self._journal.append([json.dumps(entries)])

@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from lookaway.core import RunError
 from lookaway.engine.run import Run
 from lookaway.store.run_folder import RunFolder
 
@@ -81,8 +79,4 @@ def run_videos(run: Run) -> dict[str, str]:
 
 
 def _rollouts(run: Run, *columns: str) -> pa.Table:
-    path = RunFolder(run.path).rollouts_file
-    try:
-        return pq.read_table(path, columns=list(columns))
-    except (pa.ArrowException, OSError) as error:
-        raise RunError(f"{path}: cannot be read ({error}). Run the same `lookaway eval` again.") from error
+    return RunFolder(run.path).rollouts(columns)

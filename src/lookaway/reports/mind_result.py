@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lookaway.core import Floats, Json, Reason, RunError, UserError, VideoError
 from lookaway.engine.run import Run
@@ -155,11 +153,7 @@ class _Found:
 
 
 def _rollouts(run: Run) -> list[Row]:
-    path = RunFolder(run.path).rollouts_file
-    try:
-        rows: list[Row] = pq.read_table(path).to_pylist()
-    except (pa.ArrowException, OSError) as error:
-        raise RunError(f"{path}: cannot be read ({error}). Run the same `lookaway eval` again.") from error
+    rows: list[Row] = RunFolder(run.path).rollouts().to_pylist()
     return rows
 
 

@@ -1,7 +1,8 @@
-"""Features on disk, keyed by what they were perceived in and by the recipe that perceived them."""
+"""Features, keyed by what they were perceived in and by the recipe that perceived them."""
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from lookaway.core import Feature, RunError, canonical_json
-from lookaway.io.files import write_whole
+from lookaway.core import Feature, StorageError, canonical_json
+from lookaway.io.files import read_bytes, write_whole
+from lookaway.io.places import is_remote
+from lookaway.io.storage_faults import run_errors
 
 ARRAY, FACTS = "array.", "facts"
 """Arrays are kept under their name with a prefix, so that no name clashes with ours or with NumPy's own."""
@@ -27,19 +30,21 @@ class FeatureStore:
     def get(self, content: str, recipe: str) -> Feature | None:
         """A kept feature, whole and undamaged; `None` where there is none."""
         path = self._path(content, recipe)
-        if not path.is_file():
+        if not is_remote(path) and not path.is_file():
             return None
         try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            with io.BytesIO(read_bytes(path)) as file, np.load(file, allow_pickle=False) as archive:
                 facts = json.loads(archive[FACTS].tobytes())
                 return Feature({name: archive[ARRAY + name] for name in facts["arrays"]}, facts["detail"])
+        except StorageError:
+            raise
         except Exception:  # noqa: BLE001 - damage can raise anything, and costs one extraction, not the run
             return None
 
-    def put(self, content: str, recipe: str, feature: Feature) -> None:
-        """Keep a feature if it is small enough."""
+    def put(self, content: str, recipe: str, feature: Feature) -> int:
+        """Keep a feature if it is small enough; returns how many bytes are kept."""
         if feature.nbytes > self.most_bytes:
-            return
+            return 0
         facts = canonical_json({"arrays": list(feature.arrays), "detail": dict(feature.detail)})
         arrays: dict[str, NDArray[Any]] = {ARRAY + name: array for name, array in feature.arrays.items()}
 
@@ -47,10 +52,11 @@ class FeatureStore:
             np.savez(file, allow_pickle=False, **{FACTS: np.frombuffer(facts.encode(), np.uint8), **arrays})
 
         path = self._path(content, recipe)
-        try:
-            write_whole(path, save)
-        except OSError as error:
-            raise RunError(f"{path.parent}: features cannot be kept here: {error}.") from error
+        with run_errors(f"{path.parent}: features cannot be kept here"):
+            # What a power cut damages is noticed by its checksum and perceived again; to make sure that it outlasts one
+            # would cost milliseconds for every feature of every rollout.
+            write_whole(path, save, is_durable=False)
+        return feature.nbytes
 
     def _path(self, content: str, recipe: str) -> Path:
         return self.root / recipe[:32] / content[:2] / f"{content}.npz"

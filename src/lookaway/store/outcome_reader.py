@@ -13,14 +13,20 @@ from uuid import uuid4
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lookaway.core import Floats, Group, Indices, Reason, RunError
 from lookaway.core.reasons import WORTH_ANOTHER_TRY
+from lookaway.io.object_storage import object_sizes
+from lookaway.io.places import is_remote
 from lookaway.store.outcome_rows import SCHEMA
 from lookaway.store.run_folder import RunFolder
 
-MEMORY_LIMIT = "1GB"
+SETTINGS: dict[str, Any] = {
+    "memory_limit": "1GB",
+    # Object storage is read through our own connections; nothing is fetched from elsewhere to do so.
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
 TRIES = 5
 """How often files may vanish while they are read, because a running `eval` just put them into one."""
 INTERRUPTED = "Query interrupted"
@@ -110,13 +116,19 @@ class OutcomeReader:
 
     def __init__(self, folder: RunFolder, metrics: Sequence[AskedMetric], rollouts: pa.Table | None = None) -> None:
         """`rollouts` are what the run is about to ask; by default what it asked when it was last begun."""
-        asked = _read_rollouts(folder) if rollouts is None else rollouts
+        asked = folder.rollouts() if rollouts is None else rollouts
         self._folder = folder
         self._gates = {metric.name for metric in metrics if metric.is_gate}
-        self._parts: list[Path] | None = None
+        self._parts: dict[Path, int] | None = None
         # A folder of its own, made only when needed: processes and users that share one trip over each other's files.
         spill = str(Path(tempfile.gettempdir()) / f"lookaway-{uuid4().hex}")
-        self._database = duckdb.connect(config={"memory_limit": MEMORY_LIMIT, "temp_directory": spill})
+        self._database = duckdb.connect(config={"temp_directory": spill, **SETTINGS})
+        self._objects: Any = None
+        if is_remote(folder.path):
+            from lookaway.io.objects_in_place import ObjectsInPlace
+
+            self._objects = ObjectsInPlace()
+            self._database.register_filesystem(self._objects)
         with _interruptible():
             self._tell_what_is_asked(asked, metrics)
             self._steadily(lambda: None)
@@ -218,7 +230,9 @@ class OutcomeReader:
             except (duckdb.Error, RuntimeError) as error:
                 if str(error) == INTERRUPTED:
                     raise
-                if left == 0 or self._parts == self._folder.parts():
+                if self._objects is not None and (fault := self._objects.take_fault()) is not None:
+                    raise fault from error
+                if left == 0 or self._parts == self._found():
                     raise RunError(
                         f"{self._folder.path}: its rows cannot be read ({error}). "
                         "Delete the damaged file; the same `lookaway eval` measures its rollouts again."
@@ -226,8 +240,16 @@ class OutcomeReader:
                 self._parts = None
         raise AssertionError("the last try returns or raises")
 
+    def _found(self) -> dict[Path, int]:
+        """The files as they are now, and of objects their bytes; those of files are not needed."""
+        if not is_remote(self._folder.path):
+            return dict.fromkeys(self._folder.parts(), 0)
+        return {path: size for path, size in object_sizes(self._folder.outcomes).items() if path.suffix == ".parquet"}
+
     def _read_items(self) -> None:
-        self._parts = self._folder.parts()
+        self._parts = self._found()
+        if self._objects is not None:
+            self._objects.hold(self._parts)
         if self._parts:
             files = [str(part) for part in self._parts]
             self._database.read_parquet(files, filename=True).create_view("all_rows", replace=True)
@@ -258,15 +280,6 @@ def _interruptible() -> Iterator[None]:
         if str(error) != INTERRUPTED:
             raise
         raise KeyboardInterrupt from error
-
-
-def _read_rollouts(folder: RunFolder) -> pa.Table:
-    try:
-        return pq.read_table(folder.rollouts_file)
-    except (pa.ArrowException, OSError) as error:
-        raise RunError(
-            f"{folder.rollouts_file}: cannot be read ({error}). Run the same `lookaway eval` again."
-        ) from error
 
 
 def _stream(cursor: duckdb.DuckDBPyConnection) -> Iterator[Mapping[str, Any]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -52,25 +53,26 @@ def rows(measured: Sequence[Measured]) -> pa.Table:
 
 def each_measurement_once(tables: Sequence[pa.Table]) -> pa.Table:
     """The rows of several files without measurements that a better or a later file holds as well."""
-    best: dict[tuple[str, ...], tuple[int, int]] = {}
-    for position, table in enumerate(tables):
-        items = table.filter(pc.is_null(table["unit"]))
-        for key, status in zip(_keys(items), items["status"].to_pylist(), strict=True):
-            found = (STATUSES.index(status), -position)
-            best[key] = min(found, best.get(key, found))
-    return pa.concat_tables(
-        table.filter(pa.array([best[key][1] == -position for key in _keys(table)], pa.bool_()))
-        for position, table in enumerate(tables)
-    )
+    rows = pa.concat_tables(tables)
+    file = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
+    is_item = pc.is_null(rows["unit"])
+    items, item_file = rows.filter(is_item), file[is_item.to_numpy()]
+    status = pc.fill_null(pc.index_in(items["status"], pa.array(STATUSES)), len(STATUSES)).to_numpy()
+    # The smallest is the best: by status, then the later of two files.
+    rank = pa.array(status * len(tables) + (len(tables) - 1 - item_file), pa.int64())
+    best = items.append_column("rank", rank).group_by(KEY).aggregate([("rank", "min")])
+    if len(best) == len(items):
+        return rows
+    winner = len(tables) - 1 - best["rank_min"].to_numpy() % len(tables)
+    wanted = best.select(KEY).append_column("file", pa.array(winner))
+    kept = rows.select(KEY).append_column("file", pa.array(file)).append_column("row", pa.array(np.arange(len(rows))))
+    kept = kept.join(wanted, keys=[*KEY, "file"], join_type="left semi")
+    return rows.take(kept["row"].sort())
 
 
 def write_rows(table: pa.Table, file: BinaryIO) -> None:
     """Write rows as Parquet."""
     pq.write_table(table, file, compression="zstd")
-
-
-def _keys(table: pa.Table) -> list[tuple[str, ...]]:
-    return list(zip(*(table[name].to_pylist() for name in KEY), strict=True))
 
 
 def _rows_of(entry: Measured) -> Iterator[dict[str, Any]]:

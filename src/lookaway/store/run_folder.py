@@ -1,4 +1,4 @@
-"""A run on disk.
+"""A run, on disk or on object storage.
 
     RUN/lock.json           everything that can move a number
     RUN/run.json            what was asked: dataset, metrics, problems; for people and for `show`
@@ -8,6 +8,8 @@
     RUN/replies/            what a judge replied, under the hash of what it was asked
     RUN/spending.jsonl      what asking it has cost
     RUN/events.jsonl        what happened when
+
+On object storage the last two are folders, since nothing can be added to an object.
 
 Measurements are only ever added. What counts is decided when they are read: rows of the rollouts, contents and locks
 that the run names now; of several measurements with one key, a score before an abstention before a failure.
@@ -20,8 +22,8 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,13 +31,33 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lookaway.core import Json, Lock, Rollout, RunError
-from lookaway.io.files import read_json, write_json, write_whole
+from lookaway.core import Json, Lock, Rollout, RunError, StorageError
+from lookaway.io.files import (
+    PARTIAL,
+    is_file,
+    list_files,
+    make_folder,
+    read_all,
+    read_bytes,
+    read_json,
+    remove_all,
+    write_json,
+    write_whole,
+)
+from lookaway.io.journal import Journal
+from lookaway.io.places import is_remote
+from lookaway.io.storage_faults import run_errors
 from lookaway.store.outcome_rows import Measured, each_measurement_once, rows, write_rows
 
 COMPACT_AFTER_PARTS = 256
 """Ten thousand tiny files take a minute to open; forty larger ones a moment."""
 COMPACT = "compact-"
+READ_AT_ONCE = 64
+ROWS_AT_ONCE = 500_000
+"""In memory, while they are put into one file."""
+LITTER_SECONDS = 24 * 3600
+"""After which a file that is being written belongs to a writer that was killed."""
+EVENTS, SPENDING = "events.jsonl", "spending.jsonl"
 ROLLOUT_COLUMNS = ("rollout", "content", "model", "case", "subset", "scene", "seed", "video")
 ABOUT_KEYS = frozenset({"suite", "lock_sha256", "metrics", "problems"})
 
@@ -70,7 +92,7 @@ class RunFolder:
         """Write what is asked, before anything is measured."""
         table = rollout_rows(rollouts)
         with self._writing():
-            self.outcomes.mkdir(parents=True, exist_ok=True)
+            make_folder(self.outcomes)
             write_whole(self.rollouts_file, lambda file: pq.write_table(table, file, compression="zstd"))
             write_json(self.lock_file, {**lock.entries, "sha256": lock.sha256})
             write_json(self.path / "run.json", about)
@@ -86,8 +108,19 @@ class RunFolder:
             raise RunError(f"{self.path / 'run.json'}: lacks {', '.join(missing)}. Run the same `lookaway eval` again.")
         return about
 
+    def rollouts(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """The rollouts that the run asked when it was last begun, as rows."""
+        try:
+            return pq.read_table(pa.BufferReader(read_bytes(self.rollouts_file)), columns=columns and list(columns))
+        except StorageError:
+            raise
+        except (pa.ArrowException, OSError) as error:
+            raise RunError(
+                f"{self.rollouts_file}: cannot be read ({error}). Run the same `lookaway eval` again."
+            ) from error
+
     def add(self, measured: Sequence[Measured]) -> Path:
-        """Add the outcomes of one rollout as one file, whole or not at all; the same outcomes give the same name."""
+        """Add the outcomes of some rollouts as one file, whole or not at all; the same outcomes give the same name."""
         keys = sorted(f"{m.rollout}\n{m.content}\n{m.metric}\n{m.lock}\n{type(m.outcome).__name__}" for m in measured)
         path = self.outcomes / f"{_short_hash(keys)}.parquet"
         table = rows(measured)
@@ -97,46 +130,66 @@ class RunFolder:
 
     def parts(self) -> list[Path]:
         """All files of rows."""
-        return sorted(self.outcomes.glob("*.parquet"))
+        return list_files(self.outcomes, ".parquet")
 
     def compact(self) -> None:
-        """Put the rows of all small files into one. A crash half-way leaves rows twice, which reading allows for."""
-        with self._writing(), self._alone() as is_alone:
-            parts = [part for part in self.parts() if not part.name.startswith(COMPACT)] if is_alone else []
-            if len(parts) < 2:
-                return
-            merged = each_measurement_once([_read_part(part) for part in parts])
-            target = self.outcomes / f"{COMPACT}{_short_hash([part.name for part in parts])}.parquet"
-            write_whole(target, lambda file: write_rows(merged, file))
-            for part in parts:
-                part.unlink()
+        """Put the rows of all small files into few. A crash half-way leaves rows twice, which reading allows for."""
+        with self._writing():
+            with self._alone() as is_alone:
+                if is_alone:
+                    self._compact_parts()
+            for name in (EVENTS, SPENDING):
+                Journal(self.path / name).merge()
 
     def note(self, event: str, **facts: Json) -> None:
         """Append one line to the events."""
-        line = json.dumps({"time": round(time.time(), 3), "event": event, **facts}, ensure_ascii=False) + "\n"
-        with self._writing(), (self.path / "events.jsonl").open("ab", buffering=0) as file:
-            # One call to the system for one line: lines of several processes never mix.
-            file.write(line.encode("utf-8", "backslashreplace"))
+        self.note_all([{"event": event, **facts}])
+
+    def note_all(self, events: Sequence[Mapping[str, Json]]) -> None:
+        """Append a line for each of some events, all at once."""
+        now = round(time.time(), 3)
+        lines = [json.dumps({"time": now, **event}, ensure_ascii=False) for event in events]
+        with self._writing():
+            Journal(self.path / EVENTS).append([line.encode("utf-8", "backslashreplace") for line in lines])
+
+    def _compact_parts(self) -> None:
+        if not is_remote(self.outcomes):
+            _remove_litter(self.outcomes)
+        parts = [part for part in self.parts() if not part.name.startswith(COMPACT)]
+        try:
+            for group, tables in _groups(parts):
+                if len(group) > 1:
+                    self._put_into_one(group, tables)
+        except FileNotFoundError:
+            return  # somebody else is compacting them
+
+    def _put_into_one(self, parts: Sequence[Path], tables: Sequence[pa.Table]) -> None:
+        merged = each_measurement_once(tables)
+        target = self.outcomes / f"{COMPACT}{_short_hash([part.name for part in parts])}.parquet"
+        write_whole(target, lambda file: write_rows(merged, file))
+        remove_all(parts)
 
     def _read(self, name: str) -> dict[str, Any]:
         path = self.path / name
-        if not path.is_file():
+        if not is_file(path):
             raise RunError(f"{self.path}: not a run folder, there is no {name}. Make one with `lookaway eval`.")
         content = read_json(path)
         if not isinstance(content, dict):
             raise RunError(f"{path}: expected an object, found {content!r:.80}. Run the same `lookaway eval` again.")
         return content
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise RunError(f"{self.path}: the run cannot be written here: {error}.") from error
+    def _writing(self) -> AbstractContextManager[None]:
+        return run_errors(f"{self.path}: the run cannot be written here")
 
     @contextmanager
     def _alone(self) -> Iterator[bool]:
-        """Whether no other process compacts this run at the moment; none starts to before this ends."""
+        """Whether no other process compacts this run at the moment; none starts to before this ends.
+
+        Object storage has no locks. Two that compact at once leave rows twice, and lose none.
+        """
+        if is_remote(self.outcomes):
+            yield True
+            return
         with (self.outcomes / ".compacting").open("w") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -157,13 +210,37 @@ def rollout_rows(rollouts: Sequence[tuple[Rollout, str]]) -> pa.Table:
     )
 
 
-def _read_part(path: Path) -> pa.Table:
+def _groups(parts: Sequence[Path]) -> Iterator[tuple[list[Path], list[pa.Table]]]:
+    """Files with their rows, as many at a time as fit into memory."""
+    group: list[Path] = []
+    tables: list[pa.Table] = []
+    for start in range(0, len(parts), READ_AT_ONCE):
+        some = parts[start : start + READ_AT_ONCE]
+        for part, content in zip(some, read_all(some), strict=True):
+            group.append(part)
+            tables.append(_rows_in(part, content))
+            if sum(map(len, tables)) >= ROWS_AT_ONCE:
+                yield group, tables
+                group, tables = [], []
+    yield group, tables
+
+
+def _rows_in(path: Path, content: bytes) -> pa.Table:
     try:
-        return pq.read_table(path)
+        return pq.ParquetFile(pa.BufferReader(content)).read()
     except (pa.ArrowException, OSError) as error:
         raise RunError(
             f"{path}: cannot be read ({error}). Delete it; the same `lookaway eval` measures its rollouts again."
         ) from error
+
+
+def _remove_litter(folder: Path) -> None:
+    """Remove what killed writers left behind."""
+    oldest = time.time() - LITTER_SECONDS
+    for path in folder.glob(f".*{PARTIAL}"):
+        with suppress(FileNotFoundError):  # a slow writer has finished
+            if path.stat().st_mtime < oldest:
+                path.unlink()
 
 
 def _path_text(path: Path) -> str:

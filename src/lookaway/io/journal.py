@@ -1,0 +1,157 @@
+"""Lines that many processes add to one file, and never change.
+
+On disk that is one file, and every append one call to the system, so that lines never mix. Object storage cannot add to
+an object, so there every append is an object of its own, in a folder of the journal's name:
+
+    events.jsonl/01763...-ab12....jsonl    the lines of one append
+    events.jsonl/merged-...jsonl           those of many, each after a line that names it
+
+An append is known by its name, and counts once wherever it is found: a merger that is killed half-way, or two at once,
+leave some of them twice, and none is removed before it is in place elsewhere.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+from lookaway.core import RunError
+from lookaway.io.files import list_files, read_all, read_bytes, remove_all, write_whole
+from lookaway.io.places import is_remote
+
+SUFFIX: Final = ".jsonl"
+MERGED: Final = "merged-"
+"""Listings are in order of names: what is moved while one is made is still to come."""
+FEWEST_MERGED: Final = 2
+TRIES: Final = 20
+"""How often what is listed may have been merged before it is read."""
+ONE_FILE: Final = ""
+"""Name of what lies in the journal's own place: a run that was copied from a disk."""
+
+
+class Journal:
+    """One journal, as one of its writers or readers."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._read_bytes = 0
+        self._given: set[str] = set()
+        self._own: dict[str, bytes] = {}
+
+    def __reduce__(self) -> tuple[type[Journal], tuple[Path]]:
+        return Journal, (self._path,)
+
+    def append(self, lines: Sequence[str | bytes]) -> None:
+        """Add lines, all of them or none."""
+        content = b"".join((line if isinstance(line, bytes) else line.encode()) + b"\n" for line in lines)
+        if not content:
+            return
+        if self._is_folder():
+            name = f"{time.time_ns():020d}-{uuid4().hex}{SUFFIX}"
+            write_whole(self._path / name, lambda file: file.write(content))
+            self._own[name] = content
+            return
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.open("ab", buffering=0) as file:
+            if file.write(content) < len(content):  # one call to the system
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def lines(self) -> list[bytes]:
+        """Every whole line, in the order of the appends."""
+        return Journal(self._path).news()
+
+    def news(self, *, of_others: bool = True) -> list[bytes]:
+        """Every whole line that this reader has not been given before.
+
+        Without `of_others` object storage is not asked, and only what this writer has added comes back.
+        """
+        if not self._is_folder():
+            return list(self._news_of_file())
+        news, self._own = self._own, {}
+        if of_others:
+            self._find_news(news)
+        self._given |= news.keys()
+        return [line for name in sorted(news) for line in news[name].split(b"\n")[:-1]]
+
+    def merge(self) -> None:
+        """Put many appends into one object. A journal that is one file is left as it is."""
+        if not self._is_folder():
+            return
+        paths = [path for path in list_files(self._path, SUFFIX) if not path.name.startswith(MERGED)]
+        if len(paths) < FEWEST_MERGED:
+            return
+        try:
+            contents = read_all(paths)
+        except FileNotFoundError:
+            return  # somebody else is merging them
+        merged = b"".join(_section(path.name, content) for path, content in zip(paths, contents, strict=True))
+        target = self._path / f"{MERGED}{time.time_ns():020d}-{uuid4().hex}{SUFFIX}"
+        write_whole(target, lambda file: file.write(merged))
+        remove_all(paths)
+
+    def _is_folder(self) -> bool:
+        return is_remote(self._path) or self._path.is_dir()
+
+    def _news_of_file(self) -> Iterator[bytes]:
+        if not self._path.is_file():
+            return
+        with self._path.open("rb") as file:
+            file.seek(self._read_bytes)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    break  # another process is writing it
+                self._read_bytes += len(line)
+                yield line[:-1]
+
+    def _find_news(self, news: dict[str, bytes]) -> None:
+        """Add what is new to the news, by the names of the appends."""
+        if ONE_FILE not in self._given:
+            news[ONE_FILE] = _content_if_any(self._path) if is_remote(self._path) else b""
+        for path, content in self._read_unknown(self._given | news.keys()):
+            if path.name.startswith(MERGED):
+                self._given.add(path.name)
+                news.update((name, lines) for name, lines in _sections(path, content) if name not in self._given)
+            else:
+                news[path.name] = content
+
+    def _read_unknown(self, known: set[str]) -> list[tuple[Path, bytes]]:
+        for _ in range(TRIES):
+            wanted = [path for path in list_files(self._path, SUFFIX) if path.name not in known]
+            try:
+                return list(zip(wanted, read_all(wanted), strict=True))
+            except FileNotFoundError:
+                continue  # somebody merged them since they were listed
+        raise RunError(f"{self._path}: what it lists cannot be read. Run the same command again.")
+
+
+def _content_if_any(path: Path) -> bytes:
+    try:
+        return read_bytes(path)
+    except FileNotFoundError:
+        return b""
+
+
+def _section(name: str, content: bytes) -> bytes:
+    return json.dumps({"append": name, "bytes": len(content)}).encode() + b"\n" + content
+
+
+def _sections(path: Path, content: bytes) -> Iterator[tuple[str, bytes]]:
+    """The appends in a merged object, by name."""
+    start = 0
+    while start < len(content):
+        try:
+            begin = content.index(b"\n", start) + 1
+            entry = json.loads(content[start:begin])
+            name, end = str(entry["append"]), begin + int(entry["bytes"])
+            if not begin <= end <= len(content):
+                raise ValueError("an append does not end outside")
+        except (ValueError, KeyError, TypeError) as error:
+            raise RunError(f"{path}: damaged, expected an append at byte {start}. Delete it.") from error
+        yield name, content[begin:end]
+        start = end

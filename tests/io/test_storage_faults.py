@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import errno
+import time
+
+import pytest
+from botocore import exceptions as boto
+
+from lookaway.core import RunError, StorageError
+from lookaway.io import patience
+from lookaway.io.patience import patiently
+from lookaway.io.places import place
+from lookaway.io.storage_faults import explained, is_passing, run_errors
+from tests.support.s3_server import SECRET
+
+ADDRESS = f"http://user:{SECRET}@server"
+
+
+def answered(status: int, code: str, kind: type[Exception] = OSError) -> Exception:
+    """What a filesystem raises where the server answers with a fault."""
+    answer = {"Error": {"Code": code, "Message": SECRET}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    error = kind(SECRET)
+    error.__cause__ = boto.ClientError(answer, "PutObject")
+    return error
+
+
+PASSING = [
+    boto.EndpointConnectionError(endpoint_url=ADDRESS),
+    boto.ConnectTimeoutError(endpoint_url=ADDRESS),
+    boto.ReadTimeoutError(endpoint_url=ADDRESS),
+    boto.ConnectionClosedError(endpoint_url=ADDRESS),
+    ConnectionResetError(SECRET),
+    TimeoutError(SECRET),
+    OSError(errno.EBUSY, "busy"),
+    answered(500, "InternalError"),
+    answered(502, "502"),
+    answered(503, "SlowDown"),
+    answered(429, "TooManyRequests"),
+    answered(400, "RequestTimeout"),
+]
+LASTING = [
+    (answered(403, "AccessDenied", PermissionError), r"refuses it \(AccessDenied\)\. Check AWS_ACCESS_KEY_ID"),
+    (answered(403, "SignatureDoesNotMatch", PermissionError), "refuses it"),
+    (answered(404, "NoSuchBucket", FileNotFoundError), "s3://bucket: there is no such bucket"),
+    (boto.NoCredentialsError(), r"there are no keys to object storage\. Set AWS_ACCESS_KEY_ID"),
+    (boto.SSLError(endpoint_url=ADDRESS, error=SECRET), "AWS_ENDPOINT_URL"),
+    (ValueError(f"Invalid endpoint: {ADDRESS}"), "AWS_ENDPOINT_URL"),
+    (answered(400, "InvalidArgument"), r"cannot be used \(InvalidArgument\)"),
+]
+
+
+def raising(*errors: Exception):
+    left = list(errors)
+
+    def call():
+        if left:
+            raise left.pop(0)
+        return "done"
+
+    return call
+
+
+@pytest.mark.parametrize("error", PASSING, ids=lambda error: type(error).__name__)
+def test_what_passes_is_tried_again(error, monkeypatch):
+    monkeypatch.setattr(patience, "FIRST_WAIT_SECONDS", 0.001)
+    assert is_passing(error)
+    assert patiently("reading", raising(error, error)) == "done"
+
+
+@pytest.mark.parametrize(("error", "told"), LASTING, ids=lambda value: type(value).__name__)
+def test_what_stays_is_told_at_once_with_what_to_do_and_without_secrets(error, told, monkeypatch):
+    monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail("waited"))
+    assert not is_passing(error)
+    with pytest.raises(type(error)):
+        patiently("reading", raising(error))
+    message = explained(error, place("s3://bucket/run/file"))
+    assert isinstance(message, StorageError)
+    with pytest.raises(RunError, match=told):
+        raise message
+    assert SECRET not in str(message)
+
+
+@pytest.mark.parametrize("error", [FileNotFoundError("none"), ZeroDivisionError(), KeyError("ours")])
+def test_a_missing_file_and_a_bug_of_ours_stay_what_they_are(error):
+    assert not is_passing(error)
+    assert explained(error, place("s3://bucket/run")) is error
+
+
+def test_patience_ends_with_how_long_it_lasted_and_without_secrets(monkeypatch):
+    now = [0.0]
+    waits: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        now[0] += seconds
+
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "sleep", sleep)
+    error = boto.EndpointConnectionError(endpoint_url=ADDRESS)
+    with pytest.raises(StorageError, match=r"^reading s3://b/x: .*for 5\d\d seconds, \d+ tries \(EndpointConn") as told:
+        patiently("reading s3://b/x", raising(*[error] * 1000))
+    assert SECRET not in str(told.value)
+    assert "the same command goes on from there" in str(told.value)
+    assert 570 < sum(waits) <= 600
+    assert 0.25 <= waits[0] <= 0.5
+    assert waits[1] <= 1.0
+    assert max(waits) <= 15
+    assert min(waits[6:]) >= 7.5
+    assert len(set(waits[6:])) > 5
+
+
+def test_a_disk_tells_of_itself_once_and_object_storage_in_its_own_words():
+    with pytest.raises(RunError, match=r"^the run: \[Errno 28\] full\.$"), run_errors("the run"):
+        raise OSError(errno.ENOSPC, "full")
+    with pytest.raises(StorageError, match=r"^silence$"), run_errors("the run"):
+        raise StorageError("silence")
