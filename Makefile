@@ -1,7 +1,7 @@
 # The same commands for people and for CI.
 PYTHON ?= python
 
-.PHONY: install vllm lock check format lint types contracts test docs bench
+.PHONY: install vllm lock check format lint types contracts test docs bench bench-scale
 
 # Which build of torch fits depends on the machine, so it is not in the lock, but what it asks for is.
 TORCH = torch==2.13.0
@@ -56,3 +56,7 @@ bench:  ## The engine against a bare loop, extractors against their networks, fi
 	$(PYTHON) -m benchmarks.perception_throughput
 	$(PYTHON) -m benchmarks.frame_fidelity
 	$(PYTHON) -m benchmarks.pose_accuracy
+
+bench-scale:  ## The engine on Ray against a script by hand and against inline, and a hundred thousand tiny rollouts
+	$(PYTHON) -m benchmarks.scale
+	$(PYTHON) -m benchmarks.many_rollouts

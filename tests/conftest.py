@@ -3,6 +3,17 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
+
+import pytest
 
 # A shell that starts the tests in the background may have them ignore Ctrl-C, and so would every command they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Every run adds to the table of measured costs, which must not be that of the user."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOOKAWAY_HOME", str(tmp_path_factory.mktemp("home")))
+        yield

@@ -12,13 +12,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lookaway.core.resources import Resources
     from lookaway.engine.evaluate import evaluate
+    from lookaway.engine.merging import merge
     from lookaway.engine.reading import read
     from lookaway.engine.run import Run
+    from lookaway.engine.shard import Shard
 
-__all__ = ["Run", "evaluate", "read"]
+__all__ = ["Resources", "Run", "Shard", "evaluate", "merge", "read"]
 
-_HOMES = {"Run": "lookaway.engine.run", "evaluate": "lookaway.engine.evaluate", "read": "lookaway.engine.reading"}
+_HOMES = {
+    "Resources": "lookaway.core.resources",
+    "Run": "lookaway.engine.run",
+    "Shard": "lookaway.engine.shard",
+    "evaluate": "lookaway.engine.evaluate",
+    "merge": "lookaway.engine.merging",
+    "read": "lookaway.engine.reading",
+}
 
 
 def __getattr__(name: str) -> Any:

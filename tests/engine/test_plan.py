@@ -14,7 +14,7 @@ from lookaway.io.sampling import UniformFrames
 from lookaway.perception.compared_frames import MirroredFrames
 from lookaway.store.run_folder import RunFolder
 from tests.support.scripted import CALLS, Brightness, bound, install, script
-from tests.support.tiny import FRAMES, QUICK, clip_bytes, write_folder, write_mbench
+from tests.support.tiny import FRAMES, HEIGHT, QUICK, WIDTH, clip_bytes, write_folder, write_mbench
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,11 @@ def test_the_cost_of_a_plan_is_positive_and_grows_with_the_rollouts(tmp_path):
         costs.append(estimate_cost(make_plan(dataset, metrics).work(), metrics))
     one, two = costs
     assert (one.rollouts, one.measurements, one.looked_at) == (2, 2, 2)
-    assert one.decode_seconds == pytest.approx(2 * FRAMES / 200)
-    assert one.feature_seconds > 0
+    seconds = {stage.stage: stage.seconds for stage in one.stages}
+    assert seconds["decoding"] == pytest.approx(2 * FRAMES * WIDTH * HEIGHT / (200 * 832 * 480))
+    assert seconds["lab_means"] > 0
     assert one.disk_bytes > 0
-    assert two.seconds == pytest.approx(2 * one.seconds)
+    assert two.rollouts == 2 * one.rollouts
 
 
 def test_estimating_a_cost_perceives_nothing_and_writes_nothing(root, tmp_path, monkeypatch):
@@ -88,7 +89,7 @@ def test_estimating_a_cost_perceives_nothing_and_writes_nothing(root, tmp_path, 
     cost = estimate_cost(make_plan(dataset, metrics).work(), metrics, tmp_path / "features")
     assert files_under(tmp_path) == before
     assert CALLS["brightness.see"] == CALLS["brightness.perceive"] == 0
-    assert cost.decode_seconds > 0
+    assert cost.cpu_seconds > 0
 
 
 @pytest.mark.parametrize(("recipe", "frames"), [(Network(), 3), (ComparingNetwork(), FRAMES // 2)])
@@ -98,7 +99,8 @@ def test_estimating_a_cost_loads_no_network(root, monkeypatch, recipe, frames):
     metrics = bind_metrics(dataset)
     cost = estimate_cost(make_plan(dataset, metrics).work(), metrics)
     assert CALLS["brightness.load"] == 0
-    assert cost.feature_seconds == pytest.approx(frames * recipe.seconds_per_frame * len(dataset.rollouts))
+    (stage,) = (stage for stage in cost.stages if stage.stage == "brightness")
+    assert stage.seconds == pytest.approx(frames * recipe.seconds_per_frame * len(dataset.rollouts))
 
 
 def test_files_that_are_read_for_an_estimate_leave_no_feature(tmp_path):
@@ -126,7 +128,7 @@ def test_features_that_are_kept_cost_nothing(root, tmp_path, monkeypatch):
     metrics = bind_metrics(dataset)
     folder = RunFolder(tmp_path / "run")
     cost = estimate_cost(make_plan(dataset, metrics).work(folder), metrics, folder.features)
-    assert (cost.measurements, cost.seconds) == (2, 0)
+    assert (cost.measurements, cost.cpu_seconds, cost.stages) == (2, 0, ())
 
 
 def test_a_cost_is_estimated_where_videos_are_missing(root, tmp_path, monkeypatch):
@@ -136,7 +138,7 @@ def test_a_cost_is_estimated_where_videos_are_missing(root, tmp_path, monkeypatc
         rollout.video.unlink()
     metrics = bind_metrics(dataset)
     cost = estimate_cost(make_plan(dataset, metrics).work(), metrics)
-    assert (cost.seconds, cost.looked_at) == (0, 2)
+    assert (cost.cpu_seconds, cost.looked_at) == (0, 2)
 
 
 def test_a_plan_without_metrics_is_an_error_of_the_user(root):

@@ -11,7 +11,7 @@ import pytest
 import ray
 
 import lookaway
-from lookaway.core import Desks, MissingExtra, Resources
+from lookaway.core import Desks, MissingExtra, Resources, RunError
 from lookaway.engine.on_ray.pool import RayPool
 from lookaway.world.exports import export_world
 from tests.support.world import render_small
@@ -100,6 +100,31 @@ def test_an_error_keeps_its_own_message(cluster):
     with pytest.raises(MissingExtra) as caught:
         list(RayPool(Resources(workers=1)).map(make, [1]))
     assert str(caught.value) == str(MissingExtra("This", "world"))
+
+
+class FailingBesideOthers:
+    """The first item fails while another worker is at the third."""
+
+    def __init__(self, marks: Path) -> None:
+        self._marks = marks
+
+    def __call__(self, desks: Desks) -> Callable[[int], None]:
+        def work(number: int) -> None:
+            (self._marks / f"begun {number}").touch()
+            if number == 0:
+                while not (self._marks / "begun 2").exists():
+                    time.sleep(0.01)
+                raise RunError("the disk is full")
+            time.sleep(1.0)
+            (self._marks / f"finished {number}").touch()
+
+        return work
+
+
+def test_what_others_are_at_is_finished_before_an_error_ends_the_work(cluster, tmp_path):
+    with pytest.raises(RunError, match="the disk is full"):
+        list(RayPool(Resources(workers=2)).map(FailingBesideOthers(tmp_path), range(3)))
+    assert (tmp_path / "finished 2").exists()
 
 
 def test_no_items_need_no_results(cluster):

@@ -46,3 +46,7 @@ def test_a_missing_package_is_named_with_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "upath", None)
     with pytest.raises(MissingExtra, match=r"lookaway\[s3\]"):
         place("s3://bucket/run")
+
+
+def test_an_empty_part_of_an_address_is_left_out():
+    assert str(place("s3://bucket//runs///night/")) == "s3://bucket/runs/night"

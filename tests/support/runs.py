@@ -15,9 +15,10 @@ from lookaway.reports.table import table_json
 from lookaway.store.run_folder import RunFolder
 
 
-def events(run: Path) -> list[dict[str, Any]]:
-    """All events of a run, in order."""
-    return [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
+def events(run: Path, kind: str | None = "measured") -> list[dict[str, Any]]:
+    """The events of one kind in a run, or all of them, in order."""
+    found = [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
+    return [event for event in found if kind in (None, event["event"])]
 
 
 def times_measured(run: Path) -> Counter[str]:

@@ -9,20 +9,21 @@ import click
 
 from lookaway.cli.executor_options import chosen_resources, executor_options
 from lookaway.cli.judge_options import chosen_judge, judge_options
-from lookaway.cli.options import chosen_changes, dataset_options, json_option
+from lookaway.cli.options import PLACE, chosen_changes, dataset_options, json_option
+from lookaway.cli.shard_option import shard_option
 
 EXIT_WITH_FAILURES = 3
 
 
 @click.command("eval")
 @dataset_options
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, help="Run folder to write or go on with."
-)
+@click.option("-o", "--output", type=PLACE, required=True, help="Run folder to write or go on with.")
 @judge_options
 @click.option("--ignore-trigger", is_flag=True, help="Let no gate say which rollouts count; for ablations.")
 @executor_options
-@click.option("--features", type=click.Path(path_type=Path), help="Folder of features to share between runs.")
+@click.option("--features", type=PLACE, help="Folder of features to share between runs.")
+@shard_option
+@click.option("--smoke", is_flag=True, help="Try every metric on one rollout before the rest is begun.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 @click.option("--no-progress", is_flag=True, help="No progress bar; the table is still printed.")
 @json_option
@@ -33,6 +34,9 @@ def eval_command(output: Path, quiet: bool, no_progress: bool, as_json: bool, **
 
     Metrics that need what a judge says ask the one that --judge-model or LOOKAWAY_JUDGE_MODEL names; without one they
     abstain. Every reply is kept.
+
+    With --shard, several machines measure one part of the dataset each, into a folder each; `lookaway merge` puts them
+    together.
     """
     from lookaway.engine.evaluate import evaluate
     from lookaway.reports.progress import progress_bar

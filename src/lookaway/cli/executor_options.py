@@ -11,14 +11,14 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def split_counts(context: click.Context, parameter: click.Parameter, value: str | None) -> dict[str, int]:
-    """Names with numbers, such as `dinov2=2,sam2=1`."""
+    """Names with numbers, such as `region_embeddings=2,judge=1`."""
     counts = {}
     for text in (value or "").split(","):
         if not text.strip():
             continue
         name, _, count = (part.strip() for part in text.partition("="))
         if not name or not count.isdecimal():
-            raise click.BadParameter(f"{text!r} is not NAME=COUNT, such as dinov2=2.")
+            raise click.BadParameter(f"{text!r} is not NAME=COUNT, such as region_embeddings=2.")
         counts[name] = int(count)
     return counts
 
@@ -45,7 +45,7 @@ def executor_options(command: Command) -> Command:
             "--actors",
             callback=split_counts,
             metavar="NAME=COUNT,...",
-            help="Processes that hold the network of an extractor for all workers, such as dinov2=2,judge=1.",
+            help="Processes that hold the network of an extractor for all workers, such as region_embeddings=2,judge=1.",
         ),
     ]
     for decorate in reversed(decorators):

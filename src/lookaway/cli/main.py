@@ -18,6 +18,7 @@ from lookaway.cli.extractors import extractors_command
 from lookaway.cli.judge import judge_command
 from lookaway.cli.lint_stats import lint_stats_command
 from lookaway.cli.mbench import mbench_command
+from lookaway.cli.merge import merge_command
 from lookaway.cli.metrics import metrics_command
 from lookaway.cli.plan import plan_command
 from lookaway.cli.report import report_command
@@ -47,6 +48,7 @@ for command in (
     validate_command,
     plan_command,
     eval_command,
+    merge_command,
     show_command,
     compare_command,
     lint_stats_command,

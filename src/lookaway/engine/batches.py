@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -24,9 +24,19 @@ class Batches:
 
     work: Sequence[Work]
     most: int = MOST
+    ahead: Sequence[Work] = ()
+    """Part of the work that is given first, one by one, and nothing else before all of it is finished."""
+    goes_on: Callable[[], bool] = lambda: True
+    """Asked once, when it is finished: whether the rest is given at all."""
     _given: int = 0
+    _finished: int = 0
     _size: int = 1
     _again: deque[Batch] = field(default_factory=deque)
+
+    def __post_init__(self) -> None:
+        if self.ahead:
+            first = {entry.rollout.id for entry in self.ahead}
+            self.work = [*self.ahead, *(entry for entry in self.work if entry.rollout.id not in first)]
 
     def __iter__(self) -> Iterator[Batch]:
         return self
@@ -34,11 +44,19 @@ class Batches:
     def __next__(self) -> Batch:
         if self._again:
             return self._again.popleft()
-        batch = tuple(self.work[self._given : self._given + self._size])
+        is_ahead = self._finished < len(self.ahead)
+        most = min(1, len(self.ahead) - self._given) if is_ahead else self._size
+        batch = tuple(self.work[self._given : self._given + most])
         if not batch:
             raise StopIteration
         self._given += len(batch)
         return batch
+
+    def finish(self, rollouts: int) -> None:
+        """So many of them are finished, well or not."""
+        before, self._finished = self._finished, self._finished + rollouts
+        if before < len(self.ahead) <= self._finished and not self.goes_on():
+            self.work = self.work[: self._given]
 
     def learn(self, rollouts: int, seconds: float) -> None:
         """So long a batch took."""

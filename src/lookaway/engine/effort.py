@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field, fields
+from typing import Self
 
 from lookaway.core import Extractor, Json, RunError
 
-DECODING, METRICS, WRITING, WAITING = "decoding", "metrics", "writing", "waiting"
-"""Stages that every run has; the others are named after extractors."""
+DECODING, METRICS, READING, WRITING = "decoding", "metrics", "reading", "writing"
+"""Stages that every run has; the others are named after extractors. Reading is of features that were kept."""
+SENDING, WAITING = "sending", "waiting"
+"""What a worker does about networks and judges elsewhere: gives them frames, and waits, which is no work."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -18,6 +22,9 @@ class Stage:
     """One stage, over any number of rollouts. What it counts is of the rollouts that it was really done for."""
 
     seconds: float = 0.0
+    """As the clock on the wall has it."""
+    cpu_seconds: float = 0.0
+    """Of the processor, which others that use the machine disturb least."""
     rollouts: int = 0
     frames: int = 0
     pixels: int = 0
@@ -27,6 +34,16 @@ class Stage:
     """Rollouts for which nothing had to be done, since the result was kept from before."""
     loading_seconds: float = 0.0
     """Of networks, apart from `seconds`."""
+
+    @contextmanager
+    def timed(self) -> Iterator[Self]:
+        """Add the seconds of what is done meanwhile."""
+        started, cpu_started = time.perf_counter(), time.process_time()
+        try:
+            yield self
+        finally:
+            self.seconds += time.perf_counter() - started
+            self.cpu_seconds += time.process_time() - cpu_started
 
     def add(self, other: Stage) -> None:
         """Take the other one in."""
@@ -40,6 +57,11 @@ class Effort:
 
     stages: dict[str, Stage] = field(default_factory=dict)
 
+    @property
+    def kept(self) -> int:
+        """Features that were found instead of perceived."""
+        return sum(stage.kept for stage in self.stages.values())
+
     def of(self, name: str) -> Stage:
         """The stage of this name."""
         return self.stages.setdefault(name, Stage())
@@ -49,14 +71,9 @@ class Effort:
         for name, stage in other.stages.items():
             self.of(name).add(stage)
 
-    @contextmanager
-    def timed(self, name: str) -> Iterator[Stage]:
+    def timed(self, name: str) -> AbstractContextManager[Stage]:
         """Add the seconds of what is done meanwhile to a stage."""
-        stage, started = self.of(name), time.perf_counter()
-        try:
-            yield stage
-        finally:
-            stage.seconds += time.perf_counter() - started
+        return self.of(name).timed()
 
     def to_json(self) -> Json:
         """As it is kept."""
@@ -65,19 +82,33 @@ class Effort:
     @classmethod
     def from_json(cls, value: Json) -> Effort:
         """As it was kept."""
-        try:
-            return cls({name: Stage(**stage) for name, stage in value.items()})
-        except (AttributeError, TypeError) as error:
-            raise RunError(f"a table of costs cannot be read ({error}). Delete the file; it is made anew.") from error
+        if not isinstance(value, dict):
+            raise RunError(f"expected stages, found {value!r:.80}")
+        return cls({name: _stage(name, stage) for name, stage in value.items()})
 
 
 def stage_of(recipe: Extractor) -> str:
     """The stage of an extractor; of a network also where it runs and how precisely, which its cost depends on."""
     compute = getattr(recipe, "compute", None)
-    where = (compute.device.split(":")[0], compute.precision) if compute else (getattr(recipe, "device", None),)
+    device: str = compute.device if compute else getattr(recipe, "device", "")
+    where = (device.split(":")[0], compute.precision if compute else "")
     return " ".join((recipe.name, *filter(None, where)))
 
 
-def parts_of(stage: str) -> Mapping[str, str]:
-    """Name, device and precision of a stage, as far as it has them."""
-    return dict(zip(("name", "device", "precision"), stage.split(" "), strict=False))
+def is_on_gpu(stage: str) -> bool:
+    """Whether it is that of a network on a GPU."""
+    return "cuda" in stage.split(" ")[1:]
+
+
+def amount_of(value: Json, where: str) -> float:
+    """A number that something was measured to be: finite, and not below zero."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise RunError(f"{where}: expected a number, zero or more, found {value!r:.80}")
+    return value
+
+
+def _stage(name: str, value: Json) -> Stage:
+    known = {entry.name for entry in fields(Stage)}
+    if not isinstance(value, dict) or not value.keys() <= known:
+        raise RunError(f"stage {name!r:.80}: expected {', '.join(sorted(known))}, found {value!r:.80}")
+    return Stage(**{entry: amount_of(number, f"stage {name!r:.80}: {entry}") for entry, number in value.items()})  # type: ignore[arg-type]

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from lookaway.core import Compute, Dataset, Executor, Json, Resources, plugins
+from lookaway.core import Compute, Dataset, Executor, Resources, plugins
+from lookaway.engine.about import about, asked
 from lookaway.engine.binding import bind_metrics
 from lookaway.engine.judging import asks_judge, with_judge, without_gates
-from lookaway.engine.locking import metric_key
-from lookaway.engine.plan import Plan, make_plan
+from lookaway.engine.plan import make_plan
 from lookaway.engine.reading import read
 from lookaway.engine.run import Run
 from lookaway.engine.session import Progress, Session
+from lookaway.engine.shard import Shard, require_same_shard
 from lookaway.engine.sharing import shared_services
+from lookaway.engine.smoke import choose_smoke
 from lookaway.io.places import place
 from lookaway.judges.settings import JudgeSettings
 from lookaway.store.run_folder import RunFolder
@@ -33,6 +34,8 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     executor: str = "inline",
     resources: Resources | None = None,
     features: Path | str | None = None,
+    shard: Shard | None = None,
+    smoke: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
     **reading: Any,
 ) -> Run:
@@ -42,48 +45,36 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     features, and `compute` says where networks run, and how precisely. `judge` says who answers questions, where a
     metric has any; without one, and with `ignore_gates`, no gate says which rollouts count. `executor` runs the work,
     with `resources`. `features` is a folder of features to share between runs; otherwise they are kept with the run.
-    Folders may be on object storage, such as `s3://bucket/run`. Other options go to `read`.
+    Folders may be on object storage, such as `s3://bucket/run`. `shard` is the part of the dataset that this run
+    measures; `merge` puts the runs of all parts together. With `smoke` every metric is tried on one rollout before the
+    rest is begun. Other options go to `read`.
     """
     dataset = source if isinstance(source, Dataset) else read(source, **reading)
-    folder = RunFolder(place(output))
+    folder = RunFolder(place(output).absolute())  # workers may be in another folder
+    require_same_shard(folder, shard)
     bound = bind_metrics(dataset, metrics, using=using, compute=compute)
     if judge is None or ignore_gates:
         bound = without_gates(bound)
     judge = judge if asks_judge(bound) else None
-    plan = make_plan(dataset, bound if judge is None else with_judge(bound, judge, folder.path))
+    plan = make_plan(dataset, bound if judge is None else with_judge(bound, judge, folder.path), shard)
     chosen: Executor = plugins.load("executors", executor)(resources)
     services = {}
     if chosen.has_services:
         actors = resources.actors if resources else {}
         services = shared_services(plan.metrics, actors, judge, folder.path)
-    folder.begin(plan.lock, plan.rollouts, _about(plan))
+    said = {"metrics": metrics, "using": using, "compute": compute, "ignore_gates": ignore_gates, "features": features}
+    folder.begin(plan.lock, plan.rollouts, about(plan, asked(judge, reading, **said)))
+    work = plan.work(folder)
+    first = choose_smoke(plan, work, folder) if smoke else None
     Session(
         folder=folder,
-        features=place(features or folder.features),
+        features=place(features or folder.features).absolute(),
         metrics=plan.metrics,
         judge=judge,
         executor=chosen,
         services=services,
         notify=on_progress or (lambda progress: None),
-    ).run(plan.work(folder))
+    ).run(work, first)
+    if first is not None:
+        first.require_passed()
     return Run(folder.path)
-
-
-def _about(plan: Plan) -> Json:
-    return {
-        "lookaway": version("lookaway"),
-        "suite": plan.dataset.suite,
-        "dataset": str(plan.dataset.root),
-        "lock_sha256": plan.lock.sha256,
-        "rollouts": len(plan.rollouts),
-        "metrics": [
-            {
-                "name": bound.name,
-                "lock": metric_key(bound),
-                "subsets": bound.subsets and list(bound.subsets),
-                "is_gate": bound.is_gate,
-            }
-            for bound in plan.metrics
-        ],
-        "problems": [{"where": problem.where, "message": problem.message} for problem in plan.dataset.problems],
-    }

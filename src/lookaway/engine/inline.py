@@ -20,8 +20,10 @@ class Inline:
     ['A', 'B']
     """
 
+    name = "inline"
     has_services = False
     dashboard = None
+    deaths = retries = 0
 
     def __init__(self, resources: Resources | None = None) -> None:
         if resources is not None and resources not in (Resources(), Resources(workers=1)):

@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-import numpy as np
+from lookaway.core import (
+    Desk,
+    Extractor,
+    Feature,
+    Features,
+    Frame,
+    FrameRequest,
+    Perceiver,
+    Rollout,
+    Timeline,
+    Unmeasurable,
+    Watch,
+    describe,
+    digest,
+)
 
-from lookaway.core import Desk, Extractor, Feature, Features, Frame, FrameRequest, Perceiver, Pixels, Rollout, Timeline
-from lookaway.engine.locking import recipe_key
+KEY_CHARACTERS = 12
 
 
 def service_name(recipe: Extractor) -> str:
     """Recipes of one extractor share a service, unless their networks need environments of their own."""
     environment = getattr(recipe, "environment", None)
-    return recipe.name if environment is None else f"{recipe.name} in {environment.folder.name}"
+    return recipe.name if environment is None else f"{recipe.name} in {digest(describe(environment))[:KEY_CHARACTERS]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
     """What a network is told of a rollout before it sees a frame."""
+
+    is_quick: ClassVar[bool] = True
+    """Which frames are wanted is known at once, also while the network looks at those of another rollout."""
 
     recipe: Extractor
     rollout: Rollout
@@ -38,27 +55,63 @@ class Showing:
     frames: Sequence[Frame]
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The frames that a network wants to see of a scene."""
+
+    request: FrameRequest | None
+    loading_seconds: float
+    """Spent on loading the network; zero where it was loaded before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a network made of a showing."""
+
+    feature: Feature
+    seconds: float
+    loading_seconds: float
+
+
 @dataclass(slots=True)
 class NetworkService:
     """Loads the networks of recipes, each once, and answers scenes with requests for frames, showings with features."""
 
-    _perceivers: dict[str, Perceiver] = field(default_factory=dict)
+    _perceivers: dict[Extractor, Perceiver | Unmeasurable] = field(default_factory=dict)
+    _turn: threading.Lock = field(default_factory=threading.Lock)
+    """Scenes and showings come in threads of their own."""
 
-    def __call__(self, request: Scene | Showing) -> Any:
-        """Frames that are wanted; or the feature, and the seconds that it took."""
+    def __call__(self, request: Scene | Showing) -> Wanted | Seen:
+        """Which frames are wanted; or what was seen in them."""
         if isinstance(request, Scene):
-            return self._begin(request).request
+            perceiver, loading = self._loaded(request.recipe)
+            return Wanted(_begin(perceiver, request).request, loading)
+        perceiver, loading = self._loaded(request.scene.recipe)
         started = time.perf_counter()
-        watch = self._begin(request.scene)
+        watch = _begin(perceiver, request.scene)
         for frame in request.frames:
             watch.see(frame)
-        return watch.perceive(), time.perf_counter() - started
+        feature: Any = watch.perceive()
+        return Seen(feature, time.perf_counter() - started, loading)
 
-    def _begin(self, scene: Scene) -> Any:
-        key = recipe_key(scene.recipe)
-        if key not in self._perceivers:
-            self._perceivers[key] = scene.recipe.load()
-        return self._perceivers[key].begin(scene.rollout, scene.timeline, scene.features)
+    def _loaded(self, recipe: Extractor) -> tuple[Perceiver, float]:
+        """With the seconds that it took just now; what kept it from loading is found out once, too."""
+        started = time.perf_counter()
+        with self._turn:
+            is_new = recipe not in self._perceivers
+            if is_new:
+                try:
+                    self._perceivers[recipe] = recipe.load()
+                except Unmeasurable as error:
+                    self._perceivers[recipe] = error
+            found = self._perceivers[recipe]
+        if isinstance(found, Unmeasurable):
+            raise found
+        return found, time.perf_counter() - started if is_new else 0.0
+
+
+def _begin(perceiver: Perceiver, scene: Scene) -> Watch:
+    return perceiver.begin(scene.rollout, scene.timeline, scene.features)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +124,8 @@ class RemotePerceiver:
     def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> RemoteWatch:
         """Ask the network which frames it wants to see."""
         scene = Scene(recipe=self.recipe, rollout=rollout, timeline=timeline, features=features)
-        return RemoteWatch(self.desk, scene, self.desk(scene).result())
+        wanted: Wanted = self.desk(scene).result()
+        return RemoteWatch(self.desk, scene, wanted.request, wanted.loading_seconds)
 
 
 @dataclass(slots=True)
@@ -81,32 +135,32 @@ class RemoteWatch:
     desk: Desk
     scene: Scene
     request: FrameRequest | None
+    loading_seconds: float
     _frames: list[Frame] = field(default_factory=list)
 
     def see(self, frame: Frame) -> None:
-        """Keep it until all are there: the decoder may use its memory for the next one."""
-        partner = frame.partner and replace(frame.partner, pixels=_copied(frame.partner.pixels))
-        self._frames.append(replace(frame, pixels=_copied(frame.pixels), partner=partner))
+        """Keep it until all are there."""
+        self._frames.append(frame)
 
     def perceive(self) -> RemoteFeature:
         """Send them."""
         frames, self._frames = tuple(self._frames), []
-        return RemoteFeature(self.desk(Showing(scene=self.scene, frames=frames)))
+        return RemoteFeature(self.desk(Showing(scene=self.scene, frames=frames)), self.loading_seconds)
 
 
 @dataclass(slots=True)
 class RemoteFeature:
     """A feature that a network elsewhere is working on."""
 
-    answer: Future[tuple[Feature, float]]
+    answer: Future[Seen]
+    loading_seconds: float = 0.0
+    """Spent there on loading the network for it."""
     seconds: float = 0.0
     """What it took there, once it is known."""
 
     def result(self) -> Feature:
         """Wait for it."""
-        feature, self.seconds = self.answer.result()
-        return feature
-
-
-def _copied(pixels: Pixels) -> Pixels:
-    return np.array(pixels)
+        seen = self.answer.result()
+        self.seconds = seen.seconds
+        self.loading_seconds += seen.loading_seconds
+        return seen.feature

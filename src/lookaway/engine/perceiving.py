@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -30,7 +31,7 @@ from lookaway.core import (
     Unmeasurable,
     Watch,
 )
-from lookaway.engine.effort import DECODING, WAITING, Effort, stage_of
+from lookaway.engine.effort import DECODING, READING, SENDING, WAITING, WRITING, Effort, Stage, stage_of
 from lookaway.engine.locking import recipe_key
 from lookaway.engine.networks import RemoteFeature, RemotePerceiver, service_name
 from lookaway.io.partner_frames import PartnerFrames
@@ -87,6 +88,10 @@ class Extractors:
         """What was perceived earlier, if it was kept."""
         return self.store.get(content, self.key(recipe)) if self.store else None
 
+    def is_elsewhere(self, recipe: Extractor) -> bool:
+        """Whether another process holds the network of a recipe."""
+        return service_name(recipe) in self.elsewhere
+
     def keep(self, content: str, recipe: Extractor, feature: Feature) -> int:
         """Keep what was perceived; returns how many bytes are kept."""
         return self.store.put(content, self.key(recipe), feature) if self.store else 0
@@ -105,6 +110,8 @@ class Perceiving:
     wanted: Iterable[Extractor]
     decoded_frames: int = 0
     is_rehearsal: bool = False
+    timeline: Timeline | None = None
+    """Of the video, once it is open."""
     perceived: dict[Extractor, Perceived] = field(default_factory=dict)
     effort: Effort = field(default_factory=Effort)
     _watches: dict[Extractor, Watch] = field(default_factory=dict)
@@ -122,20 +129,26 @@ class Perceiving:
         if not missing:
             return
         try:
-            with Video(self.rollout.video) as video:
+            with self._opened() as video:
                 try:
                     while missing:
                         missing = self._round(video, missing)
                 finally:
                     self.decoded_frames += video.decoded_pictures
-                    self._note_decoding(video)
+                    self._note_decoding(video.timeline)
         except ENDS_THE_RUN:
             raise
         except Exception as error:  # noqa: BLE001 - a video that cannot be opened is a finding, not the end of the run
             self.perceived.update((recipe, error) for recipe in missing if recipe not in self.perceived)
 
-    def _note_decoding(self, video: Video) -> None:
-        timeline, decoding = video.timeline, self.effort.of(DECODING)
+    def _opened(self) -> Video:
+        with self.effort.timed(DECODING):
+            video = Video(self.rollout.video)
+        self.timeline = video.timeline
+        return video
+
+    def _note_decoding(self, timeline: Timeline) -> None:
+        decoding = self.effort.of(DECODING)
         decoding.rollouts += 1
         decoding.frames += self.decoded_frames
         decoding.pixels += self.decoded_frames * timeline.width * timeline.height
@@ -143,28 +156,49 @@ class Perceiving:
     def settle(self) -> dict[Extractor, Perceived]:
         """Wait for what others were asked; returns every wanted feature, or why there is none."""
         for recipe, pending in self._pending.items():
-            with self.effort.timed(WAITING):
-                self._take(recipe, pending.result)
+            self._take(recipe, WAITING, pending.result)
             if isinstance(pending, RemoteFeature):
-                self.effort.of(stage_of(recipe)).seconds += pending.seconds
+                self.effort.of(stage_of(recipe)).add(_of_elsewhere(pending))
         self._pending.clear()
         return self.perceived
 
-    def rehearse(self) -> dict[Extractor, FrameRequest]:
-        """The frames that would be asked for: everything but loading networks, decoding and perceiving."""
+    def rehearse(self) -> dict[Extractor, FrameRequest | None]:
+        """The frames that would be asked for: everything but loading networks, decoding and perceiving.
+
+        Extractors that would read files only ask for `None`.
+        """
         self.is_rehearsal = True
         missing = self._restore()
         if missing:
-            with Video(self.rollout.video) as video:
+            with self._opened() as video:
                 while readers := self._begin_all(video.timeline, missing):
                     for recipe in readers:
                         self._finish(recipe)
-        return {recipe: request for recipe, request in self._requests.items() if request is not None}
+                self._guess_requests(video.timeline, missing)
+        return self._requests
+
+    def _guess_requests(self, timeline: Timeline, missing: Sequence[Extractor]) -> None:
+        """Of extractors that need what a network would perceive, as far as they tell beforehand what they want."""
+        for recipe in missing:
+            if recipe not in self._requests and recipe not in self.perceived:
+                with suppress(Unmeasurable):
+                    if recipe.declines(self.rollout) is None and (request := self._foreseen(recipe, timeline)):
+                        self._requests[recipe] = request
+
+    def _foreseen(self, recipe: Extractor, timeline: Timeline) -> FrameRequest | None:
+        if (sampler := getattr(recipe, "frames", None)) is not None:
+            return FrameRequest(frozenset(sampler.indices(timeline, self.rollout)))
+        if (compared := getattr(recipe, "compared", None)) is not None:
+            partners = compared.partners(timeline, self.rollout)
+            return FrameRequest(frozenset(partners.indices), None, partners)
+        return None
 
     def _restore(self) -> list[Extractor]:
         """Take what is on disk; returns what is not."""
         ordered = with_needs(self.wanted)
-        found = {recipe: self.extractors.kept(self.content, recipe) for recipe in ordered}
+        with self.effort.timed(READING) as reading:
+            found = {recipe: self.extractors.kept(self.content, recipe) for recipe in ordered}
+            reading.rollouts += 1
         self.perceived.update((recipe, feature) for recipe, feature in found.items() if feature is not None)
         for recipe in self.perceived:
             self.effort.of(stage_of(recipe)).kept += 1
@@ -207,11 +241,10 @@ class Perceiving:
         try:
             if (declined := recipe.declines(self.rollout)) is not None:
                 raise Unmeasurable(declined.reason, declined.message)
-            with self.effort.timed(stage_of(recipe)) as stage:
-                stage.rollouts += 1
-                watch = self._start(recipe, timeline, features)
+            watch = self._start(recipe, timeline, features)
             self._requests[recipe] = _checked(watch.request, timeline.frame_count)
             self._watches[recipe] = watch
+            self.effort.of(stage_of(recipe)).rollouts += 1
         except ENDS_THE_RUN:
             raise
         except Exception as error:  # noqa: BLE001 - one feature less, not the end of the run
@@ -219,60 +252,67 @@ class Perceiving:
 
     def _start(self, recipe: Extractor, timeline: Timeline, features: Features) -> Watch:
         is_heavy = hasattr(recipe, "weights") or isinstance(recipe, AskingExtractor)
-        if self.is_rehearsal and is_heavy:
-            if (sampler := getattr(recipe, "frames", None)) is not None:
-                return _Rehearsed(FrameRequest(frozenset(sampler.indices(timeline, self.rollout))))
-            if (compared := getattr(recipe, "compared", None)) is not None:
-                partners = compared.partners(timeline, self.rollout)
-                return _Rehearsed(FrameRequest(frozenset(partners.indices), None, partners))
+        if self.is_rehearsal and is_heavy and (request := self._foreseen(recipe, timeline)) is not None:
+            return _Rehearsed(request)
         started = time.perf_counter()
         perceiver = self.extractors.load(recipe)
-        loading = time.perf_counter() - started
-        stage = self.effort.of(stage_of(recipe))
-        stage.loading_seconds, stage.seconds = stage.loading_seconds + loading, stage.seconds - loading
-        return perceiver.begin(self.rollout, timeline, features)
+        self.effort.of(stage_of(recipe)).loading_seconds += time.perf_counter() - started
+        with self.effort.timed(WAITING if self.extractors.is_elsewhere(recipe) else stage_of(recipe)):
+            return perceiver.begin(self.rollout, timeline, features)
+
+    def _own_stage(self, recipe: Extractor) -> str:
+        """What this process does for a recipe is that of the recipe, unless the network is elsewhere."""
+        return SENDING if self.extractors.is_elsewhere(recipe) else stage_of(recipe)
 
     def _watch(self, video: Video, recipes: Sequence[Extractor], *, keep: bool) -> None:
         requests = [request for recipe in recipes if (request := self._requests[recipe]) is not None]
         if not requests:
             return
-        stages = [self.effort.of(stage_of(recipe)) for recipe in recipes]
-        decoding = self.effort.of(DECODING)
-        with PartnerFrames(requests) as partners:
-            mark = time.perf_counter()
-            for position, frame in video.frames(requests, keep=keep):
-                recipe, stage = recipes[position], stages[position]
-                if recipe in self.perceived:
-                    continue
-                try:
-                    joined = partners.join(requests[position], frame)
-                    seen = time.perf_counter()
-                    decoding.seconds += seen - mark
-                    self._watches[recipe].see(joined)
-                except Exception as error:  # noqa: BLE001 - one feature less, not the end of the run
-                    self.perceived[recipe] = error
-                    seen = time.perf_counter()
-                mark = time.perf_counter()
-                stage.seconds += mark - seen
-                stage.frames += 1
-            decoding.seconds += time.perf_counter() - mark
-            self.decoded_frames += partners.decoded_pictures
+        seeing = [Stage() for _ in recipes]
+        try:
+            with PartnerFrames(requests) as partners, self.effort.timed(DECODING):
+                for position, frame in video.frames(requests, keep=keep):
+                    recipe = recipes[position]
+                    if recipe in self.perceived:
+                        continue
+                    try:
+                        joined = partners.join(requests[position], frame)
+                        with seeing[position].timed() as stage:
+                            stage.frames += 1
+                            self._watches[recipe].see(joined)
+                    except Exception as error:  # noqa: BLE001 - one feature less, not the end of the run
+                        self.perceived[recipe] = error
+                self.decoded_frames += partners.decoded_pictures
+        finally:
+            for recipe, stage in zip(recipes, seeing, strict=True):
+                self._note_seeing(recipe, stage)
+
+    def _note_seeing(self, recipe: Extractor, seeing: Stage) -> None:
+        """What an extractor did with frames happened while they were decoded, and is not decoding."""
+        decoding, own = self.effort.of(DECODING), self.effort.of(self._own_stage(recipe))
+        decoding.seconds -= seeing.seconds
+        decoding.cpu_seconds -= seeing.cpu_seconds
+        own.seconds += seeing.seconds
+        own.cpu_seconds += seeing.cpu_seconds
+        self.effort.of(stage_of(recipe)).frames += seeing.frames
 
     def _finish(self, recipe: Extractor) -> None:
         if recipe not in self.perceived:
-            with self.effort.timed(stage_of(recipe)):
-                self._take(recipe, self._watches[recipe].perceive)
+            self._take(recipe, self._own_stage(recipe), self._watches[recipe].perceive)
 
-    def _take(self, recipe: Extractor, perceive: Callable[[], Feature | Pending]) -> None:
+    def _take(self, recipe: Extractor, stage: str, perceive: Callable[[], Feature | Pending]) -> None:
         """Take and keep what is perceived; what is still to come is waited for later."""
         try:
-            feature = perceive()
+            with self.effort.timed(stage):
+                feature = perceive()
             if isinstance(feature, Pending):
                 self._pending[recipe] = feature
                 return
             if not isinstance(feature, Feature):
                 raise TypeError(f"{recipe.name} must perceive a Feature, found {feature!r:.80}.")
-            self.effort.of(stage_of(recipe)).stored_bytes += self.extractors.keep(self.content, recipe, feature)
+            with self.effort.timed(WRITING):
+                stored_bytes = self.extractors.keep(self.content, recipe, feature)
+            self.effort.of(stage_of(recipe)).stored_bytes += stored_bytes
             self.perceived[recipe] = feature
         except ENDS_THE_RUN:
             raise
@@ -291,6 +331,11 @@ class _Rehearsed:
 
     def perceive(self) -> Feature:
         raise NotImplementedError("nothing is perceived in a rehearsal")
+
+
+def _of_elsewhere(feature: RemoteFeature) -> Stage:
+    """What a network took in a process that has a core of its own."""
+    return Stage(seconds=feature.seconds, cpu_seconds=feature.seconds, loading_seconds=feature.loading_seconds)
 
 
 def with_needs(recipes: Iterable[Extractor]) -> list[Extractor]:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from lookaway.core import BoundMetric, Dataset, DatasetError, Lock, Rollout, UserError
+from lookaway.core import BoundMetric, Dataset, DatasetError, Json, Lock, Rollout, UserError
+from lookaway.core.reasons import OF_THE_MACHINE
 from lookaway.engine.locking import content_key, metric_key, run_lock
-from lookaway.engine.worker import Work
+from lookaway.engine.shard import Shard
+from lookaway.engine.worker import Work, why_declined_safely
 from lookaway.store.outcome_reader import AskedMetric, OutcomeReader
 from lookaway.store.run_folder import RunFolder, rollout_rows
+
+HASHED_AT_ONCE = 8
+HANDED_AT_ONCE = 1000
+"""To the threads, so that a million rollouts do not wait in memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,9 +25,13 @@ class Plan:
     """The rollouts of a run with the hash of their content, its metrics, and the lock."""
 
     dataset: Dataset
+    """What is measured: of a shard its part of the dataset."""
     metrics: tuple[BoundMetric, ...]
     rollouts: tuple[tuple[Rollout, str], ...]
     lock: Lock
+    """Of the whole dataset, so that all shards have the same."""
+    shard: Json = None
+    """Which part it is, as the run keeps it; `None` where the dataset is not divided."""
 
     @property
     def asked(self) -> list[AskedMetric]:
@@ -34,7 +45,8 @@ class Plan:
         """What is left to do, given what the folder already holds; everything, where there is none yet."""
         finished: set[tuple[str, str]] = set()
         if folder is not None and folder.parts():
-            finished = OutcomeReader(folder, self.asked, rollout_rows(self.rollouts)).finished()
+            reader = OutcomeReader(folder, self.asked, rollout_rows(self.rollouts))
+            finished = reader.finished() - self._lacking_no_more(reader)
         work = []
         for rollout, content in self.rollouts:
             lacking = tuple(
@@ -46,9 +58,21 @@ class Plan:
                 work.append(Work(rollout=rollout, content=content, metrics=lacking))
         return work
 
+    def _lacking_no_more(self, reader: OutcomeReader) -> set[tuple[str, str]]:
+        """Rollout and metric of what could not be measured for want of something that this machine has now."""
+        machine = {reason.value for reason in OF_THE_MACHINE}
+        if not any(machine.intersection(group.reasons) for group in reader.groups()):
+            return set()
+        bounds = {bound.name: bound for bound in self.metrics}
+        rollouts = {rollout.id: rollout for rollout, _ in self.rollouts}
+        lacked = [(row["rollout"], row["metric"]) for row in reader.items() if row["reason"] in machine]
+        return {
+            (name, metric) for name, metric in lacked if why_declined_safely(bounds[metric], rollouts[name]) is None
+        }
 
-def make_plan(dataset: Dataset, metrics: Sequence[BoundMetric]) -> Plan:
-    """Plan a run; hashes the content of every rollout."""
+
+def make_plan(dataset: Dataset, metrics: Sequence[BoundMetric], shard: Shard | None = None) -> Plan:
+    """Plan a run, or a shard of it; hashes the content of every rollout in it."""
     if not dataset.rollouts:
         raise UserError(
             f"{dataset.root}: nothing to measure, no rollout fits what was asked for. "
@@ -62,11 +86,20 @@ def make_plan(dataset: Dataset, metrics: Sequence[BoundMetric]) -> Plan:
     try:
         for rollout in dataset.rollouts:
             rollout.id.encode()
+        part = dataset if shard is None else shard.part(dataset)
         return Plan(
-            dataset=dataset,
+            dataset=part,
             metrics=tuple(metrics),
-            rollouts=tuple((rollout, content_key(rollout)) for rollout in dataset.rollouts),
+            rollouts=tuple(zip(part.rollouts, _contents(part.rollouts), strict=True)),
             lock=run_lock(dataset, metrics),
+            shard=None if shard is None else shard.about(dataset),
         )
     except UnicodeEncodeError as error:
         raise DatasetError(f"{dataset.root}: holds text that is no valid Unicode: {error}.") from error
+
+
+def _contents(rollouts: Sequence[Rollout]) -> Iterator[str]:
+    """Of every rollout; threads hash on while others wait for the disk."""
+    with ThreadPoolExecutor(HASHED_AT_ONCE, thread_name_prefix="hashing") as pool:
+        for start in range(0, len(rollouts), HANDED_AT_ONCE):
+            yield from pool.map(content_key, rollouts[start : start + HANDED_AT_ONCE])

@@ -43,11 +43,12 @@ def read(  # noqa: PLR0913 - each narrows or explains what is read, and all have
     root = Path(root)
     if not root.is_dir():
         raise DatasetError(f"{root}: there is no such folder.")
+    root = root.absolute()  # workers may be in another folder
     options = {
         "pattern": pattern,
         "extrinsics_convention": extrinsics_convention,
         "allow_outside": allow_outside,
-        "truth": truth,
+        "truth": truth and Path(truth).absolute(),
         "as_published": as_published,
         "most_frames": most_frames,
     }

@@ -1,4 +1,4 @@
-"""A run that is on disk: its lock, its outcomes, its table."""
+"""A run that was begun: its lock, its outcomes, its table."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ from typing import Any
 
 from lookaway.core import Lock, RunError, Table
 from lookaway.engine.reading import load_suite
+from lookaway.io.places import place
 from lookaway.store.outcome_reader import AskedMetric, FrameUnits, OutcomeReader
 from lookaway.store.run_folder import RunFolder
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run folder, finished or not."""
+    """A run folder, finished or not: on disk, or on object storage such as `s3://bucket/run`."""
 
     path: Path
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", place(self.path))
 
     @property
     def lock(self) -> Lock:

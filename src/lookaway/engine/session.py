@@ -9,10 +9,12 @@ from functools import partial
 from pathlib import Path
 
 from lookaway.core import BoundMetric, Desks, Executor, Failure, Lost, Service
+from lookaway.engine.account import Account
 from lookaway.engine.batches import MOST, Batch, Batches
 from lookaway.engine.effort import Effort
 from lookaway.engine.locking import metric_key
 from lookaway.engine.sharing import JUDGE, AskingElsewhere
+from lookaway.engine.smoke import Smoke
 from lookaway.engine.worker import BatchReport, Report, RolloutWorker, Work
 from lookaway.judges.settings import JudgeSettings
 from lookaway.store.feature_store import FeatureStore
@@ -35,6 +37,7 @@ class Progress:
     """Since the work began."""
     effort: Effort = field(default_factory=Effort)
     """Of all workers together, in this session."""
+    retries: int = 0
     dashboard: str | None = None
 
 
@@ -56,34 +59,40 @@ class Session:
     _started: float = 0.0
     _parts: int = 0
 
-    def run(self, work: Sequence[Work]) -> None:
-        """Measure everything."""
+    def run(self, work: Sequence[Work], smoke: Smoke | None = None) -> None:
+        """Measure everything; where a smoke test comes first and is not passed, nothing else."""
         self._total, self._started = len(work), time.perf_counter()
         self._tell(None)
         if work:
-            batches = Batches(work, most=MOST if self.judge is None else 1)
+            most = MOST if self.judge is None else 1
+            batches = Batches(work, most, smoke.work, smoke.is_passed) if smoke else Batches(work, most)
             make = partial(make_worker, self.folder, self.features, self.metrics, self._judge_of_workers())
-            for result in self.executor.map(make, batches, at_once=self._at_once(), services=self.services):
-                self._take(result, batches)
+            with Account(self.folder, self.executor, self.judge, work, self.effort) as account:
+                for result in self.executor.map(make, batches, at_once=self._at_once(), services=self.services):
+                    self._take(result, batches, account)
         self.folder.compact()
 
-    def _take(self, result: BatchReport | Lost[Batch], batches: Batches) -> None:
+    def _take(self, result: BatchReport | Lost[Batch], batches: Batches, account: Account) -> None:
+        account.notice_deaths()
         if isinstance(result, Lost):
             if len(result.item) > 1:
                 batches.divide(result.item)
                 return
             reports: Sequence[Report] = [self._give_up(result.item[0], result.workers)]
+            account.count(reports)
         else:
             reports = result.reports
             batches.learn(len(reports), result.seconds)
-            self.effort.add(result.effort)
+            account.add(result)
         for report in reports:
             self.done += 1
             self.failures += report.failures
             self._tell(report)
+        batches.finish(len(reports))
         self._parts += 1
         if self._parts % COMPACT_AFTER_PARTS == 0:
             self.folder.compact()
+            account.save()
 
     def _give_up(self, work: Work, workers: int) -> Report:
         """Nothing that was measured survived, so the driver writes down what is known."""
@@ -110,6 +119,7 @@ class Session:
                 last=last,
                 seconds=time.perf_counter() - self._started,
                 effort=self.effort,
+                retries=self.executor.retries,
                 dashboard=self.executor.dashboard,
             )
         )

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import sys
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from lookaway.core import AskingExtractor, BoundMetric, Desk, Extractor, Json, JudgeRequest, Service, UnknownName
+from lookaway.core import (
+    AskingExtractor,
+    BoundMetric,
+    Desk,
+    Extractor,
+    Json,
+    JudgeRequest,
+    Service,
+    UnknownName,
+    UserError,
+)
 from lookaway.engine.networks import NetworkService, service_name
 from lookaway.engine.perceiving import with_needs
 from lookaway.judges.patient_asking import PatientAsking
@@ -27,15 +39,19 @@ def shared_services(
     recipes = with_needs(recipe for bound in metrics for recipe in bound.recipes.values())
     perceiving = [recipe for recipe in recipes if not isinstance(recipe, AskingExtractor)]
     counts = _counts(actors, {recipe.name for recipe in perceiving}, has_judge=judge is not None)
-    services = {
-        service_name(recipe): _network(recipe, counts.get(recipe.name, 1))
-        for recipe in perceiving
-        if recipe.name in counts or _wants_gpu(recipe) or _environment(recipe) is not None
-    }
+    shared = defaultdict(list)
+    for recipe in perceiving:
+        if recipe.name in counts or _wants_gpu(_device(recipe)) or _environment(recipe) is not None:
+            shared[service_name(recipe)].append(recipe)
+    services = {name: _networks(group, counts.get(group[0].name, 1)) for name, group in shared.items()}
     if judge is not None:
         copies = counts.get(JUDGE, 1)
-        make = partial(JudgeService, judge, run, copies)
-        services[JUDGE] = Service(make=make, copies=copies, at_once=QUESTIONS_HELD)
+        services[JUDGE] = Service(
+            make=partial(JudgeService, judge, run, copies),
+            copies=copies,
+            at_once=QUESTIONS_HELD,
+            wants_gpu=judge.folder is not None and _wants_gpu(judge.compute.device),
+        )
     return services
 
 
@@ -61,10 +77,21 @@ class AskingElsewhere:
         return self.desk(request)
 
 
-def _network(recipe: Extractor, copies: int) -> Service:
-    environment = _environment(recipe)
-    python = None if environment is None else environment.entry_command()
-    return Service(make=NetworkService, copies=copies, wants_gpu=_wants_gpu(recipe), python=python)
+def _networks(recipes: Sequence[Extractor], copies: int) -> Service:
+    """Of recipes that share their environment, where they have one."""
+    environment = _environment(recipes[0])
+    return Service(
+        make=NetworkService,
+        copies=copies,
+        wants_gpu=any(_wants_gpu(_device(recipe)) for recipe in recipes),
+        python=None if environment is None else _entry(environment),
+    )
+
+
+def _entry(environment: Environment) -> str | None:
+    """An actor must have our version of Python; where the environment has another, a child of the actor is in it."""
+    ours = ".".join(map(str, sys.version_info[:2]))
+    return environment.entry_command() if f"{environment.python}.".startswith(f"{ours}.") else None
 
 
 def _environment(recipe: Extractor) -> Environment | None:
@@ -72,10 +99,16 @@ def _environment(recipe: Extractor) -> Environment | None:
     return environment if isinstance(environment, Environment) else None
 
 
-def _wants_gpu(recipe: Extractor) -> bool:
+def _device(recipe: Extractor) -> str:
     compute = getattr(recipe, "compute", None)
     device: str = getattr(recipe, "device", "cpu") if compute is None else compute.device
-    return device.startswith("cuda")
+    return device
+
+
+def _wants_gpu(device: str) -> bool:
+    if device.startswith("cuda:"):
+        raise UserError(f"The device {device!r} names one GPU, but Ray gives every actor its own: say --device cuda.")
+    return device == "cuda"
 
 
 def _counts(actors: Mapping[str, int], names: set[str], *, has_judge: bool) -> dict[str, int]:

@@ -25,6 +25,7 @@ from lookaway.core import (
 )
 from lookaway.engine.effort import METRICS, WRITING, Effort
 from lookaway.engine.locking import metric_key
+from lookaway.engine.machine import kind_of_machine
 from lookaway.engine.perceiving import Extractors, Perceived, Perceiving, with_needs
 from lookaway.store.feature_store import FeatureStore
 from lookaway.store.outcome_rows import Measured, rows
@@ -59,6 +60,8 @@ class BatchReport:
     reports: tuple[Report, ...]
     seconds: float
     effort: Effort
+    machine: str = field(default_factory=kind_of_machine)
+    """On what kind of machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +140,7 @@ class RolloutWorker:
         """What is to be measured, what is known to be impossible, and what has to be perceived for the rest."""
         bounds = [self.metrics[name] for name in work.metrics]
         unwatchable = why_unwatchable(work.rollout)
-        declined = {bound.name: unwatchable or _declined(bound, work.rollout) for bound in bounds}
+        declined = {bound.name: unwatchable or why_declined_safely(bound, work.rollout) for bound in bounds}
         recipes = [recipe for bound in bounds if declined[bound.name] is None for recipe in bound.recipes.values()]
         return bounds, declined, Perceiving(self._extractors, work.rollout, work.content, recipes)
 
@@ -204,7 +207,8 @@ def why_declined(bound: BoundMetric, rollout: Rollout) -> Abstention | None:
     return None
 
 
-def _declined(bound: BoundMetric, rollout: Rollout) -> Outcome | None:
+def why_declined_safely(bound: BoundMetric, rollout: Rollout) -> Outcome | None:
+    """The same, where a crash of a plugin must not end what is done for all rollouts."""
     try:
         return why_declined(bound, rollout)
     except Exception as error:  # noqa: BLE001 - a crash is a finding about this rollout, not the end of the run

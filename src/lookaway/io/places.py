@@ -31,7 +31,8 @@ def place(where: Path | str) -> Path:
         from upath import UPath
     except ImportError as error:
         raise MissingExtra("A run on object storage", "s3") from error
-    return cast(Path, UPath(where, **OPTIONS))
+    # An empty part of a path would be a folder of its own to some requests, and nothing to others.
+    return cast(Path, UPath("/".join([f"{protocol}:/", *filter(None, address.split("/"))]), **OPTIONS))
 
 
 def is_remote(path: Path) -> bool:

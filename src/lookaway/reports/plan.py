@@ -4,35 +4,100 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
-from lookaway.engine.costs import Cost
+from lookaway.core import Json
+from lookaway.engine.costs import Cost, StageCost
 from lookaway.engine.coverage import Coverage
+from lookaway.engine.machine import gpu_count
 from lookaway.engine.plan import Plan
 from lookaway.reports.coverage import print_coverage
 from lookaway.reports.numbers import amount, duration, size
-from lookaway.reports.text import print_json, print_lines
+from lookaway.reports.text import print_json, print_lines, print_rows
+
+NUMBERS = ("ms per frame", "frames", "CPU time", "GPU time", "disk")
 
 
-def print_plan(plan: Plan, covered: Sequence[Coverage], cost: Cost, *, as_json: bool) -> None:
+def print_plan(
+    plan: Plan, covered: Sequence[Coverage], cost: Cost, *, workers: int | None = None, as_json: bool
+) -> None:
     """What will run, how long, how much disk."""
+    gpus = max(1, gpu_count())
     if as_json:
         print_json(
             {
                 "suite": plan.dataset.suite,
                 "lock_sha256": plan.lock.sha256,
-                "cost": {**asdict(cost), "seconds": cost.seconds},
+                "cost": _cost_json(cost, workers, gpus),
                 "coverage": [{**asdict(cell), "reasons": dict(cell.reasons)} for cell in covered],
             }
         )
         return
     print_coverage(plan.dataset, covered, as_json=False)
-    asked = f"about {amount(cost.judge_calls, 'judge call')} of {cost.judge_tokens:,} tokens in all"
+    print_lines([f"to measure: {amount(cost.measurements, 'measurement')} on {amount(cost.rollouts, 'rollout')}"])
+    if cost.stages:
+        print_rows([_row(stage) for stage in cost.stages], as_json=False, right=NUMBERS)
     print_lines(
         [
-            f"to measure: {amount(cost.measurements, 'measurement')} on {amount(cost.rollouts, 'rollout')}",
-            f"time on one core: about {duration(cost.seconds)}"
-            f" (decoding {duration(cost.decode_seconds)}, features {duration(cost.feature_seconds)})",
+            f"CPU time: about {duration(cost.cpu_seconds)}; GPU time: about {duration(cost.gpu_seconds)}",
             f"disk: about {size(cost.disk_bytes)}",
-            f"estimated from {amount(cost.looked_at, 'rollout')}; {asked if cost.judge_calls else 'no judge calls'}",
+            f"judge: {_judge(cost)}",
+            f"from start to end: about {duration(cost.wall_seconds(workers, gpus))}{_with_what(cost, workers, gpus)}",
+            f"estimated from {amount(cost.looked_at, 'rollout')}",
         ]
     )
+
+
+def _row(stage: StageCost) -> dict[str, Any]:
+    per_frame = stage.seconds_per_frame
+    return {
+        "stage": stage.stage,
+        "ms per frame": "-" if per_frame is None else f"{1000 * per_frame:.3g}",
+        "frames": f"{stage.frames:,.0f}" if stage.frames else "-",
+        "CPU time": "-" if stage.is_on_gpu else duration(stage.seconds),
+        "GPU time": duration(stage.seconds) if stage.is_on_gpu else "-",
+        "disk": size(stage.disk_bytes) if stage.disk_bytes else "-",
+        "source": _source(stage),
+    }
+
+
+def _source(stage: StageCost) -> str:
+    if stage.measured_rollouts:
+        return f"measured on {amount(stage.measured_rollouts, 'rollout')}"
+    return "declared, for one core" if stage.is_on_gpu else "declared"
+
+
+def _judge(cost: Cost) -> str:
+    if not cost.judge_calls:
+        return "no calls"
+    source = f"measured on {amount(cost.judge_measured_calls, 'call')}" if cost.judge_measured_calls else "declared"
+    return f"about {amount(cost.judge_calls, 'call')} of {cost.judge_tokens:,} tokens in all ({source})"
+
+
+def _with_what(cost: Cost, workers: int | None, gpus: int) -> str:
+    parts = [amount(workers or 1, "worker")]
+    if cost.gpu_seconds:
+        parts.append(amount(gpus, "GPU"))
+    pace = ", without the judge, whose pace is not known" if cost.judge_seconds is None else ""
+    return f" with {' and '.join(parts)}{pace}"
+
+
+def _cost_json(cost: Cost, workers: int | None, gpus: int) -> Json:
+    stages = [
+        {
+            **asdict(stage),
+            "is_on_gpu": stage.is_on_gpu,
+            "seconds_per_frame": stage.seconds_per_frame,
+            "source": "measured" if stage.measured_rollouts else "declared",
+        }
+        for stage in cost.stages
+    ]
+    return {
+        **asdict(cost),
+        "stages": stages,
+        "cpu_seconds": cost.cpu_seconds,
+        "gpu_seconds": cost.gpu_seconds,
+        "workers": workers or 1,
+        "gpus": gpus,
+        "wall_seconds": cost.wall_seconds(workers, gpus),
+    }

@@ -1,27 +1,129 @@
-"""A progress bar with the time that is left."""
+"""A progress bar with the time that is left; in logs, a line now and then."""
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
 
 from lookaway.engine.session import Progress
+from lookaway.reports.numbers import duration
+from lookaway.reports.pace import Pace
+from lookaway.reports.progress_text import pace_parts, stage_parts
+from lookaway.reports.text import visible
 from lookaway.world.rendering import CaseReport
 
-Advance = Callable[[int, int, str], None]
-"""To be called with what is done, with all there is to do, and with what is being done."""
+BAR_WIDTH = 24
+LINE_SECONDS = 30.0
+"""Between two lines in a log."""
 
 
 @contextmanager
-def _counting_bar(*, enabled: bool) -> Iterator[Advance]:
-    """A function to call with every step; on standard error, so that tables can be piped, and only for people."""
+def progress_bar(*, enabled: bool) -> Iterator[Callable[[Progress], None]]:
+    """The progress of an evaluation, on standard error, so that tables can be piped.
+
+    People see it move; where nobody looks, as in the log of a cluster, a line now and then says how far it is.
+    """
+    console = Console(stderr=True)
+    view = _View()
+    if not enabled:
+        yield lambda progress: None
+    elif console.is_terminal:
+        with Live(_Screen(view), console=console, transient=True, refresh_per_second=4):
+            yield view.note
+    else:
+        with _lines(view):
+            yield view.note
+
+
+@dataclass(slots=True)
+class _View:
+    """What was last heard of a run."""
+
+    progress: Progress | None = None
+    pace: Pace = field(default_factory=Pace)
+    stages: str = ""
+    """What was spent on them grows while it is shown, so it is put into words when it is told."""
+    _heard: float = 0.0
+    _turn: threading.Lock = field(default_factory=threading.Lock)
+    """Runs tell of themselves in one thread, and are shown in another."""
+
+    def note(self, progress: Progress) -> None:
+        with self._turn:
+            self.progress, self._heard = progress, time.perf_counter()
+            self.pace.note(progress.seconds, progress.done)
+            self.stages = ", ".join(stage_parts(progress))
+
+    def beside(self) -> str:
+        """Time, pace, time that is left, and failures, at this moment."""
+        with self._turn:
+            if self.progress is None:
+                return ""
+            seconds = self.progress.seconds + time.perf_counter() - self._heard
+            failed = [f"{self.progress.failures} failed"] if self.progress.failures else []
+            return ", ".join([duration(seconds), *pace_parts(self.progress, self.pace, seconds), *failed])
+
+    def line(self) -> str:
+        """Everything in one line, for logs; empty as long as nothing was heard."""
+        progress, beside = self.progress, self.beside()
+        if progress is None:
+            return ""
+        counted = f"measuring: {progress.done} of {progress.total} rollouts, {beside}"
+        return f"{counted}; {self.stages}" if self.stages else counted
+
+
+@dataclass(frozen=True, slots=True)
+class _Screen:
+    """A bar, how fast it goes, and below it what the workers spend their time on."""
+
+    view: _View
+
+    def __rich__(self) -> RenderableType:
+        progress = self.view.progress
+        if progress is None:
+            return Text("")
+        line = Table.grid(padding=(0, 1))
+        bar = ProgressBar(total=progress.total, completed=progress.done, width=BAR_WIDTH)
+        line.add_row("measuring", bar, f"{progress.done}/{progress.total}", self.view.beside())
+        return Group(line, Text(visible(self.view.stages), style="dim", overflow="fold"))
+
+
+@contextmanager
+def _lines(view: _View) -> Iterator[None]:
+    """A thread that writes a line now and then, also while one rollout takes long."""
+    is_over = threading.Event()
+
+    def write() -> None:
+        console = Console(stderr=True, soft_wrap=True)
+        while not is_over.wait(LINE_SECONDS):
+            if line := view.line():
+                console.print(Text(visible(line)))
+
+    thread = threading.Thread(target=write, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+
+
+@contextmanager
+def rendering_bar(total: int, *, enabled: bool) -> Iterator[Callable[[CaseReport], None]]:
+    """The bar of a set of so many clips."""
     console = Console(stderr=True)
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("rendering"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -29,36 +131,5 @@ def _counting_bar(*, enabled: bool) -> Iterator[Advance]:
         TimeRemainingColumn(),
     )
     with Bar(*columns, console=console, disable=not (enabled and console.is_terminal), transient=True) as bar:
-        task = bar.add_task("", total=None)
-
-        def advance(done: int, total: int, doing: str) -> None:
-            bar.update(task, completed=done, total=total, description=doing)
-
-        yield advance
-
-
-@contextmanager
-def progress_bar(*, enabled: bool) -> Iterator[Callable[[Progress], None]]:
-    """The bar of an evaluation."""
-    with _counting_bar(enabled=enabled) as advance:
-
-        def show(progress: Progress) -> None:
-            doing = f"measuring ({progress.failures} failed)" if progress.failures else "measuring"
-            advance(progress.done, progress.total, doing)
-
-        yield show
-
-
-@contextmanager
-def rendering_bar(total: int, *, enabled: bool) -> Iterator[Callable[[CaseReport], None]]:
-    """The bar of a set of so many clips."""
-    done = 0
-    with _counting_bar(enabled=enabled) as advance:
-        advance(done, total, "rendering")
-
-        def show(report: CaseReport) -> None:
-            nonlocal done
-            done += report.clips
-            advance(done, total, "rendering")
-
-        yield show
+        task = bar.add_task("", total=total)
+        yield lambda report: bar.advance(task, report.clips)

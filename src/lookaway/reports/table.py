@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from lookaway.core import Cell, Table
+from lookaway.engine.divisions import missing_shards
 from lookaway.engine.run import Run
 from lookaway.reports.numbers import amount, counts, estimate_interval, fixed, interval
 from lookaway.reports.text import print_json, print_lines, print_rows
@@ -20,8 +21,9 @@ def print_table(run: Run, table: Table, *, as_json: bool) -> None:
     rows = [{**_row(cell), **(_gate_columns(cell) if is_gated else {})} for cell in table.cells]
     print_rows(rows, as_json=False, right=("score", "raw", "scored", "triggered", "M-Score"))
     lines = [f"note: {note}" for note in table.notes]
-    problems = run.about["problems"]
-    if problems:
+    about = run.about
+    lines += [f"warning: {said}: their rollouts are not in this table" for said in missing_shards(about)]
+    if problems := about["problems"]:
         lines.append(f"warning: the dataset has {amount(len(problems), 'problem')}; `lookaway validate` lists them")
     lines.append(f"lock {run.about['lock_sha256'][:16]}  suite {table.suite}  95 % intervals clustered by scene")
     print_lines(lines)
@@ -35,6 +37,7 @@ def table_json(run: Run, table: Table) -> dict[str, Any]:
         "cells": [{**asdict(cell), "reasons": dict(cell.reasons)} for cell in table.cells],
         "notes": list(table.notes),
         "problems": run.about["problems"],
+        **({"missing_shards": missing} if (missing := missing_shards(run.about)) else {}),
     }
 
 

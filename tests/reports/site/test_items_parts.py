@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -178,6 +179,60 @@ def test_the_command_names_extractors_judge_and_convention_that_are_not_the_usua
     assert "--extrinsics-convention=camera_to_world" in command
     assert "'--judge-model=big judge'" in command
     assert command.endswith("--replay")
+
+
+def remembering(root: Path, **about: object) -> str:
+    """The command of a run that a judge was asked in, and whose description says more."""
+    filmed = FilmedRun(root)
+    filmed.film("alpha")
+    filmed.write()
+    lock = Lock({"dataset": {"settings": {}}, "metrics": {"a": {"features": {"rating": {"judge": {"model": "big"}}}}}})
+    (rollout,) = read(filmed.videos).rollouts
+    usual = json.loads((filmed.run / "run.json").read_text())
+    RunFolder(filmed.run).begin(lock, [(rollout, content_key(rollout))], {**usual, **about})
+    (run,) = gather([filmed.run])
+    return reproduce_command(run, next(iter(run.rollouts.values())))
+
+
+def test_the_command_repeats_what_a_run_remembers_of_its_own(tmp_path: Path) -> None:
+    reading = {"limit": 3, "pattern": "{model}/{case} $x.mp4", "truth": "true videos", "as_published": True}
+    judge = {"model": "big", "url": "http://host/v1", "wording": "text", "media": "jpeg"}
+    asked = {
+        "reading": {**reading, "models": ["alpha", "beta"], "suite": "folder"},
+        "compute": {"device": "cuda", "precision": "bfloat16"},
+        "judge": judge,
+        "replies": "kept/replies",
+        "features": "kept/features",
+        "ignore_gates": True,
+    }
+    command = remembering(tmp_path, asked=asked)
+    words = shlex.split(command)
+    assert words[words.index("--limit=3") :] == [
+        "--limit=3",
+        "--pattern={model}/{case} $x.mp4",
+        "--truth=true videos",
+        "--as-published",
+        "--device=cuda",
+        "--precision=bfloat16",
+        "--ignore-trigger",
+        "--judge-model=big",
+        "--judge-wording=text",
+        "--judge-media=jpeg",
+        "--replies=kept/replies",
+        "--replay",
+    ]
+    assert "--models=alpha" in words
+    assert "host" not in command
+
+
+@pytest.mark.parametrize("asked", [{}, None, {"reading": None, "compute": "cpu", "judge": []}], ids=str)
+def test_a_run_that_remembers_nothing_has_a_command_too(asked: object, tmp_path: Path) -> None:
+    command = remembering(tmp_path, asked=asked)
+    assert command.endswith(f"--judge-model=big --replies={tmp_path}/run/replies --replay")
+
+
+def test_a_merged_run_keeps_no_replies_to_take_answers_from(tmp_path: Path) -> None:
+    assert remembering(tmp_path, merged={"runs": ["a"], "shards": []}).endswith("--judge-model=big")
 
 
 def test_a_dataset_called_like_an_option_is_none(tmp_path: Path) -> None:

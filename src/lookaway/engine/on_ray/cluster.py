@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from uuid import uuid4
 
 from lookaway.core import MissingExtra, UserError
+
+FOLDERS = ("LOOKAWAY_HOME", "HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "XDG_CACHE_HOME")
+ADDRESSES = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_DEFAULT_REGION", "HF_HUB_OFFLINE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,8 @@ def joined(address: str | None, *, cores: int) -> Iterator[Cluster]:
     try:
         if address:
             # In a namespace of its own, a run meets nobody else's actors.
-            context = ray.init(address=address, namespace=f"lookaway-{uuid4().hex}", **quiet)
+            namespace, variables = f"lookaway-{uuid4().hex}", {"env_vars": variables_of_workers(os.environ)}
+            context = ray.init(address=address, namespace=namespace, runtime_env=variables, **quiet)
         else:
             context = ray.init(address="local", num_cpus=cores, include_dashboard=False, **quiet)
     except (ConnectionError, ValueError, RuntimeError) as error:
@@ -49,6 +54,22 @@ def joined(address: str | None, *, cores: int) -> Iterator[Cluster]:
         yield Cluster(ray, context.dashboard_url and f"http://{context.dashboard_url}")
     finally:
         ray.shutdown()
+
+
+def variables_of_workers(given: Mapping[str, str]) -> dict[str, str]:
+    """What workers of a cluster that somebody else has started must know of its user.
+
+    A cluster shows it on its pages. So keys are not among it, nor addresses that may hold any: they are for those who
+    start the cluster to give.
+    """
+    folders = {name: os.path.abspath(os.path.expanduser(given[name])) for name in FOLDERS if given.get(name)}
+    return folders | {name: given[name] for name in ADDRESSES if given.get(name) and "@" not in given[name]}
+
+
+@cache
+def actor_named(name: str) -> Any:
+    """An actor of this run, as another actor of it finds it."""
+    return _load().get_actor(name)
 
 
 def _load() -> Any:

@@ -18,6 +18,8 @@ DEATHS_PER_ITEM = 3
 DEATHS_AT_START = 5
 """After so many workers in a row died before they were ready, the run ends."""
 SECONDS_WITHOUT_WORKERS = 20.0
+SECONDS_TO_FINISH = 30.0
+"""When the run ends with an error, for what others are at: what is measured and what a judge was asked is not lost."""
 
 
 @dataclass(slots=True, eq=False)
@@ -35,6 +37,9 @@ class Crew:
     """Begins to make one more worker."""
     size: int
     at_once: int
+    deaths: int = 0
+    retries: int = 0
+    """Items that were handed out again."""
     _starting: dict[Any, Any] = field(default_factory=dict)
     """Worker by the word that it is ready."""
     _busy: dict[Any, tuple[Any, _Task]] = field(default_factory=dict)
@@ -55,6 +60,10 @@ class Crew:
                     return
                 for reference in self._ready():
                     yield from self._take(reference)
+        except Exception:
+            if self._busy:
+                self.ray.wait(list(self._busy), num_returns=len(self._busy), timeout=SECONDS_TO_FINISH)
+            raise
         finally:
             for worker in {*self._starting.values(), *(worker for worker, _ in self._busy.values()), *self._free}:
                 self.ray.kill(worker)  # so that a cluster has its cores back at once
@@ -108,6 +117,7 @@ class Crew:
         try:
             self._result(reference)
         except self.ray.exceptions.RayActorError as error:
+            self.deaths += 1
             self._deaths_at_start += 1
             if self._deaths_at_start >= DEATHS_AT_START:
                 raise RunError(
@@ -122,6 +132,7 @@ class Crew:
     def _bury(self, dead: Any, error: Exception) -> Iterator[Any]:
         """Replace a worker. What it was working on counts a death; what only waited beside it does not."""
         LOG.info("A worker died and is replaced: %s", error)
+        self.deaths += 1
         self._free = deque(worker for worker in self._free if worker is not dead)
         held = [(reference, task) for reference, (worker, task) in self._busy.items() if worker is dead]
         for position, (reference, task) in enumerate(held):
@@ -133,6 +144,7 @@ class Crew:
                 task.deaths += position < self.at_once
             if task.deaths < DEATHS_PER_ITEM:
                 self._again.append(task)
+                self.retries += 1
             else:
                 yield Lost(task.item, task.deaths)
         self._start_one()

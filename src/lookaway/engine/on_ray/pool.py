@@ -20,16 +20,28 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "LP_NUM_THREA
 class RayPool:
     """So many workers, each made once; an item whose worker dies is tried again by another one."""
 
+    name = "ray"
     has_services = True
 
     def __init__(self, resources: Resources | None = None) -> None:
         self._resources = resources or Resources()
         self.dashboard: str | None = None
+        self._crew: Crew | None = None
 
     @property
     def workers(self) -> int:
         """As many as were asked for; by default as many as there are cores."""
         return self._resources.workers or os.cpu_count() or 1
+
+    @property
+    def deaths(self) -> int:
+        """Of workers, in the work that is being done or was done last."""
+        return self._crew.deaths if self._crew else 0
+
+    @property
+    def retries(self) -> int:
+        """Items that were handed out again, in the work that is being done or was done last."""
+        return self._crew.retries if self._crew else 0
 
     def map(
         self,
@@ -51,17 +63,19 @@ class RayPool:
             self.dashboard = cluster.dashboard
             kind = cluster.ray.remote(**options)(_Worker)
             size = self._resources.workers or max(1, cluster.cores - cores_of(services))
-            yield from Crew(cluster.ray, lambda: kind.remote(make_worker, desks), size, at_once).results(iter(items))
+            self._crew = Crew(cluster.ray, lambda: kind.remote(make_worker, desks), size, at_once)
+            yield from self._crew.results(iter(items))
 
 
 class _Worker:
     def __init__(self, make_worker: Callable[[Desks], Callable[[Any], Any]], desks: Desks) -> None:
         # Libraries that start a thread per core would fight each other; the parallelism is over items.
         os.environ.update(ONE_THREAD)
-        self._work = make_worker(desks)
+        self._make, self._desks = make_worker, desks
 
     def ready(self) -> None:
-        """Everything is loaded."""
+        """Make what works: not in the constructor, so that an error keeps its class."""
+        self._work = self._make(self._desks)
 
     def work(self, item: Any) -> Any:
         return self._work(item)

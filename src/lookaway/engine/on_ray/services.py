@@ -3,52 +3,90 @@
 from __future__ import annotations
 
 import asyncio
-import math
+import logging
 import random
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 from lookaway.core import Desk, RunError, Service
+from lookaway.engine.on_ray.cluster import actor_named
+from lookaway.engine.on_ray.gpus import share_of_gpus
+from lookaway.engine.on_ray.witness import Witness
 
+LOG = logging.getLogger(__name__)
+DEATHS_PER_REQUEST = 3
+"""After so many copies died of it, a request is refused."""
 RETRIES = 3
-"""How often a request is answered anew when the copy that had it dies."""
+"""Where a copy holds many requests and none of them can be blamed, so many deaths of it are survived."""
+QUICK = "quick"
+"""Requests with a true `is_quick` are answered beside the others, so that they need not wait for them."""
+SECONDS_WITHOUT_ROOM = 20.0
+SECONDS_TO_FINISH = 30.0
+"""For answers that are under way when the work ends and that nobody waits for any more: they are paid for, and kept."""
+
+
+class ServiceDied(RuntimeError):
+    """A request that several copies of a service died of, one after the other."""
 
 
 @contextmanager
 def desks_of(ray: Any, services: Mapping[str, Service], gpus_per_copy: float | None) -> Iterator[dict[str, Desk]]:
     """Every copy of every service, started and ready; they end with the work."""
-    gpus = _share_of_gpus(ray, services, gpus_per_copy)
-    copies = {
-        name: [_start(ray, service, gpus if service.wants_gpu else 0.0) for _ in range(service.copies)]
-        for name, service in services.items()
-    }
+    if not services:
+        yield {}
+        return
+    wanting = sum(service.copies for service in services.values() if service.wants_gpu)
+    gpus = share_of_gpus(ray.cluster_resources().get("GPU", 0.0), wanting, gpus_per_copy)
+    witness = f"witness {uuid4().hex}"
+    actors = [ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1, name=witness)(Witness).remote()]
     try:
-        for name, actors in copies.items():
-            _await(ray, name, actors)
-        yield {name: RayDesk(actors) for name, actors in copies.items()}
+        copies: dict[str, list[Any]] = {}
+        for name, service in services.items():
+            for place in range(service.copies):
+                copy = _start(ray, service, gpus, (name, place, witness))
+                actors.append(copy)
+                copies.setdefault(name, []).append(copy)
+        _await(ray, copies)
+        asked = [copy for name, started in copies.items() if services[name].at_once for copy in started]
+        try:
+            yield {name: RayDesk(name, started) for name, started in copies.items()}
+        except Exception:
+            _let_finish(ray, asked)
+            raise
+        _let_finish(ray, asked)
     finally:
-        for actor in (actor for actors in copies.values() for actor in actors):
+        for actor in actors:
             ray.kill(actor)
 
 
 @dataclass(slots=True)
 class RayDesk:
-    """Gives requests to the copies of a service in turn."""
+    """Gives every request to the copy of a service that has the fewest from here."""
 
+    name: str
     copies: Sequence[Any]
-    _next: int | None = None
+    _held: list[set[Future[Any]]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._held = [set() for _ in self.copies]
 
     def __call__(self, request: Any) -> Future[Any]:
         """The answer, or what kept it from being given, as it would be in this process."""
-        # Workers begin with different copies, so that they do not all wait for the same one.
-        position = random.randrange(len(self.copies)) if self._next is None else self._next  # noqa: S311
-        self._next = (position + 1) % len(self.copies)
+        # By chance where they are even, so that workers do not all begin with the same copy.
+        position = min(range(len(self.copies)), key=lambda each: (len(self._held[each]), random.random()))  # noqa: S311
         answer: Future[Any] = Future()
-        reference = self.copies[position].serve.remote(request)
-        reference.future().add_done_callback(lambda done: _pass_on(done, answer))
+        self._held[position].add(answer)
+        answer.add_done_callback(self._held[position].discard)
+        serve = self.copies[position].serve
+        if getattr(request, "is_quick", False):
+            serve = serve.options(concurrency_group=QUICK)
+        reference = serve.remote(request, uuid4().hex)
+        reference.future().add_done_callback(lambda done: _pass_on(self.name, done, answer))
         return answer
 
 
@@ -61,65 +99,117 @@ def _cores(service: Service) -> int:
     return 0 if service.wants_gpu or service.at_once else 1
 
 
-def _await(ray: Any, name: str, actors: Sequence[Any]) -> None:
-    try:
-        ray.get([actor.ready.remote() for actor in actors])
-    except ray.exceptions.RayTaskError as error:
-        raise error.cause from error
-    except (ray.exceptions.RayActorError, ray.exceptions.RuntimeEnvSetupError) as error:
-        raise RunError(f"The actors of {name} could not be started: {error}") from error
-
-
-def _start(ray: Any, service: Service, gpus: float) -> Any:
-    kind = _Server if service.at_once is None else _AsyncServer
-    options: dict[str, Any] = {"num_cpus": _cores(service), "num_gpus": gpus}
-    if service.at_once is not None:
-        options["max_concurrency"] = service.at_once
+def _start(ray: Any, service: Service, gpus: float, blame: tuple[Any, ...]) -> Any:
+    options: dict[str, Any] = {"num_cpus": _cores(service), "num_gpus": gpus if service.wants_gpu else 0}
     if service.python is not None:
         options["runtime_env"] = {"py_executable": service.python}
-    return ray.remote(max_restarts=-1, max_task_retries=RETRIES, **options)(kind).remote(service.make)
+    if service.at_once is not None:
+        kind = ray.remote(max_restarts=-1, max_task_retries=RETRIES, max_concurrency=service.at_once, **options)
+        return kind(_AsyncServer).remote(service.make)
+    kind = ray.remote(max_restarts=-1, max_task_retries=-1, concurrency_groups={QUICK: 1}, **options)
+    return kind(_Server).remote(service.make, *blame)
 
 
-def _share_of_gpus(ray: Any, services: Mapping[str, Service], asked: float | None) -> float:
-    """How much of a GPU each copy gets; a cluster that can never give it is told so before anybody waits for it."""
-    copies = sum(service.copies for service in services.values() if service.wants_gpu)
-    if not copies:
-        return 0.0
-    found = ray.cluster_resources().get("GPU", 0.0)
-    share = asked if asked is not None else min(1.0, math.floor(100 * found / copies) / 100)
-    if share * copies > found or (asked is None and share == 0):
-        raise RunError(
-            f"{copies} networks on GPUs need {(asked or 1) * copies:g} GPUs, found {found:g}. "
-            "Lower --gpus-per-worker or --actors, or run on --device cpu."
-        )
-    return share
+def _await(ray: Any, copies: Mapping[str, Sequence[Any]]) -> None:
+    waiting = {copy.ready.remote(): name for name, started in copies.items() for copy in started}
+    while waiting:
+        ready, _ = ray.wait(list(waiting), num_returns=1, timeout=SECONDS_WITHOUT_ROOM)
+        if not ready:
+            free = ray.available_resources()
+            LOG.warning(
+                "Waiting for the actors of %s: the cluster has %g cores and %g GPUs free.",
+                ", ".join(sorted(set(waiting.values()))),
+                free.get("CPU", 0),
+                free.get("GPU", 0),
+            )
+        for reference in ready:
+            name = waiting.pop(reference)
+            try:
+                ray.get(reference)
+            except ray.exceptions.RayTaskError as error:
+                raise error.cause from error  # as it would be without Ray
+            except (ray.exceptions.RayActorError, ray.exceptions.RuntimeEnvSetupError) as error:
+                raise RunError(f"The actors of {name} could not be started: {error}") from error
 
 
-def _pass_on(done: Future[Any], answer: Future[Any]) -> None:
+def _let_finish(ray: Any, copies: Sequence[Any]) -> None:
+    if copies:
+        ray.wait([copy.finish.remote() for copy in copies], num_returns=len(copies), timeout=SECONDS_TO_FINISH)
+
+
+def _pass_on(name: str, done: Future[Any], answer: Future[Any]) -> None:
     error = done.exception()
     if error is None:
         answer.set_result(done.result())
-    else:
-        answer.set_exception(getattr(error, "cause", None) or error)
+        return
+    found: BaseException | None = getattr(error, "cause", None)
+    if not isinstance(found, BaseException):
+        # Nothing that the service raised, so nothing that can be said of a rollout.
+        found = RunError(f"The actors of {name} are gone: {error}")
+    found.__cause__ = error  # it has the trace of the other process
+    answer.set_exception(found)
+
+
+@dataclass(slots=True)
+class _Blame:
+    """How a copy lets others know what it holds, should it die of it."""
+
+    service: str
+    place: int
+    witness: str
+    """Its name: a restart cannot rely on handles that are arguments of a constructor."""
+    life: str = field(default_factory=lambda: uuid4().hex)
+
+    def take(self, request: Any, number: str) -> None:
+        """Before a request is answered; a `ServiceDied` where that would be once too often."""
+        way = f"{self.service} {self.place}", self.life, bool(getattr(request, "is_quick", False))
+        deaths = actor_named(self.witness).begins.remote(*way, number).future().result()
+        if deaths >= DEATHS_PER_REQUEST:
+            raise ServiceDied(
+                f"{deaths} processes of {self.service} died of it, one after the other, perhaps for want of memory."
+            )
+
+
+class _Made:
+    """Made at its first use, which is a call and not a constructor, so that errors keep their class."""
+
+    def __init__(self, make: Callable[[], Callable[[Any], Any]]) -> None:
+        self._make, self._turn = make, threading.Lock()
+        self._made: Callable[[Any], Any] | None = None
+
+    def __call__(self) -> Callable[[Any], Any]:
+        with self._turn:
+            if self._made is None:
+                self._made = self._make()
+            return self._made
 
 
 class _Server:
-    def __init__(self, make: Callable[[], Callable[[Any], Any]]) -> None:
-        self._answer = make()
+    def __init__(self, make: Callable[[], Callable[[Any], Any]], *blame: Any) -> None:
+        self._made, self._blame = _Made(make), _Blame(*blame)
 
     def ready(self) -> None:
-        """Everything is loaded."""
+        self._made()
 
-    def serve(self, request: Any) -> Any:
-        return self._answer(request)
+    def serve(self, request: Any, number: str) -> Any:
+        self._blame.take(request, number)
+        return self._made()(request)
 
 
 class _AsyncServer:
     def __init__(self, make: Callable[[], Callable[[Any], Future[Any]]]) -> None:
-        self._answer = make()
+        self._made = _Made(make)
+        self._under_way: set[asyncio.Future[Any]] = set()
 
     async def ready(self) -> None:
-        """Everything is loaded."""
+        self._made()
 
-    async def serve(self, request: Any) -> Any:
-        return await asyncio.wrap_future(self._answer(request))
+    async def serve(self, request: Any, number: str) -> Any:
+        answer = asyncio.wrap_future(self._made()(request))
+        self._under_way.add(answer)
+        answer.add_done_callback(self._under_way.discard)
+        return await answer
+
+    async def finish(self) -> None:
+        while self._under_way:
+            await asyncio.wait(self._under_way)

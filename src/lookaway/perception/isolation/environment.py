@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import platform
 import re
 import shlex
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Annotated
 from uuid import uuid4
 
-from lookaway.core import UserError, canonical_json, describe, digest
+from lookaway.core import Json, UserError, canonical_json, describe, digest
 from lookaway.perception.isolation.home import lookaway_home
 from lookaway.perception.isolation.uv import run_uv
 
@@ -25,6 +26,8 @@ PIN = re.compile(
 )
 """A version, or a commit; anything else could be another thing tomorrow."""
 KEY_CHARACTERS = 24
+HERE = "LOOKAWAY_ENVIRONMENT"
+"""Variable that names the environment which a process is in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +53,28 @@ class Environment:
         key = digest({"environment": describe(self), "machine": platform.machine()})[:KEY_CHARACTERS]
         return lookaway_home() / "environments" / key
 
+    @property
+    def is_made(self) -> bool:
+        """Whether it is there."""
+        return (self.folder / "bin" / "python").exists()
+
+    @classmethod
+    def from_json(cls, told: Json) -> Environment:
+        """As `describe` tells it."""
+        return cls(tuple(told["requirements"]), tuple(told["bare"]), told["python"])
+
     def entry_command(self) -> str:
         """Command that makes the environment where it is not there yet, and goes on as Python in it."""
         told = shlex.quote(canonical_json(describe(self)))
-        return f"{shlex.quote(sys.executable)} -m lookaway.perception.isolation.entry {told}"
+        return f"{shlex.quote(sys.executable)} -P -m lookaway.perception.isolation.entry {told}"
 
     def ensure(self) -> Path:
         """Its Python; the environment is made where it is not there yet. One process makes it, others wait."""
-        python = self.folder / "bin" / "python"
-        if python.exists():
-            return python
-        with _only_one(self.folder):
-            if not python.exists():
-                self._make()
-        return python
+        if not self.is_made:
+            with _only_one(self.folder):
+                if not self.is_made:
+                    self._make()
+        return self.folder / "bin" / "python"
 
     def _make(self) -> None:
         """Under another name first, so that an environment is complete or absent."""
@@ -81,6 +92,12 @@ class Environment:
             growing.rename(self.folder)
         finally:
             shutil.rmtree(growing, ignore_errors=True)
+
+
+def is_this_process_in(environment: Environment) -> bool:
+    """Whether this very process has its packages."""
+    here = os.environ.get(HERE)
+    return here is not None and here == environment.folder.name
 
 
 @contextmanager

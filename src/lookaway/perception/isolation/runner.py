@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from lookaway.core import Json
 from lookaway.perception.isolation.child import MOST_BYTES
-from lookaway.perception.isolation.environment import Environment
+from lookaway.perception.isolation.environment import Environment, is_this_process_in
+from lookaway.perception.isolation.here import ServedHere
 from lookaway.perception.isolation.process import ChildProcess
 
 RUNNERS = Path(__file__).parent / "runners"
@@ -29,12 +30,16 @@ class Runner:
     seconds_to_load: float = 900.0
     seconds_to_answer: float = 3600.0
     most_bytes: int = MOST_BYTES
-    _child: ChildProcess | None = None
+    _child: ChildProcess | ServedHere | None = None
 
-    def start(self) -> ChildProcess:
-        """The child that serves, with its runner file loaded; or an `Unmeasurable`."""
+    def start(self) -> ChildProcess | ServedHere:
+        """Who serves, with the runner file loaded; or an `Unmeasurable`. In its environment, this process does."""
         if self._child is None or not self._child.is_alive:
-            started = ChildProcess(self.environment.ensure(), self.most_bytes)
+            started: ChildProcess | ServedHere
+            if is_this_process_in(self.environment):
+                started = ServedHere(self.most_bytes)
+            else:
+                started = ChildProcess(self.environment.ensure(), self.most_bytes)
             header = {"kind": "load", "runner": str(self.file), "settings": dict(self.settings)}
             started.ask(header, {}, self.seconds_to_load)
             self._child = started

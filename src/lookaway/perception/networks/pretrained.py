@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from types import ModuleType
 from typing import Any
+from weakref import WeakValueDictionary
 
 from lookaway.core import Compute, MissingExtra, Reason, Unmeasurable
 from lookaway.perception.networks.torch_setup import dtype_of, load_torch
 from lookaway.perception.weights import Weights
 
+_LOADED: WeakValueDictionary[tuple[str, Weights, Compute], Any] = WeakValueDictionary()
+"""Models in use: recipes that differ in the frames they see share one."""
+
 
 def load_pretrained(kind: str, weights: Weights, compute: Compute) -> Any:
     """The model of a class of transformers, on its device, ready to look; its files were compared with their hashes."""
     torch, transformers, folder = load_torch(compute), _transformers(), weights.folder()
+    if (loaded := _LOADED.get((kind, weights, compute))) is not None:
+        return loaded
     try:
         model, report = getattr(transformers, kind).from_pretrained(
             folder,
@@ -29,7 +35,8 @@ def load_pretrained(kind: str, weights: Weights, compute: Compute) -> Any:
         if report[problem]:
             names = sorted(str(name) for name in report[problem])
             raise _refused(kind, weights, f"{problem.replace('_', ' ')}: {', '.join(names[:3])} ({len(names)} in all)")
-    return model.to(compute.device).eval()
+    _LOADED[kind, weights, compute] = ready = model.to(compute.device).eval()
+    return ready
 
 
 def load_tokenizer(kind: str, weights: Weights) -> Any:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from lookaway.core import Json, Reason
+from lookaway.io.journal import Journal
+from lookaway.io.places import is_remote
 from lookaway.reports.site.gather import SiteRun
 
 SHOWN_OF_HASH = 16
@@ -88,6 +90,9 @@ def judges_of(run: SiteRun) -> list[str]:
 
 def dates(events: Path) -> tuple[str, str]:
     """Day and minute of the first and of the last event, in UTC; empty where there are none."""
+    if is_remote(events) or events.is_dir():
+        lines = Journal(events).lines()
+        return (_minute(lines[0]), _minute(lines[-1])) if lines else ("", "")
     if not events.is_file():
         return "", ""
     with events.open("rb") as file:

@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from lookaway.core import Group, Lock, RunError, Table, UserError
+from lookaway.core import Group, Lock, Table, UserError
 from lookaway.engine.reading import load_suite
 from lookaway.engine.run import Run
 from lookaway.reports.installed_metric import installed_metric
@@ -105,7 +102,7 @@ def gather(paths: Sequence[Path]) -> list[SiteRun]:
 def _names(places: Sequence[Path]) -> list[str]:
     """The last parts of paths, as few as tell them apart."""
     for parts in range(1, 1 + max((len(place.parts) for place in places), default=1)):
-        names = ["/".join(place.parts[-parts:]) for place in places]
+        names = ["/".join(part.rstrip("/") for part in place.parts[-parts:]) for place in places]
         if len(set(names)) == len(names):
             return names
     raise AssertionError("different paths have different parts")
@@ -143,11 +140,5 @@ def _metric(asked: AskedMetric, lock: Lock) -> SiteMetric:
 
 
 def _rollouts(folder: RunFolder) -> Iterator[SiteRollout]:
-    try:
-        rows = pq.read_table(folder.rollouts_file).to_pylist()
-    except (pa.ArrowException, OSError) as error:
-        raise RunError(
-            f"{folder.rollouts_file}: cannot be read ({error}). Run the same `lookaway eval` again."
-        ) from error
-    for row in rows:
+    for row in folder.rollouts().to_pylist():
         yield SiteRollout(id=row.pop("rollout"), **row)

@@ -20,6 +20,7 @@ from lookaway.reports.site.rendering import Sources, write_page
 from lookaway.reports.site.sections import ROOM, placed, site_sections, suite_sections, write_section_pages
 from lookaway.reports.site.slices import phase_tables, seed_rows, subset_tables
 from lookaway.reports.site.tables import board_digits, board_ends, board_lines, matrix_cells, overview, seed_table
+from lookaway.reports.site.took import SESSION_HEADS, STAGE_HEADS, took
 from lookaway.reports.site.warnings import warnings
 
 MOST_OPEN = 12
@@ -45,7 +46,14 @@ def write_index(site: Site, output: Path) -> Path:
     """Write `index.html`, whole in itself."""
     styles = model_styles(site.boards)
     suites = [_suite(site, suite, styles) for suite in dict.fromkeys(run.suite for run in site.runs)]
-    of_site = site_sections(cases=_cases(site), appendices=[appendix(run) for run in site.runs], data=site.data)
+    of_site = site_sections(
+        cases=_cases(site),
+        took=took(site.runs),
+        stage_heads=STAGE_HEADS,
+        session_heads=SESSION_HEADS,
+        appendices=[appendix(run) for run in site.runs],
+        data=site.data,
+    )
     found = placed([*(section for suite in suites for section in suite_sections(suite, styles)), *of_site], ROOM)
     write_section_pages(output, found, site.title, SOURCES)
     context: dict[str, Any] = {

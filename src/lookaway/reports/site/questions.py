@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lookaway.core import DatasetError, Json, digest
-from lookaway.io.files import read_json
+from lookaway.io.files import is_file, read_json
 from lookaway.judges.faults import Unreadable
 from lookaway.judges.reply import Reply, read_reply
 from lookaway.judges.reply_store import ReplyStore
@@ -117,7 +117,7 @@ def _listed(value: Json) -> Sequence[Json]:
 
 def _kept(store: ReplyStore, key: str) -> tuple[dict[str, Any], Reply] | str:
     path = store.path(key)
-    if not path.is_file():
+    if not is_file(path):
         return LOST
     try:
         kept = read_json(path)

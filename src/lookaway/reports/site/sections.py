@@ -23,7 +23,11 @@ KINDS = {
     "parts": ("Parts", "index/slices.html.j2"),
 }
 """Of a suite, in the order of reading: title in the navigation, and template."""
-SITE_KINDS = {"cases": ("Cases", "index/cases.html.j2"), "again": ("Reproduce", "index/appendix.html.j2")}
+SITE_KINDS = {
+    "cases": ("Cases", "index/cases.html.j2"),
+    "took": ("What it took", "index/took.html.j2"),
+    "again": ("Reproduce", "index/appendix.html.j2"),
+}
 """Of the whole site, after all suites."""
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from lookaway.core import Reason
 from lookaway.core.reasons import OF_THE_MACHINE
+from lookaway.engine.divisions import missing_shards
 from lookaway.reports.lock_explanations import lock_differences
 from lookaway.reports.numbers import amount
 from lookaway.reports.site.boards import Board, models_of_several_runs
@@ -42,6 +43,8 @@ def _nothing_scored(boards: Sequence[Board]) -> Iterator[Warned]:
 
 
 def _of_run(run: SiteRun) -> Iterator[Warned]:
+    for lack in missing_shards(run.about):
+        yield Warned(text=f"{run.name}: {lack}; their rollouts are in no table.")
     for note in run.table.notes:
         yield Warned(text=f"{run.name}: {note}")
     known = counts(run)

@@ -1,0 +1,67 @@
+"""What a run remembers of its command, for people, for reports, and for whoever wants to measure again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from lookaway.core import Compute, Json
+from lookaway.engine.locking import metric_key
+from lookaway.engine.plan import Plan
+from lookaway.judges.settings import JudgeSettings
+
+SERVER = "server"
+"""The kind of judge that has an address."""
+
+
+def about(plan: Plan, asked: Json) -> Json:
+    """As `run.json` holds it."""
+    return {
+        "lookaway": version("lookaway"),
+        "suite": plan.dataset.suite,
+        "dataset": str(plan.dataset.root),
+        "lock_sha256": plan.lock.sha256,
+        "rollouts": len(plan.rollouts),
+        "metrics": [
+            {
+                "name": bound.name,
+                "lock": metric_key(bound),
+                "subsets": bound.subsets and list(bound.subsets),
+                "is_gate": bound.is_gate,
+            }
+            for bound in plan.metrics
+        ],
+        "problems": [{"where": problem.where, "message": problem.message} for problem in plan.dataset.problems],
+        "asked": asked,
+        **({"shard": plan.shard} if plan.shard else {}),
+    }
+
+
+def asked(judge: JudgeSettings | None, reading: Mapping[str, Any], **said: Any) -> Json:
+    """What the user said, paths as given, without what was left to its default, and without any secret."""
+    if judge is not None:
+        said |= {"judge": _judge(judge), "replies": judge.replies}
+    said["reading"] = {name: _plain(value) for name, value in reading.items() if value}
+    return {name: _plain(value) for name, value in said.items() if value}
+
+
+def _judge(settings: JudgeSettings) -> Json:
+    """Who was asked, and how. Keys are left out, and so is all of an address that may hold one."""
+    model, url = settings.model, urlsplit(settings.connection.url)
+    host = url.netloc.rpartition("@")[2]
+    address = {"url": urlunsplit((url.scheme, host, url.path, "", ""))} if model.backend == SERVER else {}
+    return {"model": model.model, "wording": settings.wording, "media": model.media, **address}
+
+
+def _plain(value: Any) -> Json:
+    """As JSON; places on disk or elsewhere are text."""
+    if isinstance(value, Compute):
+        return asdict(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, str | bool | int | float):
+        return value
+    return list(value) if isinstance(value, Sequence | Set) else str(value)

@@ -1,0 +1,217 @@
+"""Puts runs together that were made apart: the run that one machine would have made."""
+
+from __future__ import annotations
+
+import hashlib
+import reprlib
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from lookaway.core import Json, Lock, RunError, StorageError, UserError
+from lookaway.engine.divisions import divisions
+from lookaway.engine.run import Run
+from lookaway.engine.run_costs import COSTS, read_run_costs
+from lookaway.io.files import is_file, make_folder, read_all, write_json, write_whole
+from lookaway.io.journal import Journal
+from lookaway.io.places import place
+from lookaway.io.storage_faults import run_errors
+from lookaway.store.outcome_rows import each_measurement_once, write_rows
+from lookaway.store.run_folder import COMPACT, EVENTS, READ_AT_ONCE, ROWS_AT_ONCE, SPENDING, RunFolder
+
+MOST_DIFFERENCES = 5
+"""Entries of two locks that are named in a message."""
+
+
+def merge(runs: Sequence[Path | str], output: Path | str, *, partial: bool = False) -> Run:
+    """Put runs with one lock into one: shards of a dataset, or runs of different models.
+
+    Every measurement is there once. With `partial`, shards may be missing, and the run says which. Features and replies
+    stay where they are. An output that is there already must come from an earlier merge of the same runs.
+    """
+    out = RunFolder(place(output))
+    folders = _in_order(runs)
+    abouts = [folder.about() for folder in folders]
+    lock = _common_lock(folders)
+    if len({repr(about["metrics"]) for about in abouts}) > 1:
+        raise UserError(
+            "The runs name their metrics in different orders. Run the same `lookaway eval` for all of them."
+        )
+    rollouts = _all_rollouts(folders)
+    about = {
+        **_common_about(abouts),
+        "rollouts": len(rollouts),
+        "merged": {"runs": [str(folder.path) for folder in folders], "shards": _all_shards(abouts, partial=partial)},
+    }
+    _require_own(out, about, rollouts)
+    with run_errors(f"{out.path}: the run cannot be written here"):
+        _begin(out, lock, rollouts, about)
+        for name, table in _merged_rows(folders):
+            _write_table(out.outcomes / f"{COMPACT}{name}.parquet", table)
+        for name in (EVENTS, SPENDING):
+            _join_journals(out, folders, name)
+        _add_up_costs(out, folders)
+    return Run(out.path)
+
+
+def _in_order(runs: Sequence[Path | str]) -> list[RunFolder]:
+    """The runs in an order of their own, so that it does not matter in which they are named."""
+    paths = sorted((place(run) for run in runs), key=str)
+    known = [path.resolve() for path in paths]
+    for path in paths:
+        if known.count(path.resolve()) > 1:
+            raise UserError(f"{path}: is given more than once. Name every run once.")
+    if not paths:
+        raise UserError("There is nothing to merge: no run was named.")
+    return [RunFolder(path) for path in paths]
+
+
+def _common_lock(folders: Sequence[RunFolder]) -> Lock:
+    first, lock = folders[0], folders[0].lock()
+    for folder in folders[1:]:
+        differing = list(islice(lock.differences(folder.lock()), MOST_DIFFERENCES + 1))
+        if differing:
+            said = [
+                f"{path}: {reprlib.repr(ours)} there, {reprlib.repr(theirs)} here"
+                for path, ours, theirs in differing[:MOST_DIFFERENCES]
+            ]
+            more = " and more" if len(differing) > MOST_DIFFERENCES else ""
+            raise UserError(
+                f"{folder.path}: was measured under another lock than {first.path}, so that their numbers do not "
+                f"belong into one table. {'; '.join(said)}{more}."
+            )
+    return lock
+
+
+def _all_rollouts(folders: Sequence[RunFolder]) -> pa.Table:
+    """Every rollout once, in order of their ids."""
+    rows = pa.concat_tables([folder.rollouts() for folder in folders])
+    counts = rows.group_by("rollout").aggregate([("content", "count_distinct")])
+    if len(twice := counts.filter(pc.greater(counts["content_count_distinct"], 1))):
+        name = min(twice["rollout"].to_pylist())
+        raise UserError(
+            f"The rollout {name!r} is not the same in all runs: its video, a file beside it, or its case differs. "
+            "Run `lookaway eval` again where the dataset has changed."
+        )
+    rows = rows.append_column("place", pa.array(range(len(rows)), pa.int64()))
+    firsts = rows.group_by("rollout").aggregate([("place", "min")])["place_min"]
+    return rows.take(firsts).drop_columns("place").sort_by("rollout")
+
+
+def _all_shards(abouts: Sequence[Mapping[str, Any]], *, partial: bool) -> Json:
+    found = divisions(abouts)
+    lacking = [division.in_words() for division in found if division.missing]
+    if lacking and not partial:
+        raise UserError(f"{'; '.join(lacking).capitalize()}. Name all runs, or merge what there is with --partial.")
+    return [division.to_json() for division in found]
+
+
+def _common_about(abouts: Sequence[Mapping[str, Any]]) -> dict[str, Json]:
+    """What one run would say; of its command only what all say."""
+    problems = {(problem["where"], problem["message"]): problem for about in abouts for problem in about["problems"]}
+    versions = sorted({str(about["lookaway"]) for about in abouts if "lookaway" in about})
+    return {
+        **{name: abouts[0][name] for name in ("suite", "dataset", "lock_sha256", "metrics") if name in abouts[0]},
+        **({"lookaway": ", ".join(versions)} if versions else {}),
+        "problems": list(problems.values()),
+        "asked": _common([about.get("asked", {}) for about in abouts]),
+    }
+
+
+def _common(said: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
+    """The entries that all of some mappings have, and in which they agree."""
+    common: dict[str, Json] = {}
+    for name, value in said[0].items():
+        others = [entry.get(name) for entry in said[1:]]
+        if isinstance(value, Mapping):
+            common[name] = _common([value, *(other if isinstance(other, Mapping) else {} for other in others)])
+        elif all(other == value for other in others):
+            common[name] = value
+    return common
+
+
+def _require_own(out: RunFolder, about: Mapping[str, Json], rollouts: pa.Table) -> None:
+    """Refuse a folder that holds anything but an earlier merge of the same runs."""
+    if not is_file(out.path / "run.json") and not out.parts():
+        return
+    try:
+        there = out.about()
+        is_own = all(there.get(name) == about[name] for name in ("merged", "lock_sha256"))
+        if is_own and out.rollouts().equals(rollouts):
+            return
+    except StorageError:
+        raise
+    except UserError:
+        pass  # whatever it is, it is not ours
+    raise RunError(
+        f"{out.path}: holds something that is not an earlier merge of these runs. Name another folder with --output."
+    )
+
+
+def _begin(out: RunFolder, lock: Lock, rollouts: pa.Table, about: Json) -> None:
+    """Say what is asked before there are rows, so that a merge that was cut off lacks some, and knows it."""
+    make_folder(out.outcomes)
+    _write_table(out.rollouts_file, rollouts)
+    write_json(out.lock_file, {**lock.entries, "sha256": lock.sha256})
+    write_json(out.path / "run.json", about)
+
+
+def _write_table(path: Path, table: pa.Table) -> None:
+    write_whole(path, lambda file: write_rows(table, file))
+
+
+def _merged_rows(folders: Sequence[RunFolder]) -> Iterator[tuple[str, pa.Table]]:
+    """Rows of all runs, as many at a time as fit into memory, under a name that is theirs alone."""
+    tables: list[pa.Table] = []
+    hasher = hashlib.sha256()
+    for part, content in _contents(folders):
+        tables.append(_rows_in(part, content))
+        hasher.update(content)
+        if sum(map(len, tables)) >= ROWS_AT_ONCE:
+            yield hasher.hexdigest()[:32], each_measurement_once(tables)
+            tables, hasher = [], hashlib.sha256()
+    if tables:
+        yield hasher.hexdigest()[:32], each_measurement_once(tables)
+
+
+def _contents(folders: Sequence[RunFolder]) -> Iterator[tuple[Path, bytes]]:
+    for folder in folders:
+        parts = folder.parts()
+        for start in range(0, len(parts), READ_AT_ONCE):
+            some = parts[start : start + READ_AT_ONCE]
+            try:
+                yield from zip(some, read_all(some), strict=True)
+            except FileNotFoundError as error:
+                raise RunError(
+                    f"{folder.path}: its files change while they are read. Merge it when its `lookaway eval` is over."
+                ) from error
+
+
+def _rows_in(part: Path, content: bytes) -> pa.Table:
+    try:
+        return pq.ParquetFile(pa.BufferReader(content)).read()
+    except (pa.ArrowException, OSError) as error:
+        raise RunError(
+            f"{part}: cannot be read ({error}). Delete it; the same `lookaway eval` measures its rollouts again."
+        ) from error
+
+
+def _join_journals(out: RunFolder, folders: Sequence[RunFolder], name: str) -> None:
+    """One journal after the other; a merge that is done again writes all of it again."""
+    lines = chain.from_iterable(Journal(folder.path / name).lines() for folder in folders)
+    if (first := next(lines, None)) is not None:
+        every = chain([first], lines)
+        write_whole(out.path / name, lambda file: file.writelines(line + b"\n" for line in every))
+
+
+def _add_up_costs(out: RunFolder, folders: Sequence[RunFolder]) -> None:
+    """The sessions of all runs, each once."""
+    sessions = {session.id: session for folder in folders for session in read_run_costs(folder.path).sessions}
+    if sessions:
+        in_order = sorted(sessions.values(), key=lambda session: (session.started, session.id))
+        write_json(out.path / COSTS, {"sessions": [session.to_json() for session in in_order]})

@@ -1,0 +1,96 @@
+"""One rollout for every metric before all the others, so that what cannot work is known at once."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from lookaway.core import BoundMetric, Rollout, UserError
+from lookaway.core.reasons import OF_THE_MACHINE
+from lookaway.engine.plan import Plan
+from lookaway.engine.worker import Work, why_declined, why_unwatchable
+from lookaway.store.outcome_reader import OutcomeReader
+from lookaway.store.run_folder import RunFolder, rollout_rows
+
+LOG = logging.getLogger(__name__)
+MOST_CHARACTERS = 500
+"""Of a message that is repeated to the user; the row has all of it."""
+
+
+@dataclass(slots=True)
+class Smoke:
+    """The work that goes ahead of all other, and what was found in it."""
+
+    plan: Plan
+    folder: RunFolder
+    work: tuple[Work, ...]
+    """As few rollouts as are needed for every metric to be tried on one."""
+    untried: tuple[str, ...]
+    """Metrics that no rollout of the work can be measured by."""
+    problems: list[str] = field(default_factory=list)
+
+    def is_passed(self) -> bool:
+        """Whether no metric failed, or lacked what this machine should have; reads what was measured."""
+        tried = {(work.rollout.id, metric) for work in self.work for metric in work.metrics}
+        rollouts = rollout_rows([(work.rollout, work.content) for work in self.work])
+        machine = {reason.value for reason in OF_THE_MACHINE}
+        self.problems = [
+            f"{row['metric']} on {row['rollout']}: {row['reason']}: {row['message']:.{MOST_CHARACTERS}}"
+            for row in OutcomeReader(self.folder, self.plan.asked, rollouts).items()
+            if (row["rollout"], row["metric"]) in tried and (row["status"] == "failure" or row["reason"] in machine)
+        ]
+        return not self.problems
+
+    def require_passed(self) -> None:
+        """Tell the user what was found, where anything was."""
+        if self.problems:
+            raise UserError(
+                f"The smoke test ended the run before the rest was begun. {'; '.join(self.problems)}; "
+                "put this right and start the same command again, leave these metrics out with --metrics, or go on as "
+                "it is without --smoke. What was measured is kept; events.jsonl in the run folder has the traces."
+            )
+
+
+def choose_smoke(plan: Plan, work: Sequence[Work], folder: RunFolder) -> Smoke:
+    """Choose the rollouts, without opening a video."""
+    bounds = {bound.name: bound for bound in plan.metrics}
+    first_with = _first_with(work, bounds)
+    chosen = _fewest(list(first_with))
+    wanted = {name for entry in work for name in entry.metrics}
+    untried = tuple(name for name in bounds if name in wanted and not any(name in tried for tried in first_with))
+    if untried:
+        LOG.warning("Nothing in the dataset can be measured by: %s.", ", ".join(untried))
+    return Smoke(plan, folder, tuple(first_with[tried] for tried in chosen), untried)
+
+
+def _first_with(work: Sequence[Work], bounds: dict[str, BoundMetric]) -> dict[frozenset[str], Work]:
+    """For every set of metrics that any rollout can be tried with, the first such rollout."""
+    first: dict[frozenset[str], Work] = {}
+    for entry in work:
+        asked = frozenset(entry.metrics)
+        # Where one could be tried with all that it is asked, no other that is asked the same can be with more.
+        if asked not in first and why_unwatchable(entry.rollout) is None:
+            first.setdefault(frozenset(name for name in asked if _is_tried(bounds[name], entry.rollout)), entry)
+    first.pop(frozenset(), None)
+    return first
+
+
+def _is_tried(bound: BoundMetric, rollout: Rollout) -> bool:
+    """Whether a metric would look at a rollout, if nothing were missing on this machine."""
+    try:
+        declined = why_declined(bound, rollout)
+    except Exception:  # noqa: BLE001 - a bug, which the smoke test is there to find
+        return True
+    return declined is None or declined.reason in OF_THE_MACHINE
+
+
+def _fewest(sets: Sequence[frozenset[str]]) -> list[frozenset[str]]:
+    """Sets that hold all names together: always the one that adds most, the earlier of two."""
+    lacking = frozenset[str]().union(*sets)
+    chosen = []
+    while lacking:
+        best = max(sets, key=lambda names: len(names & lacking))
+        chosen.append(best)
+        lacking -= best
+    return chosen

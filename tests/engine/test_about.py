@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import lookaway
+from lookaway.core import Compute, JudgeModel
+from lookaway.engine.about import asked
+from lookaway.engine.run import Run
+from lookaway.judges.connection import Connection
+from lookaway.judges.secret import Secret
+from lookaway.judges.settings import JudgeSettings
+from tests.support.command import lookaway as command
+from tests.support.scripted import bound, script
+from tests.support.tiny import write_folder
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_folder(tmp_path / "videos", models=("alpha", "beta"))
+
+
+def test_a_run_remembers_what_was_said_and_paths_as_they_were_given(root, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = ("--pattern", "{model}/{case}.mp4", "--models", "alpha,beta", "--limit", "1", "--allow-outside")
+    arguments = ("videos", "--metrics", "rendering_lighting", *options, "--features", "shared", "--device", "cpu")
+    assert command("eval", *arguments, "-o", "run", "--quiet").code == 0
+    assert Run(tmp_path / "run").about["asked"] == {
+        "metrics": ["rendering_lighting"],
+        "compute": {"device": "cpu", "precision": "float32"},
+        "features": "shared",
+        "reading": {
+            "pattern": "{model}/{case}.mp4",
+            "models": ["alpha", "beta"],
+            "limit": 1,
+            "allow_outside": True,
+        },
+    }
+
+
+def test_a_run_remembers_extractors_folders_and_gates(tmp_path):
+    said = asked(
+        None,
+        {"truth": tmp_path / "truth", "most_frames": 8, "as_published": True, "suite": None, "subsets": ()},
+        using={"poses": "true_poses"},
+        compute=Compute(device="cuda:1"),
+        ignore_gates=True,
+        metrics=None,
+    )
+    assert said == {
+        "using": {"poses": "true_poses"},
+        "compute": {"device": "cuda:1", "precision": "float32"},
+        "ignore_gates": True,
+        "reading": {"truth": str(tmp_path / "truth"), "most_frames": 8, "as_published": True},
+    }
+
+
+def test_what_was_left_to_its_default_is_not_repeated(root, tmp_path, monkeypatch):
+    script(monkeypatch, bound())
+    run = lookaway.evaluate(lookaway.read(root, suite="scripted"), tmp_path / "run")
+    assert run.about["asked"] == {}
+
+
+def test_a_judge_is_remembered_by_model_address_wording_and_media_and_without_any_secret(tmp_path):
+    settings = JudgeSettings(
+        model=JudgeModel(model="large", media="jpeg"),
+        wording="text",
+        connection=Connection(url="http://host:8000/v1?api_key=hidden-1#hidden-2", key=Secret("hidden-3")),
+        replies=tmp_path / "replies",
+    )
+    said = asked(settings, {})
+    assert said == {
+        "judge": {"model": "large", "wording": "text", "media": "jpeg", "url": "http://host:8000/v1"},
+        "replies": str(tmp_path / "replies"),
+    }
+    assert "hidden" not in repr(said)
+
+
+def test_a_judge_in_this_process_has_no_address():
+    said = asked(JudgeSettings(model=JudgeModel(backend="local", model="small")), {})
+    assert said["judge"] == {"model": "small", "wording": "auto", "media": "png"}
+
+
+def test_a_judge_that_nobody_asks_is_not_remembered(root, tmp_path, monkeypatch):
+    script(monkeypatch, bound())
+    judge = JudgeSettings(model=JudgeModel(model="large"))
+    run = lookaway.evaluate(root, tmp_path / "run", suite="scripted", judge=judge)
+    assert run.about["asked"] == {"reading": {"suite": "scripted"}}

@@ -1,0 +1,227 @@
+"""What the stages of the work took: every second counts once, under the name of what was done."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import Future
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import lookaway
+from lookaway.core import Compute, Feature, Frame, RunError
+from lookaway.engine import perceiving as module
+from lookaway.engine.effort import DECODING, READING, SENDING, WAITING, WRITING, Effort, Stage, is_on_gpu, stage_of
+from lookaway.engine.networks import NetworkService
+from lookaway.engine.perceiving import Extractors, Perceiving
+from lookaway.store.feature_store import FeatureStore
+from tests.support.scripted import CRASHES, Brightness, bound, script
+from tests.support.tiny import FRAMES, HEIGHT, WIDTH, write_folder
+
+
+class Clock:
+    """Stands still unless somebody says that time goes by."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = self.busy = 1000.0
+        monkeypatch.setattr(time, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(time, "process_time", lambda: self.busy)
+
+    def go(self, seconds: float, *, is_busy: bool = True) -> None:
+        self.now += seconds
+        self.busy += seconds if is_busy else 0.0
+
+
+CLOCKS: list[Clock] = []
+"""The clock of the test that runs; recipes are frozen and compared, so they cannot hold it."""
+
+
+@dataclass(frozen=True)
+class Slow(Brightness):
+    """Takes 100 s to load, 10 s to begin, 1 s for each frame and 5 s to perceive."""
+
+    name: str = "slow"
+
+    def step(self, name: str) -> None:
+        CLOCKS[-1].go({"load": 100, "begin": 10, "see": 1, "perceive": 5}[name])
+        super().step(name)
+
+
+@pytest.fixture
+def clock(monkeypatch) -> Clock:
+    CRASHES.clear()
+    CLOCKS.append(Clock(monkeypatch))
+    return CLOCKS[-1]
+
+
+@pytest.fixture
+def rollout(tmp_path):
+    return lookaway.read(write_folder(tmp_path / "videos", cases=1)).rollouts[0]
+
+
+def perceive(rollout, tmp_path, *recipes, elsewhere=None) -> Perceiving:
+    extractors = Extractors(FeatureStore(tmp_path / "features"), elsewhere=elsewhere or {})
+    perceiving = Perceiving(extractors, rollout, "c" * 32, recipes)
+    perceiving.run()
+    return perceiving
+
+
+def test_seconds_are_those_of_the_extractor_and_loading_stands_apart(clock, rollout, tmp_path):
+    stage = perceive(rollout, tmp_path, Slow()).effort.stages["slow"]
+    assert (stage.seconds, stage.cpu_seconds, stage.loading_seconds) == (10 + FRAMES + 5, 10 + FRAMES + 5, 100)
+    assert (stage.rollouts, stage.frames, stage.kept) == (1, FRAMES, 0)
+    assert stage.stored_bytes == 8 * FRAMES
+
+
+def test_no_second_counts_twice(clock, rollout, tmp_path, monkeypatch):
+    original = FeatureStore.put
+    monkeypatch.setattr(FeatureStore, "put", lambda *args: (clock.go(7), original(*args))[1])
+    started = clock.now
+    recipe = Slow()
+    effort = perceive(rollout, tmp_path, recipe, Slow(name="slower", weight=2.0, from_features=(recipe,))).effort
+    counted = sum(stage.seconds + stage.loading_seconds for stage in effort.stages.values())
+    assert counted == clock.now - started
+    assert effort.of(WRITING).seconds == 2 * 7
+    assert effort.of(DECODING).seconds == 0
+
+
+def test_decoding_takes_what_is_left_between_frames_and_the_opening(clock, rollout, tmp_path, monkeypatch):
+    class SlowVideo(module.Video):
+        def __init__(self, path):
+            clock.go(3)
+            super().__init__(path)
+
+        def frames(self, *args, **kwargs):
+            for found in super().frames(*args, **kwargs):
+                clock.go(2)
+                yield found
+
+    monkeypatch.setattr(module, "Video", SlowVideo)
+    decoding = perceive(rollout, tmp_path, Slow()).effort.of(DECODING)
+    assert (decoding.seconds, decoding.cpu_seconds) == (3 + 2 * FRAMES, 3 + 2 * FRAMES)
+    assert (decoding.rollouts, decoding.frames) == (1, FRAMES)
+    assert decoding.pixels == FRAMES * WIDTH * HEIGHT
+
+
+def test_a_crash_while_seeing_is_no_time_of_decoding(clock, rollout, tmp_path):
+    CRASHES["slow.see"] = ValueError("scripted crash")
+    effort = perceive(rollout, tmp_path, Slow()).effort
+    assert effort.of(DECODING).seconds == 0
+    assert (effort.of("slow").seconds, effort.of("slow").frames) == (10 + 1, 1)
+
+
+def test_a_video_that_breaks_off_leaves_every_second_in_its_place(clock, rollout, tmp_path, monkeypatch):
+    class Broken(module.Video):
+        def frames(self, *args, **kwargs):
+            for number, found in enumerate(super().frames(*args, **kwargs)):
+                if number == 4:
+                    raise ValueError("broken off")
+                yield found
+
+    monkeypatch.setattr(module, "Video", Broken)
+    effort = perceive(rollout, tmp_path, Slow()).effort
+    assert effort.of(DECODING).seconds == 0
+    assert (effort.of("slow").seconds, effort.of("slow").frames) == (10 + 4, 4)
+
+
+def test_what_was_kept_is_counted_and_takes_no_time(clock, rollout, tmp_path):
+    perceive(rollout, tmp_path, Slow())
+    effort = perceive(rollout, tmp_path, Slow()).effort
+    assert (effort.of("slow").kept, effort.of("slow").seconds, effort.kept) == (1, 0, 1)
+    assert (effort.of(DECODING).rollouts, effort.of(READING).rollouts) == (0, 1)
+
+
+def test_a_network_elsewhere_has_its_own_seconds_and_the_worker_only_waits(clock, rollout, tmp_path):
+    service = NetworkService()
+
+    def desk(request: Any) -> Future[Any]:
+        clock.go(50, is_busy=False)  # somebody else's rollout comes first
+        answer: Future[Any] = Future()
+        answer.set_result(service(request))
+        return answer
+
+    effort = perceive(rollout, tmp_path, Slow(), elsewhere={"slow": desk}).effort
+    stage = effort.of("slow")
+    assert (stage.frames, stage.rollouts) == (FRAMES, 1)
+    assert stage.seconds == 10 + FRAMES + 5
+    assert stage.loading_seconds == 100
+    assert effort.of(WAITING).seconds >= 50
+    assert effort.of(SENDING).frames == 0
+
+
+def test_waiting_for_an_answer_is_no_work_of_the_extractor(clock, rollout, tmp_path):
+    class Asking(Slow):
+        def perceive_later(self) -> Feature:
+            clock.go(1000, is_busy=False)
+            return Feature({}, {})
+
+        def begin(self, *args: Any) -> Any:
+            watch = super().begin(*args)
+            later = SimpleNamespace(result=self.perceive_later)
+            return SimpleNamespace(request=watch.request, see=watch.see, perceive=lambda: later)
+
+    effort = perceive(rollout, tmp_path, Asking()).effort
+    assert (effort.of(WAITING).seconds, effort.of(WAITING).cpu_seconds) == (1000, 0)
+    assert effort.of("slow").seconds == 10 + FRAMES
+
+
+def test_the_effort_of_a_session_is_that_of_all_its_rollouts(tmp_path, monkeypatch):
+    script(monkeypatch, bound())
+    told = []
+    lookaway.evaluate(
+        write_folder(tmp_path / "videos", cases=3), tmp_path / "run", suite="scripted", on_progress=told.append
+    )
+    stages = told[-1].effort.stages
+    assert (stages["brightness"].rollouts, stages["brightness"].frames) == (3, 3 * FRAMES)
+    assert stages["metrics"].rollouts == stages["writing"].rollouts == 3
+
+
+def test_efforts_add_up_and_come_back_as_they_were_kept():
+    effort = Effort({"a": Stage(seconds=1.5, frames=2)})
+    effort.add(Effort({"a": Stage(seconds=1.0, frames=3, kept=1), "b": Stage(rollouts=4)}))
+    assert effort.stages["a"] == Stage(seconds=2.5, frames=5, kept=1)
+    assert Effort.from_json(effort.to_json()) == effort
+
+
+@pytest.mark.parametrize(
+    "value",
+    [[], {"a": 1}, {"a": {"minutes": 1}}, {"a": {"seconds": "1"}}, {"a": {"frames": -1}}, {"a": {"frames": True}}],
+)
+def test_what_is_no_effort_is_refused(value):
+    with pytest.raises(RunError, match="expected"):
+        Effort.from_json(value)
+
+
+def test_a_stage_says_where_its_network_runs():
+    @dataclass(frozen=True)
+    class Network(Brightness):
+        compute: Compute = Compute(device="cuda:1", precision="bfloat16")
+
+    @dataclass(frozen=True)
+    class OnDevice(Brightness):
+        device: str = "cuda:0"
+
+    assert [stage_of(recipe) for recipe in (Brightness(), Network(), OnDevice())] == [
+        "brightness",
+        "brightness cuda bfloat16",
+        "brightness cuda",
+    ]
+    assert [is_on_gpu(stage) for stage in ("brightness", "brightness cuda", "cuda cpu float32")] == [False, True, False]
+
+
+def test_showing_frames_costs_little_beside_looking_at_them(rollout, tmp_path):
+    frames = 2000
+
+    @dataclass
+    class Watch:
+        def see(self, frame: Frame) -> None:
+            pass
+
+    stage, watch, frame = Stage(), Watch(), Frame(index=0, time_seconds=0.0, pixels=None)  # type: ignore[arg-type]
+    started = time.process_time()
+    for _ in range(frames):
+        with stage.timed():
+            watch.see(frame)
+    assert (time.process_time() - started) / frames < 100e-6

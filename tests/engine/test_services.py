@@ -1,0 +1,332 @@
+"""What workers share on Ray: who answers, what becomes of errors, and what of deaths."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+import ray
+
+from lookaway.core import BudgetSpent, Desks, JudgeUnusable, Reason, Resources, RunError, Service, Unmeasurable
+from lookaway.engine.on_ray import services as module
+from lookaway.engine.on_ray.gpus import share_of_gpus
+from lookaway.engine.on_ray.pool import RayPool
+from lookaway.engine.on_ray.services import DEATHS_PER_REQUEST, ServiceDied, desks_of
+from lookaway.engine.on_ray.witness import Witness
+from lookaway.judges.faults import NotAnswered
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray's own making
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster() -> Iterator[None]:
+    """Some cores, and two GPUs that nobody looks at."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        patch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+        ray.init(num_cpus=3, num_gpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        yield
+        ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def desks(cluster) -> Iterator[dict[str, Any]]:
+    """Of one copy that answers one request after the other, and of one that answers several at once."""
+    started = {**doing(), "later": Service(make=AskedLater, at_once=8)}
+    with desks_of(ray, started, None) as found:
+        yield found
+
+
+@dataclass(frozen=True)
+class Quick:
+    """A request that does not wait for others."""
+
+    is_quick: ClassVar[bool] = True
+    said: Any
+
+
+def make_doing() -> Callable[[Callable[[], Any] | Quick], Any]:
+    """Does what it is asked to."""
+    return lambda request: request.said() if isinstance(request, Quick) else request()
+
+
+def raising(error: Exception) -> Any:
+    raise error
+
+
+def after(seconds: float, answer: Any = None) -> Any:
+    time.sleep(seconds)
+    return answer
+
+
+def die(marks: Path, times: int) -> str:
+    """The death of the process that is asked, so many times."""
+    deaths = len(list(marks.iterdir()))
+    if deaths < times:
+        (marks / str(deaths)).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return f"alive after {deaths} deaths"
+
+
+def visible_gpus() -> str | None:
+    return os.environ.get("CUDA_VISIBLE_DEVICES")
+
+
+def doing(**options: Any) -> dict[str, Service]:
+    return {"doing": Service(make=make_doing, **options)}
+
+
+class AskedLater:
+    """Answers with futures, several at once."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(8)
+
+    def __call__(self, request: Callable[[], Any]) -> Future[Any]:
+        return self._pool.submit(request)
+
+
+ERRORS = [
+    BudgetSpent("The budget is spent: 7 of 7 calls."),
+    JudgeUnusable("No such model."),
+    Unmeasurable(Reason.NO_TARGET, "nobody is there."),
+    NotAnswered("a refusal.", is_lasting=True, is_refusal=True),
+    ValueError("of our own making", 3),
+]
+
+
+@pytest.mark.parametrize("name", ["doing", "later"])
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_an_error_comes_through_a_desk_as_it_was_raised(desks, name, error):
+    found = desks[name](partial(raising, error)).exception(30)
+    assert type(found) is type(error)
+    assert (str(found), found.args) == (str(error), error.args)
+    assert vars(found) == vars(error)
+    assert "raising" in str(found.__cause__)  # where in the other process
+
+
+def test_a_service_that_cannot_be_made_ends_the_work_with_its_own_error():
+    broken = {"broken": Service(make=partial(raising, JudgeUnusable("There is no key.")))}
+    with pytest.raises(JudgeUnusable, match=r"There is no key\.$"), desks_of(ray, broken, None):
+        pytest.fail("it was not made")
+
+
+def test_a_worker_that_cannot_be_made_ends_the_work_with_its_own_error():
+    with pytest.raises(JudgeUnusable, match=r"There is no key\.$"):
+        list(RayPool(Resources(workers=1)).map(lambda desks: raising(JudgeUnusable("There is no key.")), [1]))
+
+
+# Deaths
+
+
+def test_a_copy_that_is_killed_comes_back_and_the_request_is_answered(desks, tmp_path):
+    times = DEATHS_PER_REQUEST - 1
+    assert desks["doing"](partial(die, tmp_path, times)).result(60) == f"alive after {times} deaths"
+
+
+def test_a_request_that_copies_die_of_is_refused_and_those_beside_it_are_answered(desks, tmp_path):
+    other = desks_like(desks)
+    deadly = desks["doing"](partial(die, tmp_path, 99))
+    beside = [desk(partial(after, 0.01, number)) for number in range(6) for desk in (desks["doing"], other)]
+    with pytest.raises(ServiceDied, match="3 processes of doing died of it"):
+        deadly.result(60)
+    assert [future.result(60) for future in beside] == [number for number in range(6) for _ in range(2)]
+    assert len(list(tmp_path.iterdir())) == DEATHS_PER_REQUEST
+
+
+def desks_like(desks: Desks) -> Any:
+    """The desk of another worker at the same copies."""
+    return module.RayDesk("doing", desks["doing"].copies)
+
+
+def test_what_others_died_of_is_not_blamed_on_what_came_before_or_beside():
+    witness = Witness()
+    assert witness.begins("copy", "first life", False, "fine") == 0
+    assert witness.begins("copy", "first life", False, "deadly") == 0
+    assert witness.begins("other copy", "its life", False, "beside") == 0
+    assert witness.begins("copy", "second life", False, "deadly") == 1
+    assert witness.begins("copy", "third life", False, "innocent") == 0
+    assert witness.begins("copy", "third life", False, "deadly") == 2
+    for request in ("fine", "beside", "innocent"):
+        assert witness.begins("other copy", "its life", False, request) == 0
+
+
+def test_what_was_answered_beside_a_deadly_request_shares_the_blame_once():
+    witness = Witness()
+    witness.begins("copy", "first life", False, "deadly")
+    witness.begins("copy", "first life", True, "quick")
+    witness.begins("copy", "second life", True, "another")
+    assert witness.begins("copy", "second life", False, "deadly") == 1
+    assert witness.begins("copy", "third life", False, "deadly") == 2
+    assert witness.begins("copy", "third life", True, "quick") == 1
+
+
+def test_a_service_without_anybody_to_blame_ends_the_run_when_it_keeps_dying(desks, tmp_path):
+    with pytest.raises(RunError, match="actors of later are gone"):
+        desks["later"](partial(die, tmp_path, 99)).result(60)
+    assert len(list(tmp_path.iterdir())) == 1 + module.RETRIES
+
+
+# The end
+
+
+def take_a_second(marks: Path) -> None:
+    (marks / "begun").touch()
+    time.sleep(1.0)
+    (marks / "given").touch()
+
+
+@pytest.mark.parametrize("error", [None, OSError("the disk is full")], ids=["done", "failed"])
+def test_answers_that_are_under_way_at_the_end_are_still_given(tmp_path, error):
+    with (
+        pytest.raises(OSError, match="full") if error else nullcontext(),
+        desks_of(ray, {"later": Service(make=AskedLater, at_once=8)}, None) as found,
+    ):
+        found["later"](partial(take_a_second, tmp_path))
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.01)
+        if error:
+            raise error
+    assert (tmp_path / "given").exists()
+
+
+@pytest.mark.parametrize("ending", [GeneratorExit, KeyboardInterrupt])
+def test_an_interruption_leaves_nobody_and_waits_for_nobody(ending):
+    def make(desks: Desks) -> Callable[[int], Any]:
+        def work(number: int) -> Any:
+            desks["doing"](partial(after, 60.0 * number))
+            return desks["doing"](Quick(os.getpid)).result(), os.getpid()
+
+        return work
+
+    mapped = RayPool(Resources(workers=1)).map(make, range(3), services=doing())
+    processes = {*next(mapped)}
+    assert len(processes) == 2
+    began = time.monotonic()
+    with pytest.raises(ending):
+        mapped.throw(ending())
+    while any(is_running(process) for process in processes):
+        assert time.monotonic() - began < 20
+        time.sleep(0.05)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+# Who answers
+
+
+def test_a_quick_request_does_not_wait_for_a_slow_one(desks):
+    slow = desks["doing"](partial(after, 2.0, "slow"))
+    assert desks["doing"](Quick(partial(after, 0.0, "quick"))).result(30) == "quick"
+    assert not slow.done()
+    assert slow.result(30) == "slow"
+
+
+def test_slow_requests_of_one_copy_are_answered_one_after_the_other(desks):
+    def stretch() -> tuple[float, float]:
+        return time.monotonic(), after(0.1, 0.0) + time.monotonic()
+
+    stretches = sorted(future.result(30) for future in [desks["doing"](stretch) for _ in range(4)])
+    assert all(end <= begin for (_, end), (begin, _) in pairwise(stretches))
+
+
+class Answering:
+    """A copy of a service, without Ray: who asks it gets the answer when the test says so."""
+
+    def __init__(self) -> None:
+        self.answers: list[Future[Any]] = []
+
+    @property
+    def serve(self) -> Answering:
+        return self
+
+    def remote(self, request: Any, number: str) -> Answering:
+        self.answers.append(Future())
+        return self
+
+    def future(self) -> Future[Any]:
+        return self.answers[-1]
+
+
+def test_requests_go_to_the_copy_that_has_the_fewest():
+    copies = [Answering(), Answering(), Answering()]
+    desk = module.RayDesk("doing", copies)
+    for _ in range(6):
+        desk("request")
+    assert [len(copy.answers) for copy in copies] == [2, 2, 2]
+    for answer in copies[1].answers:
+        answer.set_result("answer")
+    for _ in range(2):
+        desk("request")
+    assert [len(copy.answers) for copy in copies] == [2, 4, 2]
+
+
+# GPUs
+
+
+def test_every_copy_sees_the_gpu_that_it_was_given_and_who_finds_no_room_is_waited_for(monkeypatch):
+    class Enough(Exception):
+        pass
+
+    def warn(message: str, *arguments: object) -> None:
+        raise Enough(message % arguments)
+
+    with desks_of(ray, doing(copies=3, wants_gpu=True), None) as found:
+        seen = [module.RayDesk("one", [copy])(visible_gpus).result(30) for copy in found["doing"].copies]
+        assert sorted(seen) in (["0", "0", "1"], ["0", "1", "1"])
+        monkeypatch.setattr(module, "SECONDS_WITHOUT_ROOM", 1.0)
+        monkeypatch.setattr(module.LOG, "warning", warn)
+        late = {"late": Service(make=make_doing, wants_gpu=True)}
+        said = pytest.raises(Enough, match=r"the actors of late: the cluster has \d cores and 0.5 GPUs free.")
+        with said, desks_of(ray, late, 1.0):
+            pytest.fail("there was room")
+
+
+def test_more_copies_than_gpus_have_room_for_are_told_before_anybody_waits():
+    with (
+        pytest.raises(RunError, match=r"5 networks on GPUs need 0.4 each, found 2 in the cluster. Lower"),
+        desks_of(ray, doing(copies=5, wants_gpu=True), 0.4),
+    ):
+        pytest.fail("there was room")
+
+
+@pytest.mark.parametrize(
+    ("found", "copies", "asked", "share"),
+    [
+        (8, 8, None, 1.0),
+        (8, 3, None, 1.0),
+        (8, 9, None, 0.5),
+        (1, 3, None, 0.3333),
+        (0, 0, None, 0.0),
+        (0, 4, 0.0, 0.0),
+        (2, 4, 0.5, 0.5),
+        (1, 10, 0.1, 0.1),
+        (4, 2, 2.0, 2.0),
+    ],
+)
+def test_shares_of_gpus_fit(found, copies, asked, share):
+    assert share_of_gpus(found, copies, asked) == pytest.approx(share, abs=1e-9)
+    assert share <= 1 or share.is_integer()
+
+
+@pytest.mark.parametrize(
+    ("found", "copies", "asked"), [(0, 1, None), (0, 1, 0.5), (2, 5, 0.4), (2, 3, 0.7), (4, 3, 2.0), (4, 1, 1.5)]
+)
+def test_shares_of_gpus_that_cannot_be_had_are_refused(found, copies, asked):
+    with pytest.raises(RunError, match="GPUs"):
+        share_of_gpus(found, copies, asked)

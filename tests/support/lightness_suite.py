@@ -1,0 +1,73 @@
+"""The command line with one more suite, whose only metric is cheap, or takes as long as a test wants to disturb it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any, ClassVar
+
+from lookaway.core import Abstention, BoundMetric, Dataset, Features, Outcome, Rollout, Score, Unit, plugins
+from lookaway.perception.isolation.home import lookaway_home
+from lookaway.perception.lab_means import LabMeans
+from lookaway.suites.folder import Folder
+
+NAME = "lightness"
+SECONDS = "LOOKAWAY_TEST_SECONDS"
+"""Environment variable: what every rollout takes longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeanLightness:
+    """Mean lightness, with a unit for each half of the clip; says where the worker believes its caches to be."""
+
+    name: ClassVar[str] = NAME
+    version: ClassVar[int] = 1
+    unit: ClassVar[str] = "score"
+    raw_unit: ClassVar[str | None] = None
+    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+    higher_is_better: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("lab_means",)
+    uses: ClassVar[tuple[str, ...]] = ()
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Any video will do."""
+        return None
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        if seconds := os.environ.get(SECONDS):
+            time.sleep(float(seconds))
+        lightness = features["lab_means"]["lab"][:, 0] / 100
+        halves = {"first": lightness[: len(lightness) // 2], "second": lightness[len(lightness) // 2 :]}
+        units = tuple(Unit(name, Score(float(half.mean()))) for name, half in halves.items())
+        return Score(float(lightness.mean()), units=units, detail={"home": str(lookaway_home())})
+
+
+class Lightness(Folder):
+    """A folder of videos."""
+
+    name: ClassVar[str] = NAME
+
+    def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
+        """As any folder of videos."""
+        return replace(super().read(root, options), suite=self.name)
+
+    def metrics(self, settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
+        """The one metric."""
+        return (BoundMetric(name=NAME, metric=MeanLightness(), recipes={"lab_means": LabMeans(height=16)}),)
+
+
+def install() -> None:
+    """Offer the suite by its name, in this process."""
+    plugins._offers("suites")[NAME] = [EntryPoint(NAME, "tests.support.lightness_suite:Lightness", "lookaway.suites")]
+
+
+if __name__ == "__main__":
+    from lookaway.cli import main
+
+    install()
+    main()
