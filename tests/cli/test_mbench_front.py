@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lookaway.core import UserError
+from lookaway.core import Resources, UserError
 from lookaway.engine.inline import Inline
 from lookaway.engine.run import Run
 from lookaway.judges.oracle import OracleServer
@@ -336,7 +336,8 @@ class CountedInline(Inline):
 
     made = 0
 
-    def __init__(self) -> None:
+    def __init__(self, resources: Resources) -> None:
+        assert resources == Resources(workers=2)
         type(self).made += 1
 
 

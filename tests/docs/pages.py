@@ -37,6 +37,8 @@ ORIGIN = re.compile(r"^<!-- goes on from: (\S+) -->$", re.MULTILINE)
 HASH = re.compile(r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{12,}\b")
 TIME = re.compile(r"\b\d+(\.\d+)? ?(s|min|h|d)\b")
 DECIMAL = re.compile(r"-?\d+\.\d+")
+HOW_FAR = re.compile(r"measuring: \d+ of \d+ ")
+"""What a command says every half minute, if it takes that long."""
 TOLERANCE = 0.02
 """Encoders and decoders of other versions move the third digit."""
 
@@ -131,7 +133,7 @@ def _run_console(block: Block, folder: Path) -> Iterator[tuple[Step, list[str]]]
         code = done.returncode
         if following is None or following.command != "echo $?":
             _checked(done, step.command)
-        yield step, done.stdout.splitlines()
+        yield step, [line for line in done.stdout.splitlines() if not HOW_FAR.match(line)]
 
 
 def _install(command: str, folder: Path) -> str:
@@ -151,9 +153,12 @@ def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(_packages(folder)),
-        "PYTHONWARNINGS": "error",
+        # Ray starts programs of its own, which warn of what is not ours.
+        "PYTHONWARNINGS": "" if "--executor ray" in command[-1] else "error",
         "NO_COLOR": "1",
         "OPENBLAS_NUM_THREADS": "1",
+        # A plan rests on what earlier runs took, and they must be the page's own.
+        "LOOKAWAY_HOME": str(folder.with_name(f"{folder.name}-home")),
     }
     return subprocess.run(
         command, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300

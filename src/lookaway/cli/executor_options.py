@@ -45,7 +45,7 @@ def executor_options(command: Command) -> Command:
             "--actors",
             callback=split_counts,
             metavar="NAME=COUNT,...",
-            help="Processes that hold the network of an extractor for all workers, such as region_embeddings=2,judge=1.",
+            help="Processes that hold an extractor's network for all workers, such as region_embeddings=2,judge=1.",
         ),
     ]
     for decorate in reversed(decorators):

@@ -8,6 +8,7 @@
     RUN/replies/            what a judge replied, under the hash of what it was asked
     RUN/spending.jsonl      what asking it has cost
     RUN/events.jsonl        what happened when
+    RUN/costs.json          what each stage took, session by session
 
 On object storage the last two are folders, since nothing can be added to an object.
 
