@@ -47,7 +47,7 @@ def joined(address: str | None, *, cores: int) -> Iterator[Cluster]:
             context = ray.init(address=address, namespace=namespace, runtime_env=variables, **quiet)
         else:
             context = ray.init(address="local", num_cpus=cores, include_dashboard=False, **quiet)
-    except Exception as error:  # noqa: BLE001 - Ray tells of what it cannot start by a bare Exception, among others
+    except Exception as error:  # Ray tells of what it cannot start by a bare Exception, among others
         where = f"the Ray cluster at {address}" if address else "Ray on this machine"
         raise UserError(f"Cannot join {where}: {error}") from error
     try:
