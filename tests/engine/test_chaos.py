@@ -4,6 +4,7 @@ import random
 import subprocess
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,12 @@ SEED = 9
 SECONDS_PER_ROLLOUT = "0.05"
 LATEST = 0.9
 """Part of the run after which nobody is killed any more."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _lightness() -> Iterator[None]:
+    with lightness_suite.offered():
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +101,6 @@ class Chaos:
 
 
 def test_a_run_whose_workers_and_drivers_are_killed_at_random_loses_and_doubles_nothing(root, tmp_path):
-    lightness_suite.install()
     print(f"seed {SEED}")
     with ray_folder() as env:
         chaos = Chaos(root, tmp_path / "run", env)

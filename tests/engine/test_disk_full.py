@@ -38,6 +38,12 @@ class SmallDisk:
         (self.path / "filling").write_bytes(bytes(max(0, free.f_bavail * free.f_bsize - but_bytes)))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _lightness() -> Iterator[None]:
+    with lightness_suite.offered():
+        yield
+
+
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[SmallDisk]:
     path = tmp_path / "disk"
@@ -58,7 +64,6 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def whole(root: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The table of a run that nobody disturbed."""
-    lightness_suite.install()
     folder = tmp_path_factory.mktemp("whole") / "run"
     lookaway.evaluate(root, folder, suite=lightness_suite.NAME)
     return table_text(folder)
@@ -100,30 +105,28 @@ def test_a_full_disk_ends_the_run_with_one_line_and_what_is_there_is_whole(execu
     assert len(outcomes(run)) == CASES
 
 
-@pytest.mark.parametrize("executor", EXECUTORS)
-def test_a_disk_that_is_full_from_the_start_holds_no_run_and_says_so(executor, root, whole, disk):
+def test_a_disk_that_is_full_from_the_start_holds_no_run_and_says_so(root, whole, disk):
     run = disk.path / "run"
     disk.fill(but_bytes=0)
-    code, errors = evaluated(root, run, executor)
+    code, errors = evaluated(root, run, "inline")
     assert code == 2
     assert f"{run}: the run cannot be written here: " in last_line(errors)
     assert FULL in last_line(errors)
     (disk.path / "filling").unlink()
-    assert evaluated(root, run, executor) == (0, "")
+    assert evaluated(root, run, "inline") == (0, "")
     assert table_text(run) == whole
 
 
-@pytest.mark.parametrize("executor", EXECUTORS)
-def test_features_on_a_full_disk_end_the_run_and_its_rows_elsewhere_are_whole(executor, root, whole, disk, tmp_path):
+def test_features_on_a_full_disk_end_the_run_and_its_rows_elsewhere_are_whole(root, whole, disk, tmp_path):
     features, run = disk.path / "features", tmp_path / "run"
     disk.fill(but_bytes=100_000)
-    code, errors = evaluated(root, run, executor, "--features", features)
+    code, errors = evaluated(root, run, "inline", "--features", features)
     assert code == 2
     assert "features cannot be kept here: " in last_line(errors)
     assert FULL in last_line(errors)
     assert 0 < rows_on_disk(run) < CASES
     disk.resize("8m")
-    assert evaluated(root, run, executor, "--features", features) == (0, "")
+    assert evaluated(root, run, "inline", "--features", features) == (0, "")
     assert table_text(run) == whole
     kept = list(features.rglob("*.npz"))
     store = FeatureStore(features)

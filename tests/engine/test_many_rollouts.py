@@ -10,7 +10,7 @@ import pytest
 from benchmarks.many_rollouts import MOST_BYTES, MOST_GROWTH_BYTES, MOST_OVERHEAD_MS
 from tests.support.ray_runs import ROOT, environment, ray_folder
 
-ROLLOUTS, FULL_SIZE = 5_000, 100_000
+ROLLOUTS, FULL_SIZE = 3_000, 100_000
 
 
 @pytest.fixture(scope="module")

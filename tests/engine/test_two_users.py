@@ -34,6 +34,12 @@ class Cluster:
     """What users need to know to join it."""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _lightness() -> Iterator[None]:
+    with lightness_suite.offered():
+        yield
+
+
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     ray = Path(sys.executable).with_name("ray")
@@ -117,7 +123,6 @@ class User:
 
 @pytest.fixture
 def users(tmp_path: Path) -> tuple[User, User]:
-    lightness_suite.install()
     names = ("alpha", "beta")
     for name in names:
         write_folder(tmp_path / name / "videos", models=(name,), cases=CASES)

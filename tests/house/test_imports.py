@@ -59,7 +59,7 @@ def test_the_base_install_asks_for_nothing_heavy():
 
 
 def test_the_public_names_are_those_that_are_there():
-    assert lookaway.__all__ == ["Run", "evaluate", "read"]
+    assert lookaway.__all__ == ["Resources", "Run", "Shard", "evaluate", "merge", "read"]
     assert dir(lookaway) == lookaway.__all__
     assert all(callable(getattr(lookaway, name)) for name in lookaway.__all__)
     with pytest.raises(AttributeError, match="no attribute 'evalute'"):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -61,13 +62,19 @@ class Lightness(Folder):
         return (BoundMetric(name=NAME, metric=MeanLightness(), recipes={"lab_means": LabMeans(height=16)}),)
 
 
-def install() -> None:
-    """Offer the suite by its name, in this process."""
-    plugins._offers("suites")[NAME] = [EntryPoint(NAME, "tests.support.lightness_suite:Lightness", "lookaway.suites")]
+@contextmanager
+def offered() -> Iterator[None]:
+    """The suite can be found by its name, in this process, for as long as this lasts."""
+    offers = plugins._offers("suites")
+    offers[NAME] = [EntryPoint(NAME, "tests.support.lightness_suite:Lightness", "lookaway.suites")]
+    try:
+        yield
+    finally:
+        del offers[NAME]
 
 
 if __name__ == "__main__":
     from lookaway.cli import main
 
-    install()
-    main()
+    with offered():
+        main()

@@ -10,14 +10,14 @@ from lookaway.cli.options import PLACE, json_option
 
 
 @click.command("merge")
-@click.argument("runs", nargs=-1, type=PLACE, required=True, metavar="RUN...")
+@click.argument("runs", nargs=-1, type=PLACE, required=True)
 @click.option("-o", "--output", type=PLACE, required=True, help="Run folder to write.")
 @click.option("--partial", is_flag=True, help="Merge what there is, though shards are missing.")
 @json_option
 def merge_command(runs: tuple[Path, ...], output: Path, partial: bool, as_json: bool) -> None:
-    """Put every RUN into one: the shards of a dataset, or runs of different models under one lock.
+    """Put RUNS into one: the shards of a dataset, or runs of different models under one lock.
 
-    The table is the one that a single run over everything would have given. Every RUN stays as it is.
+    The table is the one that a single run over everything would have given. RUNS stay as they are.
     """
     from lookaway.engine.merging import merge
     from lookaway.reports.merged import print_merged
