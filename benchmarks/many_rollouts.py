@@ -126,11 +126,10 @@ def bare_ms(rollouts: Sequence[Rollout]) -> tuple[float, float]:
 
 def watched_run(root: Path, output: Path, rollouts: int) -> Watched:
     """Evaluate all rollouts on Ray."""
-    lightness_suite.install()
     bare, bare_wall = bare_ms(read(root).rollouts[:BARE])
     watched = Watched(rollouts=rollouts, bare_ms=bare, bare_wall_ms=bare_wall)
     how = {"suite": lightness_suite.NAME, "executor": "ray", "resources": Resources(workers=WORKERS)}
-    with watched._clock as clock:
+    with watched._clock as clock, lightness_suite.offered():
         run = evaluate(root, output, on_progress=watched.see, **how)  # type: ignore[arg-type]
         watched.wall_seconds = time.perf_counter() - watched._started
     watched.processor_seconds, watched.peak_bytes = clock.seconds, memory_bytes("VmHWM")
