@@ -114,7 +114,7 @@ class _Desk:
     async def _try(self, request: JudgeRequest) -> Json:
         await self._breaker.wait()
         await self._pacer.wait()
-        await asyncio.to_thread(self._spending.take_call)
+        await self._book(self._spending.take_call)
         asked_at = asyncio.get_running_loop().time()
         try:
             completion = await self._judge.reply(request)
@@ -124,9 +124,16 @@ class _Desk:
                 raise _ServerAtFault from fault
             raise
         self._breaker.succeeded()
-        await asyncio.to_thread(self._spending.add_tokens, reply.prompt_tokens, reply.answer_tokens)
+        await self._book(self._spending.add_tokens, reply.prompt_tokens, reply.answer_tokens)
         await asyncio.to_thread(self._replies.put, request, completion)
         return completion
+
+    async def _book(self, book: Callable[..., None], *amounts: int) -> None:
+        """At once on a disk; where storage may be slow to answer, others need not wait for it."""
+        if self._spending.is_slow:
+            await asyncio.to_thread(book, *amounts)
+        else:
+            book(*amounts)
 
     def _wait_seconds(self, tries: int, fault: PassingFault) -> float:
         """Twice as long after every try, never the same for two questions, and not before the server wants it."""

@@ -11,6 +11,7 @@ from typing import Final
 
 from lookaway.core import BudgetSpent, RunError, UserError
 from lookaway.io.journal import Journal
+from lookaway.io.places import is_remote
 from lookaway.io.storage_faults import run_errors
 
 FRESH_SECONDS: Final = 1.0
@@ -63,6 +64,11 @@ class Spending:
         self._path, self._budget, self._journal = path, budget, Journal(path)
         self._spent, self._looked_at = Spent(), -FRESH_SECONDS
         self._turn = threading.Lock()
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether noting it may take long: on object storage it is a request."""
+        return is_remote(self._path)
 
     def spent(self) -> Spent:
         """By all workers, until now."""
