@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,17 +12,16 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from lookaway.core import Json, Lock, RunError, StorageError, UserError
 from lookaway.engine.divisions import divisions
 from lookaway.engine.run import Run
 from lookaway.engine.run_costs import COSTS, read_run_costs
-from lookaway.io.files import is_file, make_folder, read_all, write_json, write_whole
+from lookaway.io.files import is_file, read_all, write_json, write_whole
 from lookaway.io.journal import Journal
 from lookaway.io.places import place
 from lookaway.io.storage_faults import run_errors
-from lookaway.store.outcome_rows import each_measurement_once, write_rows
+from lookaway.store.outcome_rows import each_measurement_once, read_rows, write_rows
 from lookaway.store.run_folder import COMPACT, EVENTS, READ_AT_ONCE, ROWS_AT_ONCE, SPENDING, RunFolder
 
 MOST_DIFFERENCES = 5
@@ -50,9 +50,9 @@ def merge(runs: Sequence[Path | str], output: Path | str, *, partial: bool = Fal
     }
     _require_own(out, about, rollouts)
     with run_errors(f"{out.path}: the run cannot be written here"):
-        _begin(out, lock, rollouts, about)
+        out.begin_with(lock, rollouts, about)
         for name, table in _merged_rows(folders):
-            _write_table(out.outcomes / f"{COMPACT}{name}.parquet", table)
+            write_whole(out.outcomes / f"{COMPACT}{name}.parquet", functools.partial(write_rows, table))
         for name in (EVENTS, SPENDING):
             _join_journals(out, folders, name)
         _add_up_costs(out, folders)
@@ -153,24 +153,12 @@ def _require_own(out: RunFolder, about: Mapping[str, Json], rollouts: pa.Table) 
     )
 
 
-def _begin(out: RunFolder, lock: Lock, rollouts: pa.Table, about: Json) -> None:
-    """Say what is asked before there are rows, so that a merge that was cut off lacks some, and knows it."""
-    make_folder(out.outcomes)
-    _write_table(out.rollouts_file, rollouts)
-    write_json(out.lock_file, {**lock.entries, "sha256": lock.sha256})
-    write_json(out.path / "run.json", about)
-
-
-def _write_table(path: Path, table: pa.Table) -> None:
-    write_whole(path, lambda file: write_rows(table, file))
-
-
 def _merged_rows(folders: Sequence[RunFolder]) -> Iterator[tuple[str, pa.Table]]:
     """Rows of all runs, as many at a time as fit into memory, under a name that is theirs alone."""
     tables: list[pa.Table] = []
     hasher = hashlib.sha256()
     for part, content in _contents(folders):
-        tables.append(_rows_in(part, content))
+        tables.append(read_rows(part, content))
         hasher.update(content)
         if sum(map(len, tables)) >= ROWS_AT_ONCE:
             yield hasher.hexdigest()[:32], each_measurement_once(tables)
@@ -190,15 +178,6 @@ def _contents(folders: Sequence[RunFolder]) -> Iterator[tuple[Path, bytes]]:
                 raise RunError(
                     f"{folder.path}: its files change while they are read. Merge it when its `lookaway eval` is over."
                 ) from error
-
-
-def _rows_in(part: Path, content: bytes) -> pa.Table:
-    try:
-        return pq.ParquetFile(pa.BufferReader(content)).read()
-    except (pa.ArrowException, OSError) as error:
-        raise RunError(
-            f"{part}: cannot be read ({error}). Delete it; the same `lookaway eval` measures its rollouts again."
-        ) from error
 
 
 def _join_journals(out: RunFolder, folders: Sequence[RunFolder], name: str) -> None:

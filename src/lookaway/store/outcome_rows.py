@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lookaway.core import Abstention, Failure, Outcome, Score, Unit, canonical_json
+from lookaway.core import Abstention, Failure, Outcome, RunError, Score, Unit, canonical_json
 
 SCHEMA = pa.schema(
     [
@@ -68,6 +69,16 @@ def each_measurement_once(tables: Sequence[pa.Table]) -> pa.Table:
     kept = rows.select(KEY).append_column("file", pa.array(file)).append_column("row", pa.array(np.arange(len(rows))))
     kept = kept.join(wanted, keys=[*KEY, "file"], join_type="left semi")
     return rows.take(kept["row"].sort())
+
+
+def read_rows(path: Path, content: bytes) -> pa.Table:
+    """The rows that a file of this content holds."""
+    try:
+        return pq.ParquetFile(pa.BufferReader(content)).read()
+    except (pa.ArrowException, OSError) as error:
+        raise RunError(
+            f"{path}: cannot be read ({error}). Delete it; the same `lookaway eval` measures its rollouts again."
+        ) from error
 
 
 def write_rows(table: pa.Table, file: BinaryIO) -> None:

@@ -48,7 +48,7 @@ from lookaway.io.files import (
 from lookaway.io.journal import Journal
 from lookaway.io.places import is_remote
 from lookaway.io.storage_faults import run_errors
-from lookaway.store.outcome_rows import Measured, each_measurement_once, rows, write_rows
+from lookaway.store.outcome_rows import Measured, each_measurement_once, read_rows, rows, write_rows
 
 COMPACT_AFTER_PARTS = 256
 """Ten thousand tiny files take a minute to open; forty larger ones a moment."""
@@ -91,10 +91,13 @@ class RunFolder:
 
     def begin(self, lock: Lock, rollouts: Sequence[tuple[Rollout, str]], about: Json) -> None:
         """Write what is asked, before anything is measured."""
-        table = rollout_rows(rollouts)
+        self.begin_with(lock, rollout_rows(rollouts), about)
+
+    def begin_with(self, lock: Lock, rollouts: pa.Table, about: Json) -> None:
+        """The same, of rollouts as a run keeps them."""
         with self._writing():
             make_folder(self.outcomes)
-            write_whole(self.rollouts_file, lambda file: pq.write_table(table, file, compression="zstd"))
+            write_whole(self.rollouts_file, lambda file: write_rows(rollouts, file))
             write_json(self.lock_file, {**lock.entries, "sha256": lock.sha256})
             write_json(self.path / "run.json", about)
 
@@ -219,20 +222,11 @@ def _groups(parts: Sequence[Path]) -> Iterator[tuple[list[Path], list[pa.Table]]
         some = parts[start : start + READ_AT_ONCE]
         for part, content in zip(some, read_all(some), strict=True):
             group.append(part)
-            tables.append(_rows_in(part, content))
+            tables.append(read_rows(part, content))
             if sum(map(len, tables)) >= ROWS_AT_ONCE:
                 yield group, tables
                 group, tables = [], []
     yield group, tables
-
-
-def _rows_in(path: Path, content: bytes) -> pa.Table:
-    try:
-        return pq.ParquetFile(pa.BufferReader(content)).read()
-    except (pa.ArrowException, OSError) as error:
-        raise RunError(
-            f"{path}: cannot be read ({error}). Delete it; the same `lookaway eval` measures its rollouts again."
-        ) from error
 
 
 def _remove_litter(folder: Path) -> None:
