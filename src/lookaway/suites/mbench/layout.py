@@ -146,7 +146,7 @@ class LayoutReader:
         case = Case(
             id=f"{line.subset}:{line.sample_id}:{line.condition_id}",
             subset=line.subset,
-            scene=f"{line.subset}:{line.sample_id}",
+            scene=f"{line.subset}:{metadata.get('scene', line.sample_id)}",
             prompt=_prompt(metadata),
             action=_action(annotations, line.condition_id, self.card.dataset_id),
             target=_target(metadata),

@@ -126,6 +126,7 @@ def _dataset(setting: _Setting) -> dict[str, Any]:
 def _sample(case: Case, setting: _Setting) -> dict[str, Json]:
     card = case.lead.card
     metadata: dict[str, Json] = {
+        "scene": f"{card.family}-{card.seed}",
         "caption": card.caption,
         "object_anchor": list(card.target_box),
         "object_card": {"name": card.target.name, "core_attributes": [card.process[1]]},
