@@ -84,10 +84,11 @@ def test_features_that_were_kept_are_counted_and_not_paid_for(root, tmp_path):
 
 def test_the_events_tell_what_happened(root, tmp_path):
     lookaway.evaluate(root, tmp_path / "run", suite="scripted")
-    started, *measured, finished = events(tmp_path / "run", None)
-    assert {event["event"] for event in measured} == {"measured"}
+    started, *between, finished = events(tmp_path / "run", None)
+    assert {event["event"] for event in between} == {"measured", "working"}
     assert (started["event"], started["rollouts"], started["measurements"]) == ("started", 3, 6)
-    assert (started["executor"], started["workers"]) == ("inline", 1)
+    (working,) = (event for event in between if event["event"] == "working")
+    assert (started["executor"], working["workers"], "dashboard" in working) == ("inline", 1, False)
     assert (finished["event"], finished["rollouts"], finished["failures"]) == ("finished", 3, 0)
     assert started["session"] == finished["session"] == read_run_costs(tmp_path / "run").sessions[0].id
 

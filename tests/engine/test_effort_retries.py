@@ -6,19 +6,25 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from lookaway.core import Lost
+import pytest
+from ray import exceptions
+
+from lookaway.core import Lost, RunError
 from lookaway.engine.on_ray.crew import Crew
 
-
-class ActorDied(Exception):
-    """As Ray says it."""
+DEATHS = [
+    exceptions.ActorDiedError(),
+    exceptions.OutOfMemoryError("the machine has no memory left"),
+    exceptions.NodeDiedError("the machine is gone"),
+]
 
 
 class Worker:
     """Answers at once; dies where it is told to, and then answers nothing any more."""
 
-    def __init__(self, dies_of: Callable[[Any], bool]) -> None:
+    def __init__(self, dies_of: Callable[[Any], bool], death: Exception) -> None:
         self.is_dead = False
+        self._death = death
         self._dies_of = dies_of
         self.ready = SimpleNamespace(remote=lambda: Reference(value=lambda: None))
         self.work = SimpleNamespace(remote=self._work)
@@ -29,7 +35,7 @@ class Worker:
 
         def value() -> Any:
             if was_dead:
-                raise ActorDied
+                raise self._death
             return item
 
         return Reference(value=value)
@@ -38,7 +44,7 @@ class Worker:
 class Ray:
     """As much of it as a crew needs; everything happens in order."""
 
-    exceptions = SimpleNamespace(RayActorError=ActorDied, RayTaskError=type("RayTaskError", (Exception,), {}))
+    exceptions = exceptions
 
     def wait(self, references: list[Any], num_returns: int, timeout: float) -> tuple[list[Any], list[Any]]:
         return references[:num_returns], references[num_returns:]
@@ -54,8 +60,8 @@ class Reference(SimpleNamespace):
     __hash__ = object.__hash__
 
 
-def crew_that_dies_of(dies_of: Callable[[Any], bool]) -> Crew:
-    return Crew(Ray(), lambda: Worker(dies_of), size=1, at_once=1)
+def crew_that_dies_of(dies_of: Callable[[Any], bool], death: Exception = DEATHS[0]) -> Crew:
+    return Crew(Ray(), lambda: Worker(dies_of, death), size=1, at_once=1)
 
 
 def test_nobody_dies_and_nothing_is_handed_out_again():
@@ -64,9 +70,10 @@ def test_nobody_dies_and_nothing_is_handed_out_again():
     assert (crew.deaths, crew.retries) == (0, 0)
 
 
-def test_one_death_is_counted_once_with_all_that_is_handed_out_again():
+@pytest.mark.parametrize("death", DEATHS, ids=lambda death: type(death).__name__)
+def test_one_death_is_counted_once_with_all_that_is_handed_out_again(death):
     deaths = iter([True])
-    crew = crew_that_dies_of(lambda item: item == 2 and next(deaths, False))
+    crew = crew_that_dies_of(lambda item: item == 2 and next(deaths, False), death)
     assert sorted(crew.results(iter(range(5)))) == list(range(5))
     assert crew.deaths == 1
     assert crew.retries in (1, 2)  # the item, and the one that waited beside it
@@ -76,3 +83,10 @@ def test_what_is_lost_is_not_handed_out_again():
     crew = crew_that_dies_of(lambda item: item == 0)
     (lost,) = (result for result in crew.results(iter([0])) if isinstance(result, Lost))
     assert (lost.workers, crew.deaths, crew.retries) == (3, 3, 2)
+
+
+def test_what_else_ray_cannot_do_ends_the_run_in_words():
+    crew = crew_that_dies_of(lambda item: item == 2, exceptions.ObjectStoreFullError("no room for what travels"))
+    with pytest.raises(RunError, match="Ray cannot go on: no room for what travels"):
+        list(crew.results(iter(range(5))))
+    assert crew.deaths == 0

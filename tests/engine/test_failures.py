@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import lookaway
-from lookaway.core import Abstention, MissingExtra, Reason, Score, Unmeasurable
+from lookaway.core import Abstention, MissingExtra, Reason, RunError, Score, Unmeasurable
 from lookaway.engine import perceiving
+from lookaway.store.run_folder import RunFolder
 from tests.support.runs import events, outcomes, statuses
 from tests.support.scripted import ANSWERS, CALLS, CRASHES, Brightness, bound, script
 from tests.support.tiny import write_folder
@@ -50,6 +51,15 @@ def test_a_crashing_optional_feature_leaves_the_metric_its_score_and_the_crash_i
     (row,) = outcomes(tmp_path / "run").values()
     assert (row["status"], row["detail"]) == ("score", '{"without":"brightness"}')
     assert "scripted crash" in events(tmp_path / "run")[0]["failures"][0]
+
+
+@pytest.mark.parametrize("step", ["load", "begin", "see", "perceive"])
+def test_an_extractor_that_nothing_can_be_done_with_ends_the_run(step, root, tmp_path, monkeypatch):
+    script(monkeypatch, bound())
+    CRASHES[f"brightness.{step}"] = RunError("its server is gone.")
+    with pytest.raises(RunError, match="its server is gone"):
+        lookaway.evaluate(root, tmp_path / "run", suite="scripted")
+    assert not RunFolder(tmp_path / "run").parts()
 
 
 @pytest.mark.parametrize("step", ["load", "begin", "see", "perceive"])

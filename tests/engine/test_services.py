@@ -131,7 +131,7 @@ def test_a_worker_that_cannot_be_made_ends_the_work_with_its_own_error():
 
 def test_a_copy_that_is_killed_comes_back_and_the_request_is_answered(desks, tmp_path):
     times = DEATHS_PER_REQUEST - 1
-    assert desks["doing"](partial(die, tmp_path, times)).result(60) == f"alive after {times} deaths"
+    assert desks["doing"](partial(die, tmp_path, times)).result(200) == f"alive after {times} deaths"
 
 
 def test_a_request_that_copies_die_of_is_refused_and_those_beside_it_are_answered(desks, tmp_path):
@@ -139,8 +139,8 @@ def test_a_request_that_copies_die_of_is_refused_and_those_beside_it_are_answere
     deadly = desks["doing"](partial(die, tmp_path, 99))
     beside = [desk(partial(after, 0.01, number)) for number in range(6) for desk in (desks["doing"], other)]
     with pytest.raises(ServiceDied, match="3 processes of doing died of it"):
-        deadly.result(60)
-    assert [future.result(60) for future in beside] == [number for number in range(6) for _ in range(2)]
+        deadly.result(200)
+    assert [future.result(200) for future in beside] == [number for number in range(6) for _ in range(2)]
     assert len(list(tmp_path.iterdir())) == DEATHS_PER_REQUEST
 
 
@@ -173,8 +173,47 @@ def test_what_was_answered_beside_a_deadly_request_shares_the_blame_once():
 
 def test_a_service_without_anybody_to_blame_ends_the_run_when_it_keeps_dying(desks, tmp_path):
     with pytest.raises(RunError, match="actors of later are gone"):
-        desks["later"](partial(die, tmp_path, 99)).result(60)
+        desks["later"](partial(die, tmp_path, 99)).result(200)
     assert len(list(tmp_path.iterdir())) == 1 + module.RETRIES
+
+
+# Room
+
+
+def make_deadly(marks: Path) -> Callable[[Any], Any]:
+    """Dies before it is ready."""
+    (marks / str(os.getpid())).touch()
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError
+
+
+def test_a_service_that_dies_before_it_is_ready_ends_the_run_and_says_which(tmp_path):
+    with (
+        pytest.raises(RunError, match="The actors of doomed could not be started"),
+        desks_of(ray, {"doomed": Service(make=partial(make_deadly, tmp_path))}, None),
+    ):
+        pass
+    assert len(list(tmp_path.iterdir())) == module.DEATHS_AT_START
+
+
+def ask_and_wait(desks: Desks) -> Callable[[int], Any]:
+    return lambda number: desks["doing"](partial(after, 0.5, number)).result()
+
+
+@pytest.mark.parametrize("wants_gpu", [False, True])
+def test_runs_whose_services_fill_the_cluster_do_not_wait_for_each_other(wants_gpu):
+    def run(_: int) -> list[Any]:
+        pool = RayPool(Resources(workers=1))
+        return sorted(pool.map(ask_and_wait, range(3), services=doing(copies=2, wants_gpu=wants_gpu)))
+
+    with ThreadPoolExecutor(2) as together:
+        assert list(together.map(run, range(2), timeout=200)) == [[0, 1, 2]] * 2
+
+
+def test_how_many_workers_there_are_is_what_the_cluster_has_and_services_leave():
+    pool = RayPool()
+    assert sorted(pool.map(ask_and_wait, range(4), services=doing())) == [0, 1, 2, 3]
+    assert pool.workers == 2  # of three cores
 
 
 # The end

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from ray import exceptions
 
 import lookaway
 from lookaway.core import Abstention, Lost, Reason, Rollout, Unmeasurable, UserError, plugins
@@ -218,8 +219,7 @@ class Watchful:
 class FakeRay:
     """Just enough of Ray for a crew: actors are threads."""
 
-    class exceptions:  # noqa: N801 - as Ray calls it
-        RayActorError = RayTaskError = ZeroDivisionError
+    exceptions = exceptions
 
     def wait(self, references, num_returns, timeout):
         until = time.monotonic() + timeout

@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 import pickle
+import resource
 import threading
 from pathlib import Path
 
@@ -263,3 +264,17 @@ def test_a_journal_is_sent_to_another_process_without_what_it_has_read(path):
     journal.append(["line"])
     journal.news()
     assert pickle.loads(pickle.dumps(journal)).news() == [b"line"]
+
+
+def test_a_line_that_the_disk_had_no_room_for_leaves_nothing_behind(tmp_path):
+    journal = Journal(tmp_path / "events.jsonl")
+    journal.append(["first"])
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        with pytest.raises(OSError, match="No space left"):
+            journal.append(["too long for what is left"])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    journal.append(["second"])
+    assert journal.lines() == [b"first", b"second"]

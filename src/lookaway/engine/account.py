@@ -35,6 +35,7 @@ class Account:
     """Grows with what is added."""
     costs: SessionCosts = field(init=False)
     _started: float = field(default_factory=time.perf_counter)
+    _is_at_work: bool = False
     _by_machine: dict[str, Effort] = field(default_factory=dict)
     _spending: Spending = field(init=False)
     _spent_before: Spent = field(init=False)
@@ -49,7 +50,6 @@ class Account:
             "started",
             session=self.costs.id,
             executor=self.costs.executor,
-            workers=self.costs.workers,
             rollouts=len(self.work),
             measurements=sum(len(entry.metrics) for entry in self.work),
             lookaway=version("lookaway"),
@@ -80,8 +80,12 @@ class Account:
         self.costs.rollouts += len(reports)
         self.costs.failures += sum(report.failures for report in reports)
 
-    def notice_deaths(self) -> None:
-        """Say so in the events, where workers have died."""
+    def notice_workers(self) -> None:
+        """Say in the events how many there are, which only those who have joined a cluster know, and of deaths."""
+        if not self._is_at_work:
+            self._is_at_work, self.costs.workers = True, self.executor.workers
+            where = {"dashboard": self.executor.dashboard} if self.executor.dashboard else {}
+            self.folder.note("working", session=self.costs.id, workers=self.costs.workers, **where)
         if self.executor.deaths > self.costs.deaths:
             self.costs.deaths, self.costs.retries = self.executor.deaths, self.executor.retries
             self.folder.note("worker_died", deaths=self.costs.deaths, retries=self.costs.retries)
@@ -98,7 +102,7 @@ class Account:
         save_session(self.folder.path, self.costs)
 
     def _end(self, how: str, **facts: str) -> None:
-        self.notice_deaths()
+        self.notice_workers()
         judge = None if self.judge is None else self.judge.model.model
         self.save()
         add_to_machine_costs(self._by_machine, None if judge is None else (judge, self.costs.judge, self.costs.seconds))

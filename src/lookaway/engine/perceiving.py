@@ -280,6 +280,8 @@ class Perceiving:
                         with seeing[position].timed() as stage:
                             stage.frames += 1
                             self._watches[recipe].see(joined)
+                    except ENDS_THE_RUN:
+                        raise
                     except Exception as error:  # noqa: BLE001 - one feature less, not the end of the run
                         self.perceived[recipe] = error
                 self.decoded_frames += partners.decoded_pictures

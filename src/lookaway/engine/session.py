@@ -73,7 +73,7 @@ class Session:
         self.folder.compact()
 
     def _take(self, result: BatchReport | Lost[Batch], batches: Batches, account: Account) -> None:
-        account.notice_deaths()
+        account.notice_workers()
         if isinstance(result, Lost):
             if len(result.item) > 1:
                 batches.divide(result.item)

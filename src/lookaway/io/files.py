@@ -22,7 +22,8 @@ PARTIAL = ".partial"
 def write_whole(path: Path, write: Callable[[BinaryIO], object], *, is_durable: bool = True) -> None:
     """Write a file so that a reader, or a crash, sees either all of it or none of it.
 
-    With `is_durable` it also outlasts a power cut, for which a disk takes milliseconds; objects always do.
+    With `is_durable` that holds of a power cut too: the content is on the disk before the name is, which takes
+    milliseconds. Objects always are.
     """
     if is_remote(path):
         content = io.BytesIO()

@@ -17,6 +17,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Sequence
+from io import FileIO
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
@@ -59,7 +60,9 @@ class Journal:
             return
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("ab", buffering=0) as file:
-            if file.write(content) < len(content):  # one call to the system
+            written = file.write(content)  # one call to the system
+            if written < len(content):
+                _take_back(file, written)
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def lines(self) -> list[bytes]:
@@ -128,6 +131,13 @@ class Journal:
             except FileNotFoundError:
                 continue  # somebody merged them since they were listed
         raise RunError(f"{self._path}: what it lists cannot be read. Run the same command again.")
+
+
+def _take_back(file: FileIO, written: int) -> None:
+    """Remove what there was room for, so that the next append does not go on in the middle of a line."""
+    end = file.tell()
+    if os.fstat(file.fileno()).st_size == end:  # somebody else may have found room behind it
+        file.truncate(end - written)
 
 
 def _content_if_any(path: Path) -> bytes:

@@ -22,6 +22,10 @@ SECONDS_TO_FINISH = 30.0
 """When the run ends with an error, for what others are at: what is measured and what a judge was asked is not lost."""
 
 
+class WorkerGone(Exception):
+    """A worker died, by itself, for want of memory, or with its machine."""
+
+
 @dataclass(slots=True, eq=False)
 class _Task:
     item: Any
@@ -106,7 +110,7 @@ class Crew:
             worker, _ = self._busy[reference]
             try:
                 result = self._result(reference)
-            except self.ray.exceptions.RayActorError as error:
+            except WorkerGone as error:
                 yield from self._bury(worker, error)
                 return
             del self._busy[reference]
@@ -116,7 +120,7 @@ class Crew:
     def _welcome(self, worker: Any, reference: Any) -> None:
         try:
             self._result(reference)
-        except self.ray.exceptions.RayActorError as error:
+        except WorkerGone as error:
             self.deaths += 1
             self._deaths_at_start += 1
             if self._deaths_at_start >= DEATHS_AT_START:
@@ -140,7 +144,7 @@ class Crew:
             try:
                 yield self._result(reference)
                 continue
-            except self.ray.exceptions.RayActorError:
+            except WorkerGone:
                 task.deaths += position < self.at_once
             if task.deaths < DEATHS_PER_ITEM:
                 self._again.append(task)
@@ -150,10 +154,17 @@ class Crew:
         self._start_one()
 
     def _result(self, reference: Any) -> Any:
+        known = self.ray.exceptions
         try:
             return self.ray.get(reference)
-        except self.ray.exceptions.RayTaskError as error:
+        except known.RayTaskError as error:
             raise error.cause from error  # as it would be without Ray
+        except (known.RayActorError, known.OutOfMemoryError, known.NodeDiedError) as error:
+            raise WorkerGone(str(error)) from error
+        except known.RayError as error:
+            raise RunError(
+                f"Ray cannot go on: {error} What is finished is kept; run the same command again."
+            ) from error
 
 
 _NOTHING: Any = object()

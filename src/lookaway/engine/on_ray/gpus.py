@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from lookaway.core import RunError
 
@@ -31,6 +34,23 @@ def share_of_gpus(found: float, copies: int, asked: float | None) -> float:
     if copies > room:
         raise _too_few(copies, f"{asked:g} each", found)
     return asked
+
+
+@contextmanager
+def room_on_gpus(ray: Any, each: float, copies: int) -> Iterator[dict[str, Any]]:
+    """Options of actors that get a part of a GPU each: there is room for all of them, or they all wait.
+
+    Two runs that each hold some of what they need would wait for each other for ever.
+    """
+    if not each or not copies:
+        yield {"num_gpus": 0}
+        return
+    group = ray.util.placement_group([{"GPU": each}] * copies)
+    try:
+        strategy = ray.util.scheduling_strategies.PlacementGroupSchedulingStrategy(group)
+        yield {"num_gpus": each, "scheduling_strategy": strategy}
+    finally:
+        ray.util.remove_placement_group(group)
 
 
 def _too_few(copies: int, needed: str, found: float) -> RunError:

@@ -30,8 +30,9 @@ class RayPool:
 
     @property
     def workers(self) -> int:
-        """As many as were asked for; by default as many as there are cores."""
-        return self._resources.workers or os.cpu_count() or 1
+        """As many as were asked for; by default as many as there are cores, which of a cluster is known once it is
+        joined."""
+        return self._crew.size if self._crew else self._resources.workers or os.cpu_count() or 1
 
     @property
     def deaths(self) -> int:
@@ -57,7 +58,7 @@ class RayPool:
         networks_are_shared = any(service.wants_gpu for service in services.values())
         options = {"num_cpus": 1, "num_gpus": 0 if networks_are_shared else gpus or 0, "max_concurrency": at_once}
         with (
-            joined(self._resources.address, cores=self.workers + cores_of(services)) as cluster,
+            joined(self._resources.address, cores=self._resources.workers or os.cpu_count() or 1) as cluster,
             desks_of(cluster.ray, services, gpus) as desks,
         ):
             self.dashboard = cluster.dashboard

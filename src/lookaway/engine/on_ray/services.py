@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from lookaway.core import Desk, RunError, Service
 from lookaway.engine.on_ray.cluster import actor_named
-from lookaway.engine.on_ray.gpus import share_of_gpus
+from lookaway.engine.on_ray.gpus import room_on_gpus, share_of_gpus
 from lookaway.engine.on_ray.witness import Witness
 
 LOG = logging.getLogger(__name__)
@@ -23,6 +23,10 @@ DEATHS_PER_REQUEST = 3
 """After so many copies died of it, a request is refused."""
 RETRIES = 3
 """Where a copy holds many requests and none of them can be blamed, so many deaths of it are survived."""
+DEATHS_AT_START = 5
+"""After so many processes of a copy died before it was ready, the run ends."""
+ON_CORES = {"scheduling_strategy": "SPREAD"}
+"""Where copies run that want no GPU: each on another machine, if there are several."""
 QUICK = "quick"
 """Requests with a true `is_quick` are answered beside the others, so that they need not wait for them."""
 SECONDS_WITHOUT_ROOM = 20.0
@@ -45,20 +49,21 @@ def desks_of(ray: Any, services: Mapping[str, Service], gpus_per_copy: float | N
     witness = f"witness {uuid4().hex}"
     actors = [ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1, name=witness)(Witness).remote()]
     try:
-        copies: dict[str, list[Any]] = {}
-        for name, service in services.items():
-            for place in range(service.copies):
-                copy = _start(ray, service, gpus, (name, place, witness))
-                actors.append(copy)
-                copies.setdefault(name, []).append(copy)
-        _await(ray, copies)
-        asked = [copy for name, started in copies.items() if services[name].at_once for copy in started]
-        try:
-            yield {name: RayDesk(name, started) for name, started in copies.items()}
-        except Exception:
+        with room_on_gpus(ray, gpus, wanting) as on_gpus:
+            copies: dict[str, list[Any]] = {}
+            for name, service in services.items():
+                where = on_gpus if service.wants_gpu else ON_CORES
+                for place in range(service.copies):
+                    actors.append(_start(ray, service, where, (name, place, witness)))
+                    copies.setdefault(name, []).append(actors[-1])
+            _await(ray, copies)
+            asked = [copy for name, started in copies.items() if services[name].at_once for copy in started]
+            try:
+                yield {name: RayDesk(name, started) for name, started in copies.items()}
+            except Exception:
+                _let_finish(ray, asked)
+                raise
             _let_finish(ray, asked)
-            raise
-        _let_finish(ray, asked)
     finally:
         for actor in actors:
             ray.kill(actor)
@@ -91,16 +96,16 @@ class RayDesk:
 
 
 def cores_of(services: Mapping[str, Service]) -> int:
-    """What all copies take together; those that wait for a GPU or for others take next to nothing."""
-    return sum(service.copies * _cores(service) for service in services.values())
+    """What all copies keep busy; those that wait for a GPU or for others take next to nothing.
+
+    Workers leave them so much, but no copy reserves a core: two runs whose copies filled a cluster would wait for cores
+    for their workers, each until the other ends.
+    """
+    return sum(service.copies for service in services.values() if not service.wants_gpu and not service.at_once)
 
 
-def _cores(service: Service) -> int:
-    return 0 if service.wants_gpu or service.at_once else 1
-
-
-def _start(ray: Any, service: Service, gpus: float, blame: tuple[Any, ...]) -> Any:
-    options: dict[str, Any] = {"num_cpus": _cores(service), "num_gpus": gpus if service.wants_gpu else 0}
+def _start(ray: Any, service: Service, where: Mapping[str, Any], blame: tuple[Any, ...]) -> Any:
+    options: dict[str, Any] = {"num_cpus": 0, **where}
     if service.python is not None:
         options["runtime_env"] = {"py_executable": service.python}
     if service.at_once is not None:
@@ -111,7 +116,11 @@ def _start(ray: Any, service: Service, gpus: float, blame: tuple[Any, ...]) -> A
 
 
 def _await(ray: Any, copies: Mapping[str, Sequence[Any]]) -> None:
-    waiting = {copy.ready.remote(): name for name, started in copies.items() for copy in started}
+    waiting = {
+        copy.ready.options(max_task_retries=DEATHS_AT_START - 1).remote(): name
+        for name, started in copies.items()
+        for copy in started
+    }
     while waiting:
         ready, _ = ray.wait(list(waiting), num_returns=1, timeout=SECONDS_WITHOUT_ROOM)
         if not ready:
@@ -128,8 +137,10 @@ def _await(ray: Any, copies: Mapping[str, Sequence[Any]]) -> None:
                 ray.get(reference)
             except ray.exceptions.RayTaskError as error:
                 raise error.cause from error  # as it would be without Ray
-            except (ray.exceptions.RayActorError, ray.exceptions.RuntimeEnvSetupError) as error:
-                raise RunError(f"The actors of {name} could not be started: {error}") from error
+            except ray.exceptions.RayError as error:
+                raise RunError(
+                    f"The actors of {name} could not be started: {error} Give them more memory or another device."
+                ) from error
 
 
 def _let_finish(ray: Any, copies: Sequence[Any]) -> None:
