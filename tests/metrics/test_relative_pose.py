@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -207,7 +208,9 @@ def test_only_the_first_frames_count_and_all_where_none_are_named(metric):
 def test_frames_beyond_those_that_count_do_not_move_the_fit(metric):
     longer = wandering(150)
     cut = compare(metric(), NOISY, longer[:97])
-    assert compare(metric(), np.concatenate([NOISY, longer[97:]]), longer) == cut
+    whole = compare(metric(), np.concatenate([NOISY, longer[97:]]), longer)
+    assert (cut.detail["video_frames"], whole.detail["video_frames"]) == (97, 150)
+    assert replace(whole, detail={**whole.detail, "video_frames": 97}) == cut
 
 
 @both
@@ -300,6 +303,20 @@ def test_seven_steps_are_too_few_and_eight_are_enough(metric, frames, kind):
     if kind is Abstention:
         assert outcome.reason is Reason.TOO_SHORT
         assert outcome.message == "7 steps to compare, at least 8 needed."
+
+
+@both
+@pytest.mark.parametrize("stated", [0, 7])
+def test_controls_that_end_too_soon_leave_too_few_steps_and_are_told(metric, stated):
+    outcome = compare(metric(), NOISY, controls=["forward"] * stated)
+    assert outcome.reason is Reason.TOO_SHORT
+    assert outcome.message == f"{stated} steps to compare, at least 8 needed. What is steered is stated for no more."
+
+
+@both
+def test_controls_that_nobody_stated_leave_every_step_and_no_group(metric):
+    outcome = compare(metric(), NOISY)
+    assert (outcome.detail["count"], list(outcome.detail["groups"])) == (96, ["__overall__"])
 
 
 @both

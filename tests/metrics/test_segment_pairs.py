@@ -65,10 +65,27 @@ def test_without_poses_the_edges_are_paired_symmetrically_and_the_pairs_say_so()
 
 
 @pytest.mark.parametrize("segments", [0, 1, 3])
-def test_a_prompt_of_too_few_segments_is_a_missing_input(segments):
-    with pytest.raises(Unmeasurable, match=f"{segments} prompt segments found, at least 4 needed") as caught:
-        select(SegmentPairs(), yaws_of(*([0.0] * 25)), prompt=FIVE[:segments])
-    assert caught.value.reason is Reason.MISSING_INPUT
+def test_a_prompt_of_too_few_segments_leaves_five_equal_parts_and_the_pairs_say_so(segments):
+    poses = yaws_of(*(min(step, 24 - step) for step in range(25)))
+    for given_poses, rule in ((poses, "segment"), (None, "symmetric: no poses")):
+        told, _ = select(SegmentPairs(most=1000), given_poses, frame_count=25)
+        pairs, said = select(SegmentPairs(most=1000), given_poses, frame_count=25, prompt=FIVE[:segments])
+        assert pairs == told
+        assert said == f"{rule}; 5 equal parts, the prompt has {segments} of the 4 segments needed"
+
+
+def test_segments_that_were_told_are_not_replaced_by_equal_parts():
+    poses = yaws_of(*([0.0] * 24))
+    pairs, rule = select(SegmentPairs(most=1000), poses, prompt=FIVE[:4])
+    assert {first for first, _ in pairs} == set(range(12))
+    assert rule == "segment"
+
+
+def test_equal_parts_hold_the_segments_of_both_ends():
+    pairs, rule = select(SegmentPairs(most=1000, edge_segments=3), yaws_of(*([0.0] * 24)), prompt=())
+    assert {first for first, _ in pairs} == set(range(12))
+    assert {second for _, second in pairs} == set(range(12, 24))
+    assert rule == "segment; 6 equal parts, the prompt has 0 of the 6 segments needed"
 
 
 def test_last_segments_without_a_posed_frame_are_too_short():

@@ -48,6 +48,18 @@ def test_lpips_of_the_same_steps_is_told_and_moves_no_score():
     assert [unit.outcome.detail for unit in unlike.units] == [{}, {}]
 
 
+def test_what_dinov2_sees_of_the_same_steps_is_told_and_moves_no_score():
+    tokens = np.array([[1, 0], [3, 0], [0, 2], [0, 0]], np.float32)
+    dinov2 = Feature({"cls": tokens, "frame_indices": np.array([0, 4, 8, 12])})
+    steps = style([[0.1, 0.1]] * 3)
+    alone, beside = (RenderingStyle().measure(rollout(), {"style": steps, **more}) for more in ({}, {"dinov2": dinov2}))
+    assert beside.value == alone.value
+    assert [unit.outcome.detail for unit in beside.units] == [{"dinov2": 0.0}, {"dinov2": 1.0}, {"dinov2": 1.0}]
+    other = Feature({"cls": tokens[:3], "frame_indices": np.array([0, 8, 12])})
+    unlike = RenderingStyle().measure(rollout(), {"style": steps, "dinov2": other})
+    assert [unit.outcome.detail for unit in unlike.units] == [{}, {}, {}]
+
+
 def test_a_single_frame_has_no_change_of_style():
     outcome = RenderingStyle().measure(rollout(), {"style": style([], frames=[0])})
     assert isinstance(outcome, Abstention)

@@ -40,6 +40,7 @@ def test_scores_are_those_of_the_published_steps(recipe):
     frames = noise(2, 64, 114)
     feature = perceive_frames(recipe, frames)
     np.testing.assert_allclose(feature["aesthetic"], [by_hand(recipe, frame) for frame in frames], atol=1e-5)
+    assert feature.detail == {"video_frames": 2}
 
 
 def test_a_filter_against_aliasing_is_another_recipe_and_other_numbers(recipe):

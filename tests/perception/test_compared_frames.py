@@ -77,6 +77,36 @@ def test_the_last_batch_is_that_of_the_frames_that_were_asked_for(truth):
         pairs(ReferenceFrames(most=100, dropped_batch=100), 250, rollout)
 
 
+@pytest.mark.parametrize(
+    ("stated", "answer", "start", "compared"),
+    [(200, 300, 0, 200), (200, 150, 0, 150), (200, 300, 60, 140), (260, 300, 0, 260), (400, 250, 10, 250)],
+)
+def test_the_published_way_ends_where_the_dataset_says_and_else_files_count(truth, stated, answer, start, compared):
+    rollout = beside(Path("answer.mp4"), truth, start, stated)
+    published = pairs(ReferenceFrames(stated_end=True), answer, rollout)
+    assert published == {index: start + index for index in range(compared)}
+    assert len(pairs(ReferenceFrames(), answer, rollout)) == min(answer, TRUTH_FRAMES - start)
+
+
+def test_the_published_way_drops_the_last_batch_of_what_the_dataset_says(truth):
+    rollout = beside(Path("answer.mp4"), truth, 0, 200)
+    assert len(pairs(ReferenceFrames(stated_end=True, dropped_batch=100), 260, rollout)) == 100
+    assert len(pairs(ReferenceFrames(dropped_batch=100), 260, rollout)) == 200
+
+
+def test_a_true_video_that_ends_before_the_dataset_says_is_told_where_its_missing_frames_are_wanted(truth):
+    rollout = beside(Path("answer.mp4"), truth, 10, 400)
+    with pytest.raises(Unmeasurable, match=r"has 400 frames, but it has 260, and 251 are to be compared from") as found:
+        pairs(ReferenceFrames(stated_end=True), 251, rollout)
+    assert found.value.reason is Reason.INVALID_INPUT
+    assert len(pairs(ReferenceFrames(stated_end=True, most=250), 251, rollout)) == 250
+    assert len(pairs(ReferenceFrames(), 251, rollout)) == 250
+
+
+def test_where_nobody_says_how_long_the_true_video_is_its_file_does(truth):
+    assert len(pairs(ReferenceFrames(stated_end=True), 300, beside(Path("answer.mp4"), truth, 60))) == 200
+
+
 def test_a_sampler_of_the_same_frames_looks_at_the_answer_alone(truth):
     compared, rollout = ReferenceFrames(dropped_batch=100), beside(Path("answer.mp4"), truth, start=9)
     assert compared.indices(answer_of(250), rollout) == tuple(range(200))
@@ -181,5 +211,6 @@ def test_numbers_of_frames_are_positive_and_in_the_lock():
     for field in ("most", "dropped_batch"):
         with pytest.raises(ValueError, match=f"{field} is a number of frames"):
             ReferenceFrames(**{field: 0})
-    assert describe(ReferenceFrames(100, 10)) == {"kind": "ReferenceFrames", "most": 100, "dropped_batch": 10}
+    frames = {"kind": "ReferenceFrames", "most": 100, "dropped_batch": 10, "stated_end": False}
+    assert describe(ReferenceFrames(100, 10)) == frames
     assert describe(MirroredFrames(True)) == {"kind": "MirroredFrames", "even_only": True}

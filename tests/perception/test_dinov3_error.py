@@ -79,6 +79,7 @@ def test_a_path_that_is_gone_back_is_compared_with_itself(recipe, tmp_path):
     way = noise(2, 64, 96)
     mirrored = replace(recipe, compared=MirroredFrames())
     feature = perceive(mirrored, kept(tmp_path / "back.mp4", [*way, *way[::-1]]))
+    assert feature.detail == {"video_frames": 2 * len(way)}
     assert (feature["errors"] < 1e-10).all()
     assert feature["partner_indices"].tolist() == [3, 2]
 

@@ -36,6 +36,7 @@ def recipe(hub) -> MusiqQuality:
 def test_quality_is_that_of_the_original(recipe, size):
     feature = perceive_frames(recipe, noise(2, *size))
     np.testing.assert_allclose(feature["quality"], GOLDEN[size], atol=1e-4)
+    assert feature.detail == {"video_frames": 2}
 
 
 def test_quality_of_pictures_that_are_all_but_grey_is_that_of_the_original(recipe):

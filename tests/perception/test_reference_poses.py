@@ -143,7 +143,10 @@ def test_a_true_video_without_poses_is_declined(video, tmp_path):
     for rollout in (unposed, with_own):
         declined = ReferencePoses().declines(rollout)
         assert declined.reason is Reason.MISSING_INPUT
-        assert declined.message == "the case names no camera poses of the true video."
+        assert declined.message == (
+            f"there is no images.txt beside the true video {video.parent.name}/video.mp4. Put its camera from frame 12 "
+            "on there, as COLMAP writes it."
+        )
 
 
 def test_poses_that_are_not_there_are_declined(video, tmp_path):
@@ -156,7 +159,29 @@ def test_poses_of_more_frames_than_follow_are_those_of_other_frames(video, tmp_p
     whole = rollout_of(video, images(tmp_path, images_text(wandering(FRAMES))))
     reason, message = refused(whole)
     assert reason is Reason.INVALID_INPUT
-    assert message == "the true video: images.txt: numbers in image names must increase within 0 to 27."
+    assert message == (
+        "the true video from frame 12 on: images.txt: numbers in image names must increase within 0 to 27, found 0 to "
+        "39. Leave out the poses of other frames."
+    )
+
+
+def test_the_published_way_takes_the_first_images_however_many_frames_follow(video, tmp_path):
+    path = wandering(FRAMES)
+    trajectory = read(rollout_of(video, images(tmp_path, images_text(path))), ReferencePoses(may_outlast_video=True))
+    assert trajectory.frame_indices.tolist() == list(range(FRAMES))
+    assert trajectory.frame_count == FRAMES
+    np.testing.assert_allclose(trajectory.camera_to_world, path, atol=1e-8)
+
+
+def test_the_published_way_does_not_shorten_a_video_that_has_fewer_images_than_frames(video, tmp_path):
+    rollout = rollout_of(video, images(tmp_path, images_text(PATH[:9])))
+    trajectory = read(rollout, ReferencePoses(may_outlast_video=True))
+    assert (len(trajectory.frame_indices), trajectory.frame_count) == (9, FRAMES - START)
+
+
+def test_images_that_outlast_the_video_are_images_of_colmap():
+    with pytest.raises(UserError, match="Only COLMAP's images may outlast the video, found the layout 'vipe'"):
+        ReferencePoses(layout="vipe", may_outlast_video=True)
 
 
 def test_an_answer_that_begins_after_the_true_video_ends_is_unmeasurable(video, tmp_path):
@@ -170,7 +195,7 @@ def test_an_answer_that_begins_after_the_true_video_ends_is_unmeasurable(video, 
 def test_a_true_video_that_is_not_there_is_missing(tmp_path):
     reason, message = refused(rollout_of(tmp_path / "video.mp4", images(tmp_path, images_text(PATH))))
     assert reason is Reason.MISSING_VIDEO
-    assert message.startswith("the true video: video.mp4")
+    assert message.startswith("the true video from frame 12 on: video.mp4")
 
 
 def test_a_recipe_that_makes_no_sense_is_refused():
@@ -186,7 +211,9 @@ def test_matrices_that_are_nearly_rotations_are_as_good_as_the_recipe_says(video
     np.savez(tmp_path / "poses.npz", data=sheared, inds=np.arange(len(PATH)))
     rollout = rollout_of(video, tmp_path / "poses.npz")
     assert len(read(rollout, ReferencePoses(layout="vipe", rotation_tolerance=0.1)).frame_indices) == len(PATH)
-    with pytest.raises(Unmeasurable, match=r"the true video: .* data holds matrices that are no rotations"):
+    with pytest.raises(
+        Unmeasurable, match=r"the true video from frame 12 on: .* data holds matrices that are no rotations"
+    ):
         read(rollout, ReferencePoses(layout="vipe"))
 
 

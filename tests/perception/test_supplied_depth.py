@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from lookaway.core import Reason, Timeline, Unmeasurable
+from lookaway.io.pose_files.posed_frames import PosedFrames
 from lookaway.io.sampling import EveryFrame, UniformFrames
 from lookaway.perception.supplied_depth import SuppliedDepth
 from lookaway.perception.true_depth import TrueDepth
@@ -64,6 +65,16 @@ def test_frames_are_those_that_the_file_names(tmp_path):
     sampled = read(SuppliedDepth(UniformFrames(3)), given)
     assert sampled["frame_indices"].tolist() == [4]
     np.testing.assert_allclose(sampled["depth"], ramps(3)[[1]], rtol=5e-4)
+
+
+def test_with_fewer_poses_than_frames_about_as_many_frames_have_depth_as_are_sampled(tmp_path):
+    given, timeline = rollout(tmp_path, depth=ramps(64)), Timeline(np.arange(401) / 16, 120, 80)
+    plain, posed = (
+        SuppliedDepth(frames).load().begin(given, timeline, {}).perceive()["frame_indices"].tolist()
+        for frames in (UniformFrames(32), PosedFrames(UniformFrames(32)))
+    )
+    assert len(plain) == 4
+    assert len(posed) == 32
 
 
 def test_frames_that_are_not_named_are_spread_over_the_video(tmp_path):

@@ -14,9 +14,10 @@ from lookaway.engine.binding import bind_metrics
 from lookaway.engine.plan import make_plan
 from lookaway.io.world_clips import WorldClip, open_world
 from lookaway.suites.mbench import MBenchT, convention
-from lookaway.suites.mbench.convention import MOST_ITEMS, MOST_LOOKED_AT, decide_convention
+from lookaway.suites.mbench.convention import LOOKED_AT_FOR_AN_ITEM, MOST_ITEMS, decide_convention
 from lookaway.world.exports import export_world
 from lookaway.world.exports.conventions import inverse
+from tests.docs.pages import REPOSITORY
 from tests.support.clips import write_clip
 from tests.support.mbench import MBenchWriter, write_poses
 from tests.support.room import Room, there_and_back
@@ -92,10 +93,10 @@ def test_one_clip_of_any_family_tells_what_was_stored(tmp_path, clips, camera, c
         path = from_first_camera(path) if first_camera_is_the_world else path
         decision = decide_convention([rollout_of(clip, stored(tmp_path / f"{family}.npz", path, convention, clip))])
         assert decision.convention == convention
-        assert decision.pixels[convention] < 1
-        assert decision.pixels[convention] * 2 < decision.pixels[OTHER[convention]]
-        assert decision.items == 1
-        assert decision.matches > 20
+        assert decision.total.pixels[convention] < 1
+        assert decision.total.pixels[convention] * 2 < decision.total.pixels[OTHER[convention]]
+        assert decision.total.items == 1
+        assert decision.total.matches > 20
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
@@ -188,7 +189,7 @@ def test_readings_that_both_fit_about_as_well_are_ambiguous(tmp_path, clips):
     path = noisy(from_first_camera(clip.arrays().camera_to_world), np.random.default_rng(0))
     decision = decide_convention([rollout_of(clip, stored(tmp_path / "p.npz", path, "camera_to_world", clip))])
     assert decision.convention == "ambiguous"
-    assert max(decision.pixels.values()) < 12
+    assert max(decision.total.pixels.values()) < 12
 
 
 def test_a_jitter_that_nobody_could_see_leaves_a_turn_a_turn(tmp_path, clips):
@@ -197,7 +198,9 @@ def test_a_jitter_that_nobody_could_see_leaves_a_turn_a_turn(tmp_path, clips):
     jitter = path.copy()
     jitter[:, :3, 3] += np.random.default_rng(0).normal(0, 1e-4, (len(path), 3))
     plain, shaken = (
-        decide_convention([rollout_of(clip, stored(tmp_path / f"{name}.npz", poses, "camera_to_world", clip))]).pixels
+        decide_convention(
+            [rollout_of(clip, stored(tmp_path / f"{name}.npz", poses, "camera_to_world", clip))]
+        ).total.pixels
         for name, poses in (("plain", path), ("shaken", jitter))
     )
     assert shaken == pytest.approx(plain, rel=0.01)
@@ -227,6 +230,9 @@ def test_cameras_that_stand_still_mean_the_same_in_both_readings(tmp_path, clips
             "frame_height": 240,
             "items": 0,
             "matches": 0,
+            "models": {
+                "model": {"world_to_camera_pixels": None, "camera_to_world_pixels": None, "items": 0, "matches": 0}
+            },
         },
     }
 
@@ -237,7 +243,7 @@ def test_a_camera_that_trembles_far_from_the_origin_stands_still(tmp_path, clips
     path[:, 0, 3] = 1000.0
     path[:, :3, :3] = Rotation.from_rotvec(rng.normal(0, 0.05, (len(path), 3)), degrees=True).as_matrix()
     decision = decide_convention([rollout_of(clip, stored(tmp_path / "p.npz", path, "camera_to_world", clip))])
-    assert (decision.convention, decision.pixels) == ("world_to_camera", None)
+    assert (decision.convention, decision.total.pixels) == ("world_to_camera", None)
 
 
 def test_what_stands_still_or_cannot_be_read_is_passed_over(tmp_path, clips):
@@ -250,7 +256,7 @@ def test_what_stands_still_or_cannot_be_read_is_passed_over(tmp_path, clips):
     useless += [rollout_of(clip, broken), replace(no_video, case=replace(no_video.case, id="no video"))]
     assert decide_convention(useless).settings()["extrinsics_convention"] == "world_to_camera"
     decision = decide_convention([*useless, rollout_of(clip, moving)])
-    assert (decision.convention, decision.items) == ("camera_to_world", 1)
+    assert (decision.convention, decision.total.items) == ("camera_to_world", 1)
 
 
 def test_no_more_than_a_few_videos_are_opened(tmp_path, clips, monkeypatch):
@@ -261,13 +267,86 @@ def test_no_more_than_a_few_videos_are_opened(tmp_path, clips, monkeypatch):
 
     monkeypatch.setattr(convention, "Video", counting(convention.Video))
     clip = clips["street", "yaw_left_60"]
-    decide_convention([still(tmp_path, clip, number) for number in range(MOST_LOOKED_AT + 8)])
-    assert len(opened) == MOST_LOOKED_AT
+    most_looked_at = MOST_ITEMS * LOOKED_AT_FOR_AN_ITEM
+    decide_convention([still(tmp_path, clip, number) for number in range(most_looked_at + 8)])
+    assert len(opened) == most_looked_at
     opened.clear()
+    files = [
+        stored(tmp_path / f"moving{number}.npz", clip.arrays().camera_to_world, "camera_to_world", clip)
+        for number in range(MOST_ITEMS // 2 + 1)
+    ]
+    decision = decide_convention([rollout_of(clip, path, model=model) for model in ("a", "b") for path in files])
+    assert {figures.items for figures in decision.by_model.values()} == {MOST_ITEMS // 2}
+    assert decision.total.items == len(opened) == MOST_ITEMS
+
+
+def test_every_model_is_looked_at_however_many_there_are(tmp_path, clips):
+    clip, models = clips["street", "yaw_left_60"], [f"model{number}" for number in range(MOST_ITEMS + 1)]
     moving = stored(tmp_path / "moving.npz", clip.arrays().camera_to_world, "camera_to_world", clip)
-    rollouts = [rollout_of(clip, moving, model=f"model{number}") for number in range(MOST_ITEMS + 4)]
-    assert decide_convention(rollouts).items == MOST_ITEMS
-    assert len(opened) == MOST_ITEMS
+    decision = decide_convention([rollout_of(clip, moving, model=model) for model in models])
+    assert list(decision.by_model) == models
+    assert {figures.items for figures in decision.by_model.values()} == {1}
+
+
+def stored_by_models(folder: Path, clips, conventions: dict[str, str], camera: str = "yaw_left_60") -> list[Rollout]:
+    rollouts = []
+    for model, told in conventions.items():
+        clip = clips["kitchen", camera]
+        path = stored(folder / f"{model}.npz", clip.arrays().camera_to_world, told, clip)
+        rollouts.append(rollout_of(clip, path, model=model))
+    return rollouts
+
+
+@pytest.mark.parametrize(
+    ("odd", "camera"), [("world_to_camera", "yaw_left_60"), ("camera_to_world", "forward_backward")]
+)
+def test_one_model_of_four_that_stores_the_other_convention_makes_it_ambiguous(tmp_path, clips, odd, camera):
+    told = {"alpha": OTHER[odd], "beta": OTHER[odd], "delta": odd, "gamma": OTHER[odd]}
+    decision = decide_convention(stored_by_models(tmp_path, clips, told, camera))
+    assert decision.total.winner == OTHER[odd]  # all together, the odd one out is not seen
+    assert {model: figures.winner for model, figures in decision.by_model.items()} == told
+    assert decision.convention == "ambiguous"
+    message = decision.problem().message
+    assert f"{odd} fits the frames of delta;" in message
+    assert f"{OTHER[odd]} fits the frames of alpha, beta, gamma;" in message
+    assert "--extrinsics-convention" in message
+
+
+def test_models_that_agree_have_no_problem_and_their_figures_stand_in_the_lock(tmp_path, clips):
+    told = dict.fromkeys(("alpha", "beta"), "camera_to_world")
+    decision = decide_convention(stored_by_models(tmp_path, clips, told))
+    test = decision.settings()["extrinsics_test"]
+    assert (decision.convention, decision.problem()) == ("camera_to_world", None)
+    assert list(test["models"]) == ["alpha", "beta"]
+    for figures in test["models"].values():
+        assert figures["camera_to_world_pixels"] < 1 < 10 < figures["world_to_camera_pixels"]
+        assert figures["items"] == 1
+    assert sum(figures["matches"] for figures in test["models"].values()) == test["matches"]
+
+
+def test_a_model_whose_cameras_stand_still_contradicts_nobody(tmp_path, clips):
+    moving = stored_by_models(tmp_path, clips, {"alpha": "camera_to_world"})
+    standing = replace(still(tmp_path, clips["street", "yaw_left_60"], 0), model="beta")
+    decision = decide_convention([*moving, standing])
+    assert decision.convention == "camera_to_world"
+    assert (decision.by_model["beta"].pixels, decision.by_model["beta"].items) == (None, 0)
+
+
+def test_a_dataset_of_models_that_contradict_each_other_says_so_and_its_parts_have_the_same_lock(tmp_path, clips):
+    writer = MBenchWriter(tmp_path / "data", extrinsics_convention=None)
+    for model, told in {"alpha": "world_to_camera", "beta": "world_to_camera", "delta": "camera_to_world"}.items():
+        clip = clips["kitchen", "yaw_left_60"]
+        writer.add(model=model, subset="causal", video=str(clip.video), annotations={"action": "left_then_right"})
+        stored(writer.poses(model=model, subset="causal"), clip.arrays().camera_to_world, told, clip)
+    whole = lookaway.read(writer.finish(), allow_outside=True)
+    (problem,) = whole.problems
+    assert problem.where == "camera poses"
+    assert "camera_to_world fits the frames of delta" in problem.message
+    run = lookaway.evaluate(whole, tmp_path / "run", metrics=["camera_interaction"])
+    assert {item["reason"] for item in run.items()} == {Reason.POSE_CONVENTION_AMBIGUOUS.value}
+    part = lookaway.read(writer.root, models=["alpha"], allow_outside=True)
+    locks = [make_plan(one, bind_metrics(one, ["camera_interaction"])).lock for one in (whole, part)]
+    assert locks[0].entries == locks[1].entries
 
 
 def test_every_model_has_its_say_however_many_rollouts_one_of_them_has(tmp_path, clips):
@@ -287,7 +366,13 @@ def test_a_camera_that_moves_past_nothing_that_could_be_matched_is_ambiguous(tmp
     poses = write_poses(tmp_path / "p.npz", there_and_back("left_then_right", frames), Room(0, 160, 96).intrinsics)
     case = Case(id="grey", subset="environment", scene="grey")
     decision = decide_convention([Rollout(case=case, model="model", video=video, artifacts={"poses": poses})])
-    assert (decision.convention, decision.pixels, decision.matches) == ("ambiguous", None, 0)
+    assert (decision.convention, decision.total.pixels, decision.total.matches) == ("ambiguous", None, 0)
+
+
+@pytest.mark.parametrize("page", ["pinned.yml", "how-to/mbench-dataset.md"])
+def test_the_docs_name_the_limit_that_a_reading_must_keep(page):
+    words = " ".join((REPOSITORY / "docs" / page).read_text().split())
+    assert f"{convention.FITTING_PIXELS:g} pixels in frames of {convention.HEIGHT} rows" in words
 
 
 def test_without_poses_there_is_nothing_to_decide(tmp_path, clips):

@@ -284,23 +284,83 @@ def test_each_subset_of_each_setting_has_its_own_requirements(tmp_path, dataset_
         ({"cx": 0.5, "cy": 0.4, "w": 0.2, "h": 0.1}, (0.5, 0.4, 0.2, 0.1)),
         ([0.5, 0.5, 0, 0.2], None),
         ([0.5, 0.5, 0.2], None),
+        ({"x": 0.5, "y": 0.4, "w": 0.2, "h": 0.1}, None),
         ([0.5, 0.5, True, 0.2], None),
         (["0.5", 0.5, 0.2, 0.2], None),
         ([10**400, 0.5, 0.2, 0.2], None),
         ("middle", None),
     ],
 )
-def test_an_anchor_is_four_numbers_with_an_area_or_none(writer, anchor, box):
+def test_an_anchor_is_four_numbers_with_an_area_or_none_and_then_it_is_wrong_not_missing(writer, anchor, box):
     writer.add(subset="object", metadata={"object_anchor": anchor})
-    target = only(read(writer)).case.target
+    dataset = read(writer)
+    target = only(dataset).case.target
     assert (target and target.box) == box
+    told = [where for where, message in messages(dataset) if "expected four numbers, or cx, cy, w and h" in message]
+    assert len(dataset.problems) == len(told) == (box is None)
 
 
 def test_the_target_of_setting_t_has_a_name_and_attributes(tmp_path):
     writer = MBenchWriter(tmp_path, dataset_id="mbencht")
-    writer.add(subset="object", metadata={"object_card": {"name": "cup", "core_attributes": ["red", 3, "round"]}})
+    writer.add(subset="object", metadata={"object_card": {"name": "cup", "core_attributes": ["red", "round"]}})
+    dataset = read(writer)
+    target = only(dataset).case.target
+    assert (target.name, target.attributes, dataset.problems) == ("cup", ("red", "round"), ())
+
+
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        (
+            {"object_card": {"name": "cup", "core_attributes": "red, ceramic"}},
+            "metadata.object_card.core_attributes is 'red, ceramic', expected a list of texts",
+        ),
+        (
+            {"object_card": {"name": "cup", "core_attributes": ["red", 3]}},
+            "metadata.object_card.core_attributes is ['red', 3], expected a list of texts",
+        ),
+        (
+            {"object_card": {"name": "cup", "attributes": {"colour": "red"}}},
+            "metadata.object_card.attributes is {'colour': 'red'}, expected a list of texts",
+        ),
+        ({"object_card": "cup"}, "metadata.object_card is 'cup', expected a mapping with a name and core_attributes"),
+        ({"object_card": {"name": 3}}, "metadata.object_card is {'name': 3}, expected a mapping with a name"),
+        ({"caption_segments": "a door; a hall"}, "metadata.caption_segments is 'a door; a hall', expected a list"),
+        ({"caption_segments": ["a door", None]}, "metadata.caption_segments is ['a door', None], expected a list"),
+        ({"caption": ["a door"]}, "metadata.caption is ['a door'], expected a text"),
+    ],
+)
+def test_metadata_in_another_form_is_told_where_it_stands(tmp_path, metadata, message):
+    whole = {"object_card": {"name": "cup"}, "caption_segments": SEGMENTS, **metadata}
+    in_line = MBenchWriter(tmp_path / "line", dataset_id="mbencht")
+    in_line.add(subset="object", condition="text", metadata=whole)
+    ((where, found),) = messages(read(in_line))
+    assert where == "models/truth/samples.jsonl:1"
+    assert found.startswith(message)
+    in_sample = MBenchWriter(tmp_path / "sample", dataset_id="mbencht")
+    in_sample.sample({"metadata": whole}, subset="object")
+    for model in ("a", "b"):  # which both answer to the one sample
+        in_sample.add(subset="object", condition="text", model=model)
+    assert messages(read(in_sample)) == [("samples/object/room/sample.json", found)]
+
+
+def test_attributes_in_another_form_leave_the_target_its_name(tmp_path):
+    writer = MBenchWriter(tmp_path, dataset_id="mbencht")
+    writer.add(subset="object", metadata={"object_card": {"name": "cup", "core_attributes": "red, ceramic"}})
     target = only(read(writer)).case.target
-    assert (target.name, target.attributes) == ("cup", ("red", "round"))
+    assert (target.name, target.attributes) == ("cup", ())
+
+
+@pytest.mark.parametrize(
+    ("segments", "prompt"), [("a door; a hall", ()), (["a door", 3], ()), ([], ("all",)), (None, ("all",))]
+)
+def test_segments_in_another_form_are_not_replaced_by_the_caption(tmp_path, segments, prompt):
+    writer = MBenchWriter(tmp_path, dataset_id="mbencht")
+    writer.add(subset="causal", condition="text", metadata={"caption_segments": segments, "caption": "all"})
+    dataset = read(writer)
+    assert only(dataset).case.prompt == prompt
+    ((where, message),) = messages(dataset)
+    assert ("is missing" in message, where.startswith("models/")) == (bool(prompt), not prompt)
 
 
 # Lines that cannot be rollouts

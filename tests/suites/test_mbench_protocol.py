@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from lookaway.core import UnknownName, describe
+from lookaway.core import Reason, UnknownName, describe
+from lookaway.io.pose_files.posed_frames import PosedFrames
 from lookaway.metrics.fold_pairs import FoldPairs
 from lookaway.metrics.segment_pairs import SegmentPairs
+from lookaway.perception.supplied_poses import SuppliedPoses
 from lookaway.suites.mbench import MBenchA, MBenchT
 
 SUITES = {"mbencha": MBenchA(), "mbencht": MBenchT()}
@@ -69,6 +71,15 @@ def test_all_metrics_of_a_setting_compare_the_same_pairs(dataset_id, selector, m
     assert (type(one), one.most) == (selector, most)
 
 
+@pytest.mark.parametrize("dataset_id", SUITES)
+def test_masks_and_depth_of_the_target_are_of_the_same_posed_frames_and_it_is_tracked_once(dataset_id):
+    bound = protocol(dataset_id)
+    geometry = bound[f"{dataset_id}.entity.object_geometry_consistency"].recipes["warped_likeness"]
+    assert isinstance(geometry.depth.frames, PosedFrames)
+    assert geometry.depth.frames == geometry.masks.frames
+    assert geometry.masks == bound[f"{dataset_id}.entity.object_texture_consistency"].recipes["regions"].masks
+
+
 def test_the_constants_are_those_of_the_protocol():
     bound = protocol("mbencha")
     epipolar = bound["mbencha.environment.spatial_epipolar"]
@@ -96,6 +107,23 @@ def test_poses_are_world_to_camera_unless_the_dataset_says_otherwise(dataset_id)
         recipes = [entry.recipes["poses"] for entry in bound if "poses" in entry.recipes]
         assert len(recipes) >= 3
         assert {recipe.convention for recipe in recipes} == {expected}
+
+
+def stands_on_poses(recipe) -> bool:
+    return isinstance(recipe, SuppliedPoses) or any(stands_on_poses(needed) for needed in recipe.needs.values())
+
+
+@pytest.mark.parametrize("dataset_id", SUITES)
+def test_metrics_that_cannot_do_without_poses_say_every_reason_for_which_these_fail(dataset_id):
+    asked = [
+        bound.metric
+        for bound in protocol(dataset_id).values()
+        if any(stands_on_poses(bound.recipes[need]) for need in bound.metric.needs)
+    ]
+    assert len(asked) == {"mbencha": 4, "mbencht": 3}[dataset_id]
+    for metric in asked:
+        for reason in (Reason.MISSING_INPUT, Reason.POSE_FAILED, Reason.POSE_CONVENTION_AMBIGUOUS):
+            assert f"`{reason.value}`" in type(metric).__doc__.partition("Abstains:")[2], (metric.name, reason)
 
 
 def test_a_convention_that_does_not_exist_is_refused_before_anything_is_measured():

@@ -20,51 +20,29 @@ from lookaway.judges.oracle import OracleServer
 from lookaway.judges.pacing import Manners
 from lookaway.judges.secret import Secret
 from lookaway.judges.settings import JudgeSettings
-from lookaway.perception.weights import CATALOGUE, Weights
+from lookaway.perception.weights import Weights
 from lookaway.world.exports import export_world
 from lookaway.world.grid import Grid
 from lookaway.world.rendering import render_set
 from tests.judges.asked import QUICK
-from tests.support.hub import put_into_hub
+from tests.support.hub import publish
 from tests.support.mask_networks import tiny_grounding_dino, tiny_sam2
 from tests.support.networks import tiny_dinov2
-from tests.support.onnx_networks import save_detector, save_recogniser
+from tests.support.onnx_networks import tiny_buffalo
 from tests.support.picture_networks import random_lpips, random_vgg19, spoil, tiny_clip
 from tests.support.runs import outcomes
 from tests.support.world import FORM
 
 KEY = "sk-of-the-oracle-0123456789"
-DETECTOR_SIDE = 640
-LANDMARKS = [-0.25, -0.2, 0.25, -0.2, 0, 0, -0.2, 0.3, 0.2, 0.3]
-FACES = {
-    (32, (3 * 20 + 4) * 2): (0.9, [1.0] * 4, LANDMARKS),
-    (32, (3 * 20 + 14) * 2): (0.8, [1.0] * 4, LANDMARKS),
-}
-"""In any picture, two of them, where cells of 32 pixels are four and fourteen from the left."""
 NETWORKS = {
     "human_identity_consistency": {"buffalo-l"},
     "human_appearance_consistency": {"buffalo-l", "sam2.1-base-plus", "dinov2-base"},
     "object_texture_consistency": {"sam2.1-base-plus", "dinov2-base"},
     "object_geometry_consistency": {"sam2.1-base-plus"},
-    "rendering_style": {"vgg19", "alexnet", "lpips-alex"},
+    "rendering_style": {"vgg19", "alexnet", "lpips-alex", "dinov2-base"},
     "prompt_interaction": {"clip-vit-b-32-laion2b"},
 }
 ENTITY = [name for name in NETWORKS if name.endswith("_consistency")]
-
-
-def tiny_buffalo() -> Weights:
-    def save(folder: Path) -> None:
-        save_detector(folder / "detection/model.onnx", DETECTOR_SIDE, FACES)
-        save_recogniser(folder / "recognition/model.onnx")
-
-    return put_into_hub("buffalo-l", save)
-
-
-def publish(weights: Weights, patch: pytest.MonkeyPatch) -> None:
-    """Let the catalogue name the hashes of these files: everything else is as for those that are really published."""
-    hashes = {file.name: file.sha256 for file in weights.files}
-    listing = replace(CATALOGUE[weights.name], revision=weights.revision, sha256=hashes)
-    patch.setitem(CATALOGUE, weights.name, listing)
 
 
 @dataclass(frozen=True)
@@ -155,6 +133,12 @@ def test_what_the_judge_knows_and_what_stands_still_scores_as_it_is(run):
     assert {value for name, value in values.items() if name.endswith(".trigger")} <= {1.0}
     assert values["entity.object_geometry_consistency"] > 0.95
     assert values["environment.spatial_epipolar"] > 0.7
+
+
+def test_every_step_of_style_tells_what_lpips_and_dinov2_say_of_it(run):
+    (metric,) = [name for name in found(run) if name.endswith("rendering_style")]
+    details = [json.loads(unit["detail"]) for unit in run.units(metric)]
+    assert {tuple(sorted(detail)) for detail in details} == {("dinov2", "lpips")}
 
 
 def test_both_faces_and_both_bodies_of_every_frame_are_in_a_track(run):

@@ -57,7 +57,7 @@ def test_an_answer_stands_beside_the_true_video_from_the_mark_on(writer):
     assert (rollout.case.id, rollout.case.subset, rollout.case.scene) == (f"{MEMORY}/street", MEMORY, "street")
     assert (rollout.video, dict(rollout.artifacts)) == (made / "video.mp4", {"poses": made / "images.txt"})
     reference = rollout.case.reference
-    assert (reference.video, reference.start) == (true / "video.mp4", 2)
+    assert (reference.video, reference.start, reference.end) == (true / "video.mp4", 2, 6)
     assert dict(reference.artifacts) == {"poses": true / "images.txt"}
     assert rollout.case.prompt == ("a street",)
     assert rollout.case.controls == ("forward+look_left",) * 4
@@ -260,6 +260,55 @@ def test_actions_of_another_number_of_frames_than_announced_are_listed_and_read(
     assert messages(dataset) == [(where, "data has 6 frames, total_time says 9")]
 
 
+def test_actions_that_end_before_the_mark_leave_nothing_steered_and_not_something_unknown(writer):
+    writer.case(record=actions(data=actions()["data"][:2]))
+    writer.answer()
+    writer.mirror()
+    steered, mirrored = (rollout.case.controls for rollout in read(writer).rollouts)
+    assert (steered, mirrored) == ((), None)
+
+
+def test_a_third_person_record_says_where_its_camera_is_and_what_is_steered_all_the_same(writer):
+    record = actions()
+    for frame in record["data"]:
+        frame |= {"camera_pos": {"x": 1.0, "y": -2.5, "z": 90}, "camera_rpy": {"x": 0.0, "y": -12.0, "z": 181.5}}
+    writer.case(subset=SPACE, record=record)
+    writer.answer(subset=SPACE)
+    dataset = read(writer)
+    case = only(dataset).case
+    assert (case.subset, case.controls, case.reference.start) == (SPACE, ("forward+look_left",) * 4, 2)
+    assert dataset.problems == ()
+
+
+def coded(*values: int) -> dict[str, object]:
+    return actions(data=[{"ws": value, "ad": 0, "ud": 0, "lr": 0} for value in values])
+
+
+def test_actions_that_may_be_counted_from_0_as_the_card_does_are_listed_once_and_read(writer):
+    for name in ("street", "yard"):
+        writer.case(name, record=coded(0, 1, 0, 1, 1, 0))
+    writer.answer()
+    dataset = read(writer)
+    ((where, message),) = messages(dataset)
+    assert where == "*/test/*/*/action.json"
+    assert message.startswith("no key is ever 2. They are read with 0 for nothing")
+    assert dataset.rollouts[0].case.controls == ("no_op", "forward", "forward", "no_op")
+
+
+@pytest.mark.parametrize("other", [(0, 1, 2, 1, 1, 0), (2, 2, 2, 2, 2, 2)])
+def test_a_single_2_tells_that_actions_are_counted_from_1(writer, other):
+    writer.case(record=coded(0, 1, 0, 1, 1, 0))
+    writer.case("yard", record=coded(*other))
+    writer.answer()
+    assert read(writer).problems == ()
+
+
+def test_a_dataset_in_which_nothing_is_steered_may_be_counted_either_way(writer):
+    writer.case(record=coded(*[0] * 6))
+    writer.answer()
+    assert read(writer).problems == ()
+
+
 def test_what_the_dataset_says_of_its_times_is_part_of_its_identity(writer):
     writer.case()
     writer.case("broken", record="{")
@@ -430,9 +479,18 @@ def test_a_dataset_of_another_suite_is_not_recognised(tmp_path):
 def test_options_become_settings_of_the_lock(writer):
     writer.case()
     writer.answer()
-    assert read(writer).settings == {"as_published": False, "video_max_time": None}
+    assert read(writer).settings == {"as_published": False, "video_max_time": None, "alignment": "sim3"}
     asked = read_any(writer.root, as_published=True, most_frames=50)
-    assert asked.settings == {"as_published": True, "video_max_time": 50}
+    assert asked.settings == {"as_published": True, "video_max_time": 50, "alignment": "sim3"}
+    assert read_any(writer.root, alignment="se3").settings["alignment"] == "se3"
+
+
+def test_the_published_code_has_one_alignment(writer):
+    writer.case()
+    writer.answer()
+    assert read(writer, as_published=True, alignment="sim3").settings["as_published"]
+    with pytest.raises(UserError, match="aligns camera paths by sim3, not by none"):
+        read(writer, as_published=True, alignment="none")
 
 
 @pytest.mark.parametrize(
@@ -445,7 +503,9 @@ def test_options_without_a_meaning_here_are_refused(writer, option):
         read(writer, **option)
 
 
-@pytest.mark.parametrize("option", [{"truth": "MIND-Data"}, {"as_published": True}, {"most_frames": 50}])
+@pytest.mark.parametrize(
+    "option", [{"truth": "MIND-Data"}, {"as_published": True}, {"most_frames": 50}, {"alignment": "sim3"}]
+)
 def test_other_suites_refuse_what_only_a_comparison_with_true_videos_can_have(tmp_path, option):
     flag = f"--{next(iter(option)).replace('_', '-')}"
     writer = MBenchWriter(tmp_path / "mbench")
@@ -464,7 +524,9 @@ def test_the_command_line_reads_answers_beside_their_truth(writer):
     assert (cell["metric"], cell["runnable"], cell["asked"]) == ("mind.lcm.mse", 1, 1)
 
 
-@pytest.mark.parametrize("option", [("--truth", "."), ("--as-published",), ("--most-frames", "5")])
+@pytest.mark.parametrize(
+    "option", [("--truth", "."), ("--as-published",), ("--most-frames", "5"), ("--alignment", "se3")]
+)
 def test_the_command_line_says_which_suite_has_no_use_for_an_option(tmp_path, option):
     result = lookaway("validate", tmp_path, *option)
     assert result.code == 2

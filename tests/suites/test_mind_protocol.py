@@ -4,23 +4,24 @@ from typing import Any
 
 import pytest
 
-from lookaway.core import describe
+from lookaway.core import UnknownName, describe
 from lookaway.engine.locking import metric_key
 from lookaway.suites.mind import Mind
 
 COMPARED = ("1st_data/mem_test", "1st_data/action_space_test", "3rd_data/mem_test", "3rd_data/action_space_test")
 MIRRORED = ("1st_data/mirror_test", "3rd_data/mirror_test")
 LIKENESS = ("mse", "psnr", "ssim", "lpips")
-BATCH = ("compared.dropped_batch", None, 100)
-GROUPS = ("metric.published_groups", False, True)
+COMPARED_FRAMES = {("compared.dropped_batch", None, 100), ("compared.stated_end", False, True)}
+SEEN_FRAMES = {("frames.dropped_batch", None, 100), ("frames.stated_end", False, True)}
+STEPS = {("metric.published_groups", False, True), ("may_outlast_video", False, True)}
 CHANGES = {
-    **{f"mind.lcm.{name}": {BATCH} for name in LIKENESS},
+    **{f"mind.lcm.{name}": COMPARED_FRAMES for name in LIKENESS},
     **{f"mind.gsc.{name}": {("compared.even_only", False, True)} for name in LIKENESS},
-    "mind.visual.imaging": {("frames.dropped_batch", None, 100)},
-    "mind.visual.aesthetic": {("frames.dropped_batch", None, 100)},
-    "mind.dino.dino_mse": {BATCH, ("rescales_twice", False, True)},
-    "mind.action.rpe_trans": {GROUPS},
-    "mind.action.rpe_rot": {GROUPS},
+    "mind.visual.imaging": SEEN_FRAMES,
+    "mind.visual.aesthetic": SEEN_FRAMES,
+    "mind.dino.dino_mse": {*COMPARED_FRAMES, ("rescales_twice", False, True)},
+    "mind.action.rpe_trans": STEPS,
+    "mind.action.rpe_rot": STEPS,
 }
 """What `as_published` changes, in each metric or its recipe."""
 
@@ -94,7 +95,9 @@ def test_by_default_every_frame_is_compared():
     for name, bound in protocol().items():
         for recipe in bound.recipes.values():
             for compared in filter(None, (getattr(recipe, "compared", None), getattr(recipe, "frames", None))):
-                assert not any((getattr(compared, field, None)) for field in ("most", "dropped_batch", "even_only"))
+                assert not any(
+                    (getattr(compared, field, None)) for field in ("most", "dropped_batch", "stated_end", "even_only")
+                )
         assert protocol(as_published=False, video_max_time=None)[name] == bound
 
 
@@ -116,6 +119,17 @@ def test_a_limit_of_frames_is_for_answers_beside_true_videos_alone_and_not_for_a
     assert moved == {name for name in ours if name.split(".")[1] in ("lcm", "visual", "dino")}
     assert theirs["mind.lcm.mse"].recipes["fidelity"].compared.most == 50
     assert theirs["mind.visual.imaging"].recipes["quality"].frames.most == 50
+
+
+def test_the_alignment_is_for_camera_paths_alone():
+    for alignment in ("se3", "none"):
+        ours, theirs = protocol(), protocol(alignment=alignment)
+        moved = {name for name in ours if metric_key(ours[name]) != metric_key(theirs[name])}
+        assert moved == {"mind.action.rpe_trans", "mind.action.rpe_rot"}
+        assert {theirs[name].metric.alignment for name in moved} == {alignment}
+    assert protocol(alignment="sim3") == protocol()
+    with pytest.raises(UnknownName, match="Did you mean 'sim3'"):
+        protocol(alignment="sim2")
 
 
 def test_quality_is_judged_on_the_frames_that_are_compared():

@@ -70,7 +70,12 @@ def chosen_run(
         "suite": suite,
         "lock_sha256": lock.sha256,
         "metrics": [
-            {"name": name, "lock": Lock(locked[name]).sha256, "subsets": None, "is_gate": name == GATE}
+            {
+                "name": name,
+                "lock": Lock(locked[name]).sha256,
+                "subsets": sorted({clip.subset for clip in found if clip.metric == name}),
+                "is_gate": name == GATE,
+            }
             for name in names
         ],
         "problems": [],

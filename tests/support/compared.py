@@ -23,10 +23,10 @@ def kept(path: Path, pictures: Sequence[np.ndarray]) -> Path:
     return path
 
 
-def beside(answer: Path, truth: Path, start: int = 0) -> Rollout:
-    """An answer whose first frame stands for frame `start` of the true video."""
+def beside(answer: Path, truth: Path, start: int = 0, end: int | None = None) -> Rollout:
+    """An answer whose first frame stands for frame `start` of the true video, which is said to have `end` frames."""
     rollout = rollout_of(answer)
-    return replace(rollout, case=replace(rollout.case, reference=Reference(video=truth, start=start)))
+    return replace(rollout, case=replace(rollout.case, reference=Reference(video=truth, start=start, end=end)))
 
 
 def answered(folder: Path, answer: Sequence[np.ndarray], truth: Sequence[np.ndarray], start: int = 0) -> Rollout:

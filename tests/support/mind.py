@@ -12,11 +12,11 @@ VIDEO = b"not decoded by readers of the layout"
 
 
 def actions(mark: int = 2, total: int = 6, **changes: Any) -> dict[str, Any]:
-    """`action.json`: forward all the time, and from the mark on to the left as well."""
+    """`action.json`: backward up to the mark, and from there on forward, looking to the left."""
     place = {axis: 0.0 for axis in "xyz"}
     data = [
-        {"time": frame, "ws": 1, "ad": 0, "ud": 0, "lr": int(frame >= mark), "actor_pos": place, "actor_rpy": place}
-        for frame in range(total)
+        {"time": frame, "ws": way, "ad": 0, "ud": 0, "lr": 2 - way, "actor_pos": place, "actor_rpy": place}
+        for frame, way in enumerate([2] * mark + [1] * (total - mark))
     ]
     return {"mark_time": mark, "total_time": total, "caption": "a street", "data": data, **changes}
 

@@ -9,9 +9,29 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from lookaway.perception.weights import Weights
+from tests.support.hub import put_into_hub
+
 STRIDES, ANCHORS = (8, 16, 32), 2
 COLUMNS = {"scores": 1, "sides": 4, "points": 10}
 OPSET = 13
+DETECTOR_SIDE = 640
+LANDMARKS = [-0.25, -0.2, 0.25, -0.2, 0, 0, -0.2, 0.3, 0.2, 0.3]
+FACES = {
+    (32, (3 * 20 + 4) * 2): (0.9, [1.0] * 4, LANDMARKS),
+    (32, (3 * 20 + 14) * 2): (0.8, [1.0] * 4, LANDMARKS),
+}
+"""In any picture, two of them, where cells of 32 pixels are four and fourteen from the left."""
+
+
+def tiny_buffalo() -> Weights:
+    """Detector and recogniser, saved as the published ones are."""
+
+    def save(folder: Path) -> None:
+        save_detector(folder / "detection/model.onnx", DETECTOR_SIDE, FACES)
+        save_recogniser(folder / "recognition/model.onnx")
+
+    return put_into_hub("buffalo-l", save)
 
 
 def save_detector(

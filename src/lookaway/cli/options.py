@@ -23,6 +23,7 @@ READING = (
     "truth",
     "as_published",
     "most_frames",
+    "alignment",
 )
 """Options that say what is read, and how."""
 
@@ -105,6 +106,11 @@ def dataset_options(command: Command) -> Command:
             type=click.IntRange(min=1),
             metavar="N",
             help="Compare at most N frames of every answer with the true video.",
+        ),
+        click.option(
+            "--alignment",
+            type=click.Choice(["sim3", "se3", "none"]),
+            help="What is fitted before camera paths are compared: sim3 (default), se3 (no scale), or nothing.",
         ),
     ]
     for decorate in reversed(decorators):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -21,11 +22,13 @@ def validate_command(open_videos: bool, as_json: bool, **options: Any) -> int:
     Exits with 2 where anything is amiss with the dataset. Weights and judges that are missing on this machine are told,
     too, but are no fault of the dataset.
     """
-    from lookaway.engine.coverage import coverage, is_whole
+    from lookaway.engine.coverage import coverage, is_whole, reference_problems
     from lookaway.engine.judging import without_gates
     from lookaway.reports.coverage import print_coverage
 
     dataset, metrics = read_dataset(options)
+    if open_videos:
+        dataset = replace(dataset, problems=(*dataset.problems, *reference_problems(dataset)))
     covered = coverage(dataset, without_gates(metrics), open_videos=open_videos)
     print_coverage(dataset, covered, as_json=as_json)
     return 0 if is_whole(dataset, covered) else EXIT_INVALID

@@ -27,6 +27,8 @@ class Reference:
     video: Path
     start: int = 0
     """The frame of it that the first frame of an answer stands for."""
+    end: int | None = None
+    """How many frames it has, as the dataset says; the file may have more or fewer."""
     artifacts: Mapping[str, Path] = field(default_factory=dict)
     """Files that lie beside it, by what they are: `poses`."""
 
@@ -43,8 +45,8 @@ class Case:
     action: str | None = None
     target: Target | None = None
     first_frame: Path | None = None
-    controls: tuple[str, ...] = ()
-    """What is steered from each frame of the answer to the next, such as `forward+look_left`, where that is known."""
+    controls: tuple[str, ...] | None = None
+    """What is steered from each frame of the answer to the next, such as `forward+look_left`; `None` is not known."""
     reference: Reference | None = None
 
 

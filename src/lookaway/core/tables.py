@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lookaway.core.features import Floats
 
 
@@ -33,6 +36,8 @@ class Group:
     """Scene of each value."""
     raw_values: Floats
     """Native values, of those outcomes that have one."""
+    has_raw: NDArray[np.bool_]
+    """Whether each value has a native one."""
     asked: int
     failures: int
     reasons: Mapping[str, int]
@@ -45,11 +50,12 @@ class Group:
 class Gated:
     """What a gate makes of a cell."""
 
-    coverage: Estimate
-    """Share of rollouts that were put to the test, of those that could be judged."""
+    coverage: Estimate | None
+    """Share of rollouts that were put to the test, of those that could be judged. `None` where none could: the judge
+    failed or refused, and which scores count is not known."""
     combined: Estimate | None
     """Harmonic mean of coverage and score: neither avoiding the test nor failing it pays. `None` where nothing of what
-    was put to the test has a score."""
+    was put to the test has a score, or nothing could be judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lookaway.core import BoundMetric, Compute, Extractor, JudgeModel, UnknownName
+from lookaway.core import BoundMetric, Compute, Extractor, JudgeModel, UnknownName, UserError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,11 +41,28 @@ class Changes:
             return self.compute.device
         if not dataclasses.is_dataclass(value) or isinstance(value, type):
             return value
-        value = self.using.get(name, value)
+        value = self._recipe(name, value)
         fields = dataclasses.fields(value)
         inner = {entry.name: self._value(entry.name, getattr(value, entry.name)) for entry in fields}
         changed = {name: new for name, new in inner.items() if new is not getattr(value, name)}
         return dataclasses.replace(value, **changed) if changed else value
+
+    def _recipe(self, feature: str, usual: Any) -> Any:
+        """The recipe of a feature; one of the answer's video and one of the true video never change places."""
+        chosen = self.using.get(feature, usual)
+        if _is_of_reference(chosen) != _is_of_reference(usual):
+            shown = {True: "the true video", False: "the answer"}
+            raise UserError(
+                f"The feature {feature!r} tells of {shown[_is_of_reference(usual)]}, and the extractor "
+                f"{chosen.name!r} of {shown[_is_of_reference(chosen)]}, which would be compared with itself. "
+                "Leave it out, or name another extractor."
+            )
+        return chosen
+
+
+def _is_of_reference(recipe: object) -> bool:
+    """Extractors that look at the true video alone declare it; all others look at the answer."""
+    return bool(getattr(recipe, "of_reference", False))
 
 
 def _features(recipes: Mapping[str, Extractor]) -> Iterator[str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from lookaway.core import Abstention, BoundMetric, Dataset, Rollout, VideoError
+from lookaway.core import Abstention, BoundMetric, Dataset, Problem, Rollout, VideoError
 from lookaway.core.reasons import OF_THE_MACHINE
 from lookaway.engine.worker import why_declined, why_unwatchable
 from lookaway.io.video import probe
@@ -37,6 +37,23 @@ def coverage(dataset: Dataset, metrics: Sequence[BoundMetric], *, open_videos: b
         for subset, rollouts in sorted(by_subset.items())
         if bound.subsets is None or subset in bound.subsets
     ]
+
+
+def reference_problems(dataset: Dataset) -> Iterator[Problem]:
+    """True videos that cannot be read, or have another number of frames than the dataset says; opens each once."""
+    references = {rollout.case.id: rollout.case.reference for rollout in dataset.rollouts}
+    for case, reference in references.items():
+        if reference is None:
+            continue
+        try:
+            found = probe(reference.video).frame_count
+        except VideoError as error:
+            yield Problem(where=case, message=f"the true video: {error}")
+            continue
+        if reference.end is not None and reference.end != found:
+            yield Problem(
+                where=case, message=f"the dataset says that the true video has {reference.end} frames, it has {found}"
+            )
 
 
 def is_whole(dataset: Dataset, covered: Sequence[Coverage]) -> bool:

@@ -79,11 +79,11 @@ def _describe_case(rollout: Rollout) -> Mapping[str, Json]:
     case = rollout.case
     target, reference = case.target, case.reference
     known: dict[str, Json] = {}  # left out where there is none, so that keys of other suites stay as they are
-    if case.controls:
+    if case.controls is not None:
         known["controls"] = list(case.controls)
     if reference is not None:
         files = {"video": reference.video, **reference.artifacts}
-        known["reference"] = [reference.start, {name: _hash(path) for name, path in files.items()}]
+        known["reference"] = [reference.start, reference.end, {name: _hash(path) for name, path in files.items()}]
     return {
         "id": case.id,
         "subset": case.subset,

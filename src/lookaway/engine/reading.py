@@ -30,15 +30,16 @@ def read(  # noqa: PLR0913 - each narrows or explains what is read, and all have
     truth: Path | str | None = None,
     as_published: bool = False,
     most_frames: int | None = None,
+    alignment: str | None = None,
 ) -> Dataset:
     """All cases and rollouts under a root, or those of some models and subsets.
 
     Without a name, the suite is the one that recognises the folder. `limit` keeps the first cases of each model and
     subset. `pattern` says what the paths in a plain folder mean, `extrinsics_convention` what supplied poses turn into
     what, and `allow_outside` lets the dataset name files outside its root. `truth` is the folder of true videos where
-    it lies apart from the answers, `most_frames` how many frames of an answer are compared with them, and
-    `as_published` measures as the published code does, with its faults. A suite that has no use for one of these three
-    refuses it.
+    it lies apart from the answers, `most_frames` how many frames of an answer are compared with them, `alignment` what
+    is fitted before camera paths are compared (`sim3`, `se3` or `none`), and `as_published` measures as the published
+    code does, with its faults. A suite that has no use for one of these four refuses it.
     """
     root = Path(root)
     if not root.is_dir():
@@ -51,6 +52,7 @@ def read(  # noqa: PLR0913 - each narrows or explains what is read, and all have
         "truth": truth and Path(truth).absolute(),
         "as_published": as_published,
         "most_frames": most_frames,
+        "alignment": alignment,
     }
     dataset = load_suite(suite or _recognised(root)).read(root, options)
     _check_known("model", models, (rollout.model for rollout in dataset.rollouts))

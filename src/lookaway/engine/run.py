@@ -66,6 +66,10 @@ class Run:
         """Metrics that give every frame a value, in the order of the protocol."""
         return self._reader().metrics_with_frames()
 
+    def metrics_with_units(self, names: str) -> list[str]:
+        """Metrics that have scored units whose whole names match a pattern, in the order of the protocol."""
+        return self._reader().metrics_with_units(names)
+
     def frames(self, metrics: Iterable[str]) -> Iterator[tuple[str, FrameUnits]]:
         """The values of all frames, one metric after the other."""
         reader = self._reader()

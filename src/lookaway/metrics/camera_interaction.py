@@ -21,8 +21,9 @@ class CameraInteraction:
     share the clip in equal parts; phases that wait are not scored. A step without motion counts as 0: a camera that
     stands still did not do what was asked. The raw value is the mean cosine in [-1, 1], the value is max(0, raw).
 
-    Abstains: `missing_input` without poses or without an action; `not_applicable` for an action that is unknown or
-    asks for no motion; `too_short` for fewer than `fewest_steps` scored steps.
+    Abstains: `missing_input` without poses or without an action; `pose_failed` where the poses hold no valid camera;
+    `pose_convention_ambiguous` where nobody says what they turn into what and the frames do not tell; `not_applicable`
+    for an action that is unknown or asks for no motion; `too_short` for fewer than `fewest_steps` scored steps.
     """
 
     name: ClassVar[str] = "camera_interaction"

@@ -15,7 +15,8 @@ def score_of_frames(
 ) -> Outcome:
     """The plain mean of a series over the frames of a feature, with every frame as a unit `f{index}`.
 
-    With `full_scale`, values are parts of it, and raw values are those of the series.
+    With `full_scale`, values are parts of it, and raw values are those of the series. The facts that come with the
+    feature go into the detail.
     """
     frames = feature["frame_indices"].tolist()
     if not frames:
@@ -23,7 +24,8 @@ def score_of_frames(
     numbers: list[float] = np.asarray(series, np.float64).tolist()
     units = tuple(Unit(f"f{frame}", _score(number, full_scale)) for frame, number in zip(frames, numbers, strict=True))
     mean = _score(math.fsum(numbers) / len(numbers), full_scale)
-    return Score(mean.value, raw=mean.raw, units=units, detail={"frames": len(frames), **(detail or {})})
+    facts = {"frames": len(frames), **feature.detail, **(detail or {})}
+    return Score(mean.value, raw=mean.raw, units=units, detail=facts)
 
 
 def _score(number: float, full_scale: float | None) -> Score:

@@ -18,8 +18,9 @@ class ObjectGeometry:
     is cut to 0 and 1. Pairs in which too little of the target is seen are listed, and left out.
 
     Abstains: `no_target` where no pair shows enough of the target; `too_short` where no two frames are far enough
-    apart; `missing_input` or `pose_failed` without valid poses and depth; a reason of the video or of the weights where
-    there are no masks.
+    apart; `missing_input` or `pose_failed` without valid poses and depth; `pose_convention_ambiguous` where nobody says
+    what the poses turn into what and the frames do not tell; a reason of the video or of the weights where there are no
+    masks.
     """
 
     name: ClassVar[str] = "object_geometry"

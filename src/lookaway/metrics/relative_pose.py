@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final, get_args
 
@@ -29,9 +29,12 @@ from lookaway.metrics.pose_alignment import Alignment, align
 
 MOVES: Final = frozenset({"forward", "backward", "left", "right"})
 TURNS: Final = ("look_", "cam_", "yaw_", "pitch_")
-PUBLISHED_TURNS: Final = TURNS[1:]
-"""MIND's own code does not know the names that it gives to turns."""
-KINDS: Final = ("translation", "rotation", "other")
+PUBLISHED_KINDS: Final = {
+    **dict.fromkeys((*"wasd", *MOVES), "translation"),
+    **dict.fromkeys(("cam_left", "cam_right", "cam_up", "cam_down"), "rotation"),
+    **dict.fromkeys(("yaw_left", "yaw_right", "pitch_up", "pitch_down"), "rotation"),
+}
+"""What MIND's own code knows: single names, and not those that it gives to turns."""
 OUTLIER: Final = Abstention(Reason.POSE_FAILED, "the step is so far from the true one that its estimate has failed.")
 
 
@@ -74,7 +77,9 @@ class RelativePoseError:
     )
     max_translation: Annotated[float, "a step that is off by a larger length is left out as a failed estimate"] = 1e9
     fewest_steps: Annotated[int, "fewer steps than this say nothing"] = 8
-    published_groups: Annotated[bool, "whether look_* belongs to the group `other`, as in MIND's own code"] = False
+    published_groups: Annotated[
+        bool, "whether look_* and diagonals belong to the group `other`, as in MIND's own code"
+    ] = False
 
     def __post_init__(self) -> None:
         if self.alignment not in get_args(Alignment):
@@ -94,7 +99,8 @@ class RelativePoseError:
         controls = rollout.case.controls
         asked = self._steps_asked(estimated, true, controls)
         if asked < self.fewest_steps:
-            return Abstention(Reason.TOO_SHORT, f"{asked} steps to compare, at least {self.fewest_steps} needed.")
+            told = " What is steered is stated for no more." if controls is not None and len(controls) == asked else ""
+            return Abstention(Reason.TOO_SHORT, f"{asked} steps to compare, at least {self.fewest_steps} needed.{told}")
         frames, in_estimated, in_true = np.intersect1d(
             estimated.frame_indices, true.frame_indices, assume_unique=True, return_indices=True
         )
@@ -109,22 +115,29 @@ class RelativePoseError:
             )
         similarity = align(estimated.centres[ours], true.centres[theirs], self.alignment)
         every = StepErrors.of(similarity.moved(estimated.camera_to_world[ours]), true.camera_to_world[theirs])
-        detail = {"scale": similarity.scale, "alignment": self.alignment, "steps": asked}
+        detail = {
+            "scale": similarity.scale,
+            "alignment": self.alignment,
+            "steps": asked,
+            "video_frames": estimated.frame_count,
+        }
         return self._outcome(frames[steps], every.at(steps), controls, detail)
 
     def errors(self, steps: StepErrors) -> Floats:
         """[steps] the part of the errors that is measured."""
         raise NotImplementedError
 
-    def _steps_asked(self, estimated: Trajectory, true: Trajectory, controls: Sequence[str]) -> int:
+    def _steps_asked(self, estimated: Trajectory, true: Trajectory, controls: Sequence[str] | None) -> int:
         counts = [estimated.frame_count - 1, true.frame_count - 1]
-        if controls:
+        if controls is not None:
             counts.append(len(controls))
         if self.most_frames is not None:
             counts.append(self.most_frames - 1)
         return min(counts)
 
-    def _outcome(self, frames: Indices, steps: StepErrors, controls: Sequence[str], detail: dict[str, Json]) -> Outcome:
+    def _outcome(
+        self, frames: Indices, steps: StepErrors, controls: Sequence[str] | None, detail: dict[str, Json]
+    ) -> Outcome:
         units = tuple(self._units(frames, steps))
         kept = self._are_kept(steps)
         if kept.sum() < self.fewest_steps:
@@ -135,9 +148,9 @@ class RelativePoseError:
                 units,
             )
         values = self.errors(steps)[kept]
-        labels = [controls[frame] for frame in frames[kept].tolist()] if controls else []
+        labels = [controls[frame] for frame in frames[kept].tolist()] if controls is not None else []
         whole = _summary(values)
-        groups = _groups(values, labels, PUBLISHED_TURNS if self.published_groups else TURNS) if labels else {}
+        groups = _groups(values, labels, published_kind if self.published_groups else kind_of_control) if labels else {}
         detail |= {"median": whole["median"], "count": whole["count"], "groups": {"__overall__": whole, **groups}}
         return Score(whole["mean"], units=units, detail=detail)
 
@@ -159,12 +172,17 @@ def turned_degrees(rotations: Floats) -> Floats:
     return np.asarray(np.degrees(np.arctan2(sines, np.trace(rotations, axis1=1, axis2=2) - 1)))
 
 
-def kind_of_control(control: str, turns: tuple[str, ...] = TURNS) -> str:
+def kind_of_control(control: str) -> str:
     """`translation` or `rotation` where every part of a control is of that kind; else `other`."""
     parts = control.split("+")
     if all(part in MOVES for part in parts):
         return "translation"
-    return "rotation" if all(part.startswith(turns) for part in parts) else "other"
+    return "rotation" if all(part.startswith(TURNS) for part in parts) else "other"
+
+
+def published_kind(control: str) -> str:
+    """The kind that MIND's own code takes a control for."""
+    return PUBLISHED_KINDS.get(control.lower(), "other")
 
 
 def _between(first: Floats, second: Floats) -> Floats:
@@ -176,14 +194,13 @@ def _between(first: Floats, second: Floats) -> Floats:
     return motions
 
 
-def _groups(values: Floats, labels: Sequence[str], turns: tuple[str, ...]) -> dict[str, Json]:
+def _groups(values: Floats, labels: Sequence[str], kind: Callable[[str], str]) -> dict[str, Json]:
     """Steps by the kind of their control, and by the control itself."""
     members: dict[str, list[float]] = {}
     for value, label in zip(values, labels, strict=True):
-        for name in (kind_of_control(label, turns), f"act:{label}"):
+        for name in (kind(label), f"act:{label}"):
             members.setdefault(name, []).append(float(value))
-    ordered = sorted(members, key=lambda name: (KINDS.index(name) if name in KINDS else len(KINDS), name))
-    return {name: _summary(members[name]) for name in ordered}
+    return {name: _summary(numbers) for name, numbers in members.items()}
 
 
 def _summary(values: Floats | Sequence[float]) -> dict[str, Json]:

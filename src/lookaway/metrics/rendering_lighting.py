@@ -22,8 +22,8 @@ class RenderingLighting:
     `lightness_weight` |A_i - A_j| + (1 - `lightness_weight`) ||c_i - c_j||. The value is exp(-D / `tau`); the raw
     value is D. Pairs whose segments share frames would compare a frame with itself; they are left out and listed.
 
-    Pairs come from the camera's path where poses are supplied and lie symmetrically about the middle of the clip where
-    not; `detail.pairs` says which.
+    Pairs come from the camera's path where poses are supplied and can be used, and lie symmetrically about the middle
+    of the clip where not; `detail.pairs` says which.
 
     Abstains: `too_short` where no two segments are apart; a reason of the video where it cannot be read.
     """

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lookaway.core import Abstention, Features, Outcome, Reason, Rollout, Score, Unit
+from lookaway.core import Abstention, Feature, Features, Outcome, Reason, Rollout, Score, Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,8 @@ class RenderingStyle:
     """1 - D, cut to 0 and 1, with D the mean distance in style of consecutive sampled frames.
 
     The distance of two frames is the Frobenius distance of their Gram matrices, averaged over the layers of the
-    network. The raw value is D. Where LPIPS of the same steps is known, units tell it; it moves no score.
+    network. The raw value is D. Where LPIPS of the same steps is known, or one minus the cosine of what DINOv2 sees,
+    units tell them as `lpips` and `dinov2`; they move no score.
 
     Abstains: `too_short` where there are not two frames; a reason of the video or of the weights where there is no
     style.
@@ -29,7 +30,7 @@ class RenderingStyle:
     range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
     higher_is_better: ClassVar[bool] = True
     needs: ClassVar[tuple[str, ...]] = ("style",)
-    uses: ClassVar[tuple[str, ...]] = ("lpips",)
+    uses: ClassVar[tuple[str, ...]] = ("lpips", "dinov2")
 
     def declines(self, rollout: Rollout) -> Abstention | None:
         """Nothing beyond its features is needed."""
@@ -42,11 +43,11 @@ class RenderingStyle:
         if not len(distances):
             return Abstention(Reason.TOO_SHORT, "style is compared from frame to frame, and there is one only.")
         frames = style["frame_indices"].tolist()
-        lpips = _lpips(features, frames)
+        beside = _beside(features, frames)
         units = tuple(
             Unit(
                 f"f{first}_f{second}",
-                Score(_value(distance), raw=distance, detail={"lpips": lpips[step]} if lpips else {}),
+                Score(_value(distance), raw=distance, detail={name: known[step] for name, known in beside.items()}),
             )
             for step, (distance, first, second) in enumerate(
                 zip(distances.tolist(), frames[:-1], frames[1:], strict=True)
@@ -60,9 +61,24 @@ def _value(distance: float) -> float:
     return min(max(1.0 - distance, 0.0), 1.0)
 
 
-def _lpips(features: Features, frames: list[int]) -> list[float] | None:
-    """Distances of the same steps, where they are known."""
-    if "lpips" not in features or features["lpips"]["frame_indices"].tolist() != frames:
-        return None
-    found: list[float] = np.asarray(features["lpips"]["distances"], np.float64).tolist()
+def _beside(features: Features, frames: list[int]) -> dict[str, list[float]]:
+    """Distances of the same steps by other networks, where they are known."""
+    return {
+        name: distances(features[name])
+        for name, distances in (("lpips", _lpips), ("dinov2", _turns))
+        if name in features and features[name]["frame_indices"].tolist() == frames
+    }
+
+
+def _lpips(feature: Feature) -> list[float]:
+    found: list[float] = np.asarray(feature["distances"], np.float64).tolist()
+    return found
+
+
+def _turns(feature: Feature) -> list[float]:
+    """One minus the cosine of the tokens of each frame and the next."""
+    tokens = np.asarray(feature["cls"], np.float64)
+    lengths = np.linalg.norm(tokens, axis=1, keepdims=True)
+    directions = tokens / np.where(lengths > 0, lengths, 1)
+    found: list[float] = (1 - (directions[:-1] * directions[1:]).sum(axis=1)).tolist()
     return found

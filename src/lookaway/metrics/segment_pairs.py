@@ -18,13 +18,15 @@ class SegmentPairs:
 
     Pairs are ranked by exp(-distance / `distance_scale` - angle / `angle_scale_degrees`), distance in units of the
     path's extent, then by how far apart they are in time. Without poses, frames are paired symmetrically about
-    the middle of the clip, and the pairs say so.
+    the middle of the clip, and the pairs say so. Where the prompt has too few segments to tell the first from the last,
+    the clip is cut into `untold_segments` equal parts, and the pairs say so too.
     """
 
     version: ClassVar[int] = 1
 
     most: Annotated[int, "pairs kept"] = 5
     edge_segments: Annotated[int, "segments at either end that pairs are taken from"] = 2
+    untold_segments: Annotated[int, "equal parts of a clip whose prompt tells too few; both ends fit in any case"] = 5
     distance_scale: Annotated[float, "camera distance, in extents of the path, that divides a pair's rank by e"] = 0.1
     angle_scale_degrees: Annotated[float, "camera angle that divides a pair's rank by e"] = 10.0
     min_span_frames: Annotated[int, "closer frames are neighbours, not a return"] = 2
@@ -34,20 +36,20 @@ class SegmentPairs:
 
     def select(self, rollout: Rollout, frame_count: int, trajectory: Trajectory | None) -> Pairs:
         """Pairs of frames, or an `Unmeasurable` where there are none."""
-        segments = len(rollout.case.prompt)
-        if segments < 2 * self.edge_segments:
-            raise Unmeasurable(
-                Reason.MISSING_INPUT,
-                f"{segments} prompt segments found, at least {2 * self.edge_segments} needed to pair first with last.",
-            )
-        bounds = segment_bounds(frame_count, segments)
+        told, needed = len(rollout.case.prompt), 2 * self.edge_segments
+        is_told, parts = told >= needed, max(self.untold_segments, needed)
+        bounds = segment_bounds(frame_count, told if is_told else parts)
         early_stop, late_start = bounds[self.edge_segments - 1][1], bounds[-self.edge_segments][0]
         if trajectory is None:
             edge = min(early_stop, frame_count - late_start)
             frames = np.concatenate([np.arange(edge), np.arange(frame_count - edge, frame_count)])
             pairs = symmetric_pairs(frames, most=self.most, min_span_frames=self.min_span_frames)
-            return Pairs(pairs, "symmetric: no poses")
-        return Pairs(self._nearest(trajectory, early_stop, late_start), "segment")
+            rule = "symmetric: no poses"
+        else:
+            pairs, rule = self._nearest(trajectory, early_stop, late_start), "segment"
+        if not is_told:
+            rule += f"; {parts} equal parts, the prompt has {told} of the {needed} segments needed"
+        return Pairs(pairs, rule)
 
     def _nearest(self, trajectory: Trajectory, early_stop: int, late_start: int) -> Indices:
         frames = trajectory.frame_indices

@@ -23,8 +23,9 @@ class SpatialEpipolar(MatchErrors):
     epipolar lines; the transfer error of the rotation homography is used instead, and the unit says
     `model: homography`.
 
-    Abstains: `missing_input` without poses; `pose_failed` where they hold no valid camera; `too_few_matches` where
-    no pair has `fewest_matches` matches; `too_short` where no two frames are far enough apart.
+    Abstains: `missing_input` without poses; `pose_failed` where they hold no valid camera; `pose_convention_ambiguous`
+    where nobody says what they turn into what and the frames do not tell; `too_few_matches` where no pair has
+    `fewest_matches` matches; `too_short` where no two frames are far enough apart.
     """
 
     name: ClassVar[str] = "spatial_epipolar"

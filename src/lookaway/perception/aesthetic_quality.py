@@ -82,4 +82,4 @@ class _AestheticPerceiver:
                 vectors = self.pictures(shown([frame.pixels for frame in frames], canvas), fitted)
                 return {"aesthetic": (vectors @ weight[0] + bias).cpu().numpy()}
 
-        return BatchedWatch(request, at_once, look)
+        return BatchedWatch(request, at_once, look, {"video_frames": timeline.frame_count})

@@ -40,13 +40,17 @@ class ComparedFrames(Protocol):
 class ReferenceFrames:
     """Each frame with the one of the true video that stands for the same moment, as long as both videos last.
 
-    Frame i is compared with frame `reference.start` + i. How many there are is counted in the files.
+    Frame i is compared with frame `reference.start` + i. How many there are is counted in the files, unless the end
+    that the dataset states is taken; where the true video does not reach it, nothing is compared.
     """
 
     most: Annotated[int | None, "frames that are compared, from the first on; `None` is all"] = None
     dropped_batch: Annotated[
         int | None, "leaves out the last batch of so many frames, full or not, as MIND's own code does; `None` is none"
     ] = None
+    stated_end: Annotated[
+        bool, "takes the end of the true video that the dataset states for that of the file, as MIND's own code does"
+    ] = False
 
     def __post_init__(self) -> None:
         for name, value in (("most", self.most), ("dropped_batch", self.dropped_batch)):
@@ -74,15 +78,27 @@ class ReferenceFrames:
                 f"the true video has {there} frames, and the answer begins at frame {reference.start} of it. "
                 "Put the whole video there, or mend the frame.",
             )
-        count = self._kept(min(timeline.frame_count, there - reference.start))
+        count = self._kept(self._shared(timeline, reference, there))
         return Partners(reference.video, {index: reference.start + index for index in range(count)})
 
     def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
         """The frames of the answer that are compared, for extractors that look at these without their partners."""
         return tuple(self.partners(timeline, rollout).indices)
 
-    def _kept(self, shared: int) -> int:
-        count = shared if self.most is None else min(shared, self.most)
+    def _shared(self, timeline: Timeline, reference: Reference, there: int) -> int:
+        """How many frames both videos have, by their files or by what the dataset says, and at most `most`."""
+        end = reference.end if self.stated_end and reference.end is not None else there
+        count = min(timeline.frame_count, end - reference.start)
+        count = count if self.most is None else min(count, self.most)
+        if reference.start + count > there:
+            raise Unmeasurable(
+                Reason.INVALID_INPUT,
+                f"the dataset says that the true video has {end} frames, but it has {there}, and {count} are to be "
+                f"compared from frame {reference.start} on. Mend the number, or count the frames in the files.",
+            )
+        return count
+
+    def _kept(self, count: int) -> int:
         if self.dropped_batch is None:
             return count
         kept = self.dropped_batch * (-(-count // self.dropped_batch) - 1)

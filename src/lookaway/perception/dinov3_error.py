@@ -79,7 +79,8 @@ class _ErrorPerceiver:
     def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedWatch:
         fitted = Squeezed(SIDE, SIDE).fitted(timeline.width, timeline.height, self.network.patch)
         at_once = min(max(1, self.network.frames_at_once(fitted) // 2), pairs_at_once(timeline))
-        return BatchedWatch(request_pairs(self.recipe.compared, timeline, rollout), at_once, self._look)
+        request = request_pairs(self.recipe.compared, timeline, rollout)
+        return BatchedWatch(request, at_once, self._look, {"video_frames": timeline.frame_count})
 
     def _look(self, frames: Sequence[Frame]) -> dict[str, NDArray[Any]]:
         torch = self.network.torch

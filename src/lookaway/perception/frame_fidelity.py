@@ -69,13 +69,14 @@ class _FidelityPerceiver:
     cv2: ModuleType
 
     def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _FidelityWatch:
-        return _FidelityWatch(self, request_pairs(self.recipe.compared, timeline, rollout))
+        return _FidelityWatch(self, request_pairs(self.recipe.compared, timeline, rollout), timeline.frame_count)
 
 
 @dataclass(frozen=True, slots=True)
 class _FidelityWatch:
     perceiver: _FidelityPerceiver
     request: FrameRequest
+    video_frames: int
     frames: list[tuple[int, int]] = field(default_factory=list)
     found: list[tuple[float, float]] = field(default_factory=list)
 
@@ -91,5 +92,6 @@ class _FidelityWatch:
         frames = np.array(self.frames, np.int64).reshape(-1, 2)
         found = np.array(self.found, np.float64).reshape(-1, 2)
         return Feature(
-            {"mse": found[:, 0], "ssim": found[:, 1], "frame_indices": frames[:, 0], "partner_indices": frames[:, 1]}
+            {"mse": found[:, 0], "ssim": found[:, 1], "frame_indices": frames[:, 0], "partner_indices": frames[:, 1]},
+            {"video_frames": self.video_frames},
         )

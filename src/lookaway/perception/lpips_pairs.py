@@ -75,7 +75,8 @@ class _PairPerceiver:
         recipe, size = self.recipe, self.recipe.canvas or timeline
         outputs = self.network.trunk.bytes_per_frame(size.width, size.height)
         at_once = min(batch_size(2 * outputs * COPIES, recipe.compute), pairs_at_once(timeline))
-        return BatchedWatch(request_pairs(recipe.compared, timeline, rollout), at_once, self._look)
+        request = request_pairs(recipe.compared, timeline, rollout)
+        return BatchedWatch(request, at_once, self._look, {"video_frames": timeline.frame_count})
 
     def _look(self, frames: Sequence[Frame]) -> dict[str, NDArray[Any]]:
         firsts, seconds = zip(*(both_pictures(frame, self.recipe.canvas) for frame in frames), strict=True)

@@ -66,7 +66,7 @@ class _QualityPerceiver:
         at_once = batch_size(patches * WIDTH * 4 * COPIES, recipe.compute)
         if recipe.canvas is not None:
             at_once = min(at_once, recipe.canvas.frames_at_once(timeline))
-        return BatchedWatch(request, at_once, self._look)
+        return BatchedWatch(request, at_once, self._look, {"video_frames": timeline.frame_count})
 
     def _look(self, frames: Sequence[Frame]) -> dict[str, Floats]:
         pictures = shown([frame.pixels for frame in frames], self.recipe.canvas)

@@ -17,9 +17,10 @@ from lookaway.core import (
     Rollout,
     Timeline,
     Unmeasurable,
+    UserError,
 )
 from lookaway.io.pose_files.checks import ROTATION_TOLERANCE
-from lookaway.io.pose_files.layouts import PoseLayout
+from lookaway.io.pose_files.layouts import READERS, PoseLayout
 from lookaway.io.video import probe
 from lookaway.perception.reading import Reading
 from lookaway.perception.supplied_poses import SuppliedPoses
@@ -41,15 +42,21 @@ class ReferencePoses:
     bytes_per_frame: ClassVar[float] = 250.0
     arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS
     needs: ClassVar[Mapping[str, Extractor]] = {}
+    of_reference: ClassVar[bool] = True
 
     layout: Annotated[PoseLayout, "which tool wrote the poses"] = "colmap"
     rotation_tolerance: Annotated[float, "how far R R^T may be from the identity before the poses count as failed"] = (
         ROTATION_TOLERANCE
     )
     assumed_fov_degrees: Annotated[float | None, "horizontal field of view where no file holds intrinsics"] = 90.0
+    may_outlast_video: Annotated[
+        bool, "takes the first images where COLMAP names more than the video has frames, as MIND's own code does"
+    ] = False
 
     def __post_init__(self) -> None:
         self._supplied()  # refuses what no recipe of poses can have
+        if self.may_outlast_video and self.layout != "colmap":
+            raise UserError(f"Only COLMAP's images may outlast the video, found the layout {self.layout!r}.")
 
     def declines(self, rollout: Rollout) -> Abstention | None:
         """Whether there is a reference, with its poses."""
@@ -71,10 +78,11 @@ class ReferencePoses:
 
     def _read(self, rollout: Rollout, reference: Reference) -> Feature:
         try:
-            timeline = _from_start(reference)
-            return self._supplied().begin(_as_rollout(rollout, reference), timeline, {}).perceive()
+            source = self._supplied().source(_as_rollout(rollout, reference), _from_start(reference))
+            read = READERS[self.layout](replace(source, may_outlast_video=self.may_outlast_video))
         except Unmeasurable as error:  # files of the reference are often named like those of the answer
-            raise Unmeasurable(error.reason, f"the true video: {error}") from error
+            raise Unmeasurable(error.reason, f"the true video from frame {reference.start} on: {error}") from error
+        return Feature(read.trajectory.to_feature().arrays, read.assumptions)
 
     def _supplied(self) -> SuppliedPoses:
         return SuppliedPoses(
@@ -90,7 +98,12 @@ def _posed_reference(rollout: Rollout) -> Reference:
     if reference is None:
         raise Unmeasurable(Reason.MISSING_INPUT, "the case names no true video.")
     if "poses" not in reference.artifacts:
-        raise Unmeasurable(Reason.MISSING_INPUT, "the case names no camera poses of the true video.")
+        video = reference.video
+        raise Unmeasurable(
+            Reason.MISSING_INPUT,
+            f"there is no images.txt beside the true video {video.parent.name}/{video.name}. Put its camera from frame "
+            f"{reference.start} on there, as COLMAP writes it.",
+        )
     return reference
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lookaway.core import Abstention, Extractor, Feature, Features, Indices, Reason, Rollout, Timeline
 from lookaway.io.arrays import ArrayArchive
-from lookaway.io.pose_files.checks import as_frame_indices, check_depth_shape, spread_over_video
+from lookaway.io.pose_files.posed_frames import posed_frames
 from lookaway.io.sampling import Sampler, UniformFrames
 from lookaway.perception.reading import Reading
 
@@ -62,7 +62,7 @@ class SuppliedDepth:
 
     def _read(self, rollout: Rollout, timeline: Timeline, wanted: tuple[int, ...]) -> Feature:
         with ArrayArchive(rollout.artifacts["poses"]) as archive, closing(archive.rows("depth")) as rows:
-            known = _frames_of(archive, timeline.frame_count)
+            known = posed_frames(archive, timeline.frame_count)
             frames = np.intersect1d(known, wanted)
             if not len(frames):
                 raise archive.error(
@@ -82,15 +82,6 @@ class SuppliedDepth:
         kept_rows = min(rows, self.height)
         kept_columns = max(1, round(columns * kept_rows / rows))
         return depth[np.ix_(_middles(rows, kept_rows), _middles(columns, kept_columns))]
-
-
-def _frames_of(archive: ArrayArchive, frame_count: int) -> Indices:
-    shape = archive.shape("depth")
-    count = shape[0] if shape else 0
-    check_depth_shape(shape, count, archive.error)
-    if "frame_indices" not in archive:
-        return spread_over_video(count, frame_count, archive.error)
-    return as_frame_indices("frame_indices", archive.read("frame_indices"), count, frame_count, archive.error)
 
 
 def _known(depth: NDArray[Any], archive: ArrayArchive) -> NDArray[np.float16]:

@@ -26,8 +26,9 @@ from lookaway.io.pose_files.source import PoseSource
 from lookaway.perception.reading import Reading
 
 WHICH_CONVENTION: Final = (
-    "read as world_to_camera or as camera_to_world, the poses of this dataset fit its frames about equally well or not "
-    "at all. Say which it is: extrinsics_convention in dataset.yaml, or --extrinsics-convention."
+    "read as world_to_camera or as camera_to_world, the poses of this dataset fit its frames about equally well, not "
+    "at all, or some models one way and others the other. Say which it is: extrinsics_convention in dataset.yaml, or "
+    "--extrinsics-convention."
 )
 
 
@@ -101,9 +102,14 @@ class SuppliedPoses:
         return Reading(lambda: self._read(rollout, timeline))
 
     def _read(self, rollout: Rollout, timeline: Timeline) -> Feature:
+        read = READERS[self.layout](self.source(rollout, timeline))
+        return Feature(read.trajectory.to_feature().arrays, read.assumptions)
+
+    def source(self, rollout: Rollout, timeline: Timeline) -> PoseSource:
+        """Where the poses of a rollout are, and how to take them."""
         if self.convention == AMBIGUOUS:
             raise Unmeasurable(Reason.POSE_CONVENTION_AMBIGUOUS, WHICH_CONVENTION)
-        source = PoseSource(
+        return PoseSource(
             path=rollout.artifacts["poses"],
             timeline=timeline,
             lens=rollout.artifacts.get("intrinsics"),
@@ -114,5 +120,3 @@ class SuppliedPoses:
             assumed_depth=self.assumed_depth,
             first_frame_number=self.first_frame_number,
         )
-        read = READERS[self.layout](source)
-        return Feature(read.trajectory.to_feature().arrays, read.assumptions)

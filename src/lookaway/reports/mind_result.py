@@ -11,10 +11,9 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from lookaway.core import Floats, Json, Reason, RunError, UserError, VideoError
+from lookaway.core import Floats, Json, Reason, RunError, UserError
 from lookaway.engine.run import Run
 from lookaway.io.files import write_text
-from lookaway.io.video import probe
 from lookaway.reports.mbench_export import folder_name
 from lookaway.store.run_folder import RunFolder
 
@@ -24,17 +23,20 @@ SCHEMA_NAME: Final = "Result.schema.json"
 MIRROR_TEST: Final = "mirror_test"
 LIKENESS: Final = ("mse", "lpips", "ssim", "psnr")
 FAMILIES: Final = {
-    "lcm": ("lcm", LIKENESS),
     "visual_quality": ("visual", ("imaging", "aesthetic")),
     "dino": ("dino", ("dino_mse",)),
 }
-"""Keys of the file, and which of our metrics stand there."""
+"""Keys of the file, and which of our metrics stand there alone."""
+GROUPS: Final = ("__overall__", "translation", "rotation", "other")
+"""Of steps, as the card has them; single actions follow by name."""
 ACTION: Final = {
     "rpe_trans": ("rpe_trans_mean", "rpe_trans_median"),
     "rpe_rot": ("rpe_rot_mean_deg", "rpe_rot_median_deg"),
 }
 PER_FRAME: Final = frozenset(
-    f"mind.{family}.{name}" for family, names in (*FAMILIES.values(), ("gsc", LIKENESS)) for name in names
+    f"mind.{family}.{name}"
+    for family, names in (*FAMILIES.values(), ("lcm", LIKENESS), ("gsc", LIKENESS))
+    for name in names
 )
 Row: TypeAlias = Mapping[str, Any]
 
@@ -42,8 +44,8 @@ Row: TypeAlias = Mapping[str, Any]
 def export_mind_result(run: Run, output: Path) -> list[Path]:
     """Write `<model>/Result.json` for each model, and the schema that they follow.
 
-    Where nothing was measured the key is left out, and `error` says why. Frames are counted in the videos: those that
-    cannot be read any more have no `sample_frames`.
+    Where nothing was measured the key is left out, and `error` says why. Frames of the videos were counted when these
+    were measured; the videos are not opened.
     """
     suite = run.about["suite"]
     if suite != SUITE:
@@ -78,7 +80,7 @@ class _Found:
     frames: Mapping[tuple[str, str], Floats]
     """By rollout and metric, in the order of frames."""
     subsets: Mapping[str, tuple[str, ...] | None]
-    """Those that each metric was asked of."""
+    """Those that each metric of MIND was asked of; others have no place in the file."""
     times: Mapping[str, Mapping[str, int]]
     video_max_time: int | None
 
@@ -104,23 +106,35 @@ class _Found:
             rollouts=_rollouts(run),
             rows=rows,
             frames=frames,
-            subsets={metric.name: metric.subsets for metric in run.metrics},
+            subsets={metric.name: metric.subsets for metric in run.metrics if metric.name.startswith(f"{SUITE}.")},
             times=dataset.get("identity", {}).get("times", {}),
             video_max_time=dataset.get("settings", {}).get("video_max_time"),
         )
 
     def error(self, rollout: Row) -> str | None:
-        """Why something is missing that was asked for: metrics, typed reason and message."""
+        """Why something is missing: what was asked for, typed reason and message."""
+        subset, rows = rollout["subset"], self.rows.get(rollout["rollout"], {})
+        asked = [metric for metric, subsets in self.subsets.items() if subsets is None or subset in subsets]
+        if not asked:
+            return f"no metric of {SUITE} was asked of {subset}."
         lacking: dict[str, list[str]] = {}
-        for metric, subsets in self.subsets.items():
-            if subsets is not None and rollout["subset"] not in subsets:
-                continue
-            row = self.rows.get(rollout["rollout"], {}).get(metric)
+        for metric in asked:
+            row = rows.get(metric)
             if row is None:
                 lacking.setdefault(Reason.NOT_YET_MEASURED.value, []).append(metric)
             elif row["status"] != "score":
                 lacking.setdefault(f"{row['reason']}: {row['message']}", []).append(metric)
+        if any(self._score(rollout, metric) for metric in asked) and not self.sample_frames(rollout):
+            lacking["no score of this run says how many frames the video has."] = ["sample_frames"]
         return "; ".join(f"{', '.join(metrics)}: {reason}" for reason, metrics in lacking.items()) or None
+
+    def sample_frames(self, rollout: Row) -> dict[str, Json]:
+        """Frames of the video that was measured, as one of its scores says; empty where none does."""
+        for row in self.rows.get(rollout["rollout"], {}).values():
+            detail = json.loads(row["detail"]) if row["status"] == "score" and row["detail"] else {}
+            if "video_frames" in detail:
+                return {"sample_frames": detail["video_frames"]}
+        return {}
 
     def series(self, rollout: Row, family: str, names: Iterable[str]) -> dict[str, Json]:
         """Per-frame values of some metrics, and their means."""
@@ -138,14 +152,15 @@ class _Found:
         return {"length": len(next(iter(record.values()))), **record} if record else {}
 
     def action(self, rollout: Row) -> dict[str, Json]:
-        """What groups of steps come to, by group."""
+        """What groups of steps come to, in the order of the card."""
         groups: dict[str, dict[str, Json]] = {}
         for name, (mean, median) in ACTION.items():
             row = self._score(rollout, f"mind.action.{name}")
             for group, summary in json.loads(row["detail"])["groups"].items() if row else ():
                 record = groups.setdefault(group, {"count": summary["count"]})
                 record |= {mean: summary["mean"], median: summary["median"]}
-        return groups
+        place = {group: number for number, group in enumerate(GROUPS)}
+        return {group: groups[group] for group in sorted(groups, key=lambda name: (place.get(name, len(place)), name))}
 
     def _score(self, rollout: Row, metric: str) -> Row | None:
         row = self.rows.get(rollout["rollout"], {}).get(metric)
@@ -169,15 +184,16 @@ def _data(found: _Found, rollouts: Iterable[Row]) -> Iterator[Json]:
 
 
 def _compared(found: _Found, rollout: Row) -> Json:
-    families = {key: found.series(rollout, *family) for key, family in FAMILIES.items()}
-    families["lcm"] = found.likeness(rollout, "lcm")
-    families["action"] = found.action(rollout)
-    count = _frame_count(rollout["video"])
+    families = {
+        "lcm": found.likeness(rollout, "lcm"),
+        **{key: found.series(rollout, *family) for key, family in FAMILIES.items()},
+        "action": found.action(rollout),
+    }
     return {
         **_place(rollout["subset"], rollout["scene"]),
         "error": found.error(rollout),
         **found.times.get(rollout["case"], {}),
-        **({} if count is None else {"sample_frames": count}),
+        **found.sample_frames(rollout),
         **{key: record for key, record in families.items() if record},
     }
 
@@ -194,11 +210,12 @@ def _mirrored(found: _Found, subset: str, name: str, rollouts: Sequence[Row]) ->
 
 
 def _mirrored_video(found: _Found, rollout: Row) -> dict[str, Json]:
-    count, gsc = _frame_count(rollout["video"]), found.likeness(rollout, "gsc")
+    gsc = found.likeness(rollout, "gsc")
     return {
         "video_name": f"{rollout['case'].rpartition('/')[2]}.mp4",
         "error": found.error(rollout),
-        **({} if count is None else {"mark_time": count // 2, "sample_frames": count}),
+        **({"mark_time": gsc["length"]} if gsc else {}),
+        **found.sample_frames(rollout),
         **({"gsc": gsc} if gsc else {}),
     }
 
@@ -206,10 +223,3 @@ def _mirrored_video(found: _Found, rollout: Row) -> dict[str, Json]:
 def _place(subset: str, name: str) -> dict[str, Json]:
     perspective, test = subset.split("/")
     return {"path": name, "perspective": perspective, "test_type": test}
-
-
-def _frame_count(video: str) -> int | None:
-    try:
-        return probe(video).frame_count
-    except VideoError:
-        return None

@@ -51,6 +51,7 @@ GROUPS = """
             list(rollout ORDER BY rollout) FILTER (status = 'score') AS rollouts,
             list(scene ORDER BY rollout) FILTER (status = 'score') AS scenes,
             list(raw ORDER BY rollout) FILTER (status = 'score' AND raw IS NOT NULL) AS raws,
+            list(raw IS NOT NULL ORDER BY rollout) FILTER (status = 'score') AS has_raw,
             count(*) FILTER (status = 'failure') AS failures,
             count(*) AS measured
         FROM items GROUP BY model, metric, subset
@@ -58,7 +59,8 @@ GROUPS = """
         SELECT model, metric, subset, any_value(position) AS position, count(*) AS asked
         FROM asked GROUP BY model, metric, subset
     )
-    SELECT model, metric, subset, values, rollouts, scenes, raws, coalesce(failures, 0), coalesce(measured, 0), asked
+    SELECT model, metric, subset, values, rollouts, scenes, raws, has_raw,
+        coalesce(failures, 0), coalesce(measured, 0), asked
     FROM asked_counts LEFT JOIN measured USING (model, metric, subset) ORDER BY model, position, subset
 """
 
@@ -68,13 +70,17 @@ UNITS = """
     WHERE u.unit IS NOT NULL AND u.metric = ? ORDER BY u.rollout, u.unit
 """
 
-IS_FRAME = "u.status = 'score' AND i.status = 'score' AND regexp_full_match(u.unit, 'f[0-9]{1,9}')"
-"""One frame, of a measurement that as a whole has a score. Pairs of frames are named `f0_f16`."""
+FRAME = "f[0-9]{1,9}"
+"""The name of a unit that is one frame. Pairs of frames are named `f0_f16`."""
 
-METRICS_WITH_FRAMES = f"""
+IS_FRAME = f"u.status = 'score' AND i.status = 'score' AND regexp_full_match(u.unit, '{FRAME}')"
+"""One frame, of a measurement that as a whole has a score."""
+
+METRICS_WITH_UNITS = """
     SELECT metric FROM all_rows u JOIN items i USING (rollout, content, metric, lock, filename)
-    WHERE {IS_FRAME} GROUP BY metric ORDER BY any_value(i.position)
-"""  # noqa: S608 - made of constants
+    WHERE u.status = 'score' AND i.status = 'score' AND regexp_full_match(u.unit, $1)
+    GROUP BY metric ORDER BY any_value(i.position)
+"""
 
 SCORED = "SELECT model, subset, scene FROM items WHERE metric = ? AND status = 'score' ORDER BY rollout"
 
@@ -155,6 +161,7 @@ class OutcomeReader:
                 rollouts=tuple(rollouts or ()),
                 scenes=tuple(scenes or ()),
                 raw_values=np.array(raws or [], np.float64),
+                has_raw=np.array(has_raw or [], np.bool_),
                 asked=asked,
                 failures=failures,
                 is_gate=metric in self._gates,
@@ -163,7 +170,7 @@ class OutcomeReader:
                     **({Reason.NOT_YET_MEASURED.value: asked - measured} if asked > measured else {}),
                 },
             )
-            for model, metric, subset, values, rollouts, scenes, raws, failures, measured, asked in rows
+            for model, metric, subset, values, rollouts, scenes, raws, has_raw, failures, measured, asked in rows
         ]
 
     def items(self) -> Iterator[Mapping[str, Any]]:
@@ -180,8 +187,12 @@ class OutcomeReader:
 
     def metrics_with_frames(self) -> list[str]:
         """Metrics whose units are frames, in the order of the protocol."""
+        return self.metrics_with_units(FRAME)
+
+    def metrics_with_units(self, names: str) -> list[str]:
+        """Metrics that have scored units whose whole names match a pattern, in the order of the protocol."""
         with _interruptible():
-            found = self._steadily(lambda: self._database.execute(METRICS_WITH_FRAMES).fetchall())
+            found = self._steadily(lambda: self._database.execute(METRICS_WITH_UNITS, [names]).fetchall())
         return [metric for (metric,) in found]
 
     def frames(self, metric: str) -> FrameUnits:

@@ -57,6 +57,10 @@ class CaseRenderer:
             refused=tuple(refused),
         )
 
+    def close(self) -> None:
+        """Free what the graphics library holds, in the thread that drew."""
+        self._studio.close()
+
 
 def clip_folder(root: Path, recipe: ClipRecipe) -> Path:
     """Where a clip lies in its set."""

@@ -93,7 +93,10 @@ def as_frame_indices(name: str, given: NDArray[Any], count: int, frame_count: in
     if given.shape != (count,) or given.dtype.kind not in "iu":
         raise refuse(f"{name} has the shape {given.shape} of {given.dtype}, expected [{count}] integers.")
     if given[0] < 0 or given[-1] >= frame_count or (given[1:] <= given[:-1]).any():
-        raise refuse(f"{name} must increase within 0 to {frame_count - 1}.")
+        raise refuse(
+            f"{name} must increase within 0 to {frame_count - 1}, found {given[0]} to {given[-1]}. "
+            "Leave out the poses of other frames."
+        )
     return given.astype(np.int64)
 
 

@@ -76,16 +76,17 @@ def read_colmap(source: PoseSource) -> PosesRead:
     )
     first = images[0].number if source.first_frame_number is None else source.first_frame_number
     frames = np.array([image.number - first for image in images])
+    frame_count = max(timeline.frame_count, int(frames[-1]) + 1 if source.may_outlast_video else 0)
     intrinsics, (width, height), told_lens = _lens(source, text, images)
     depth, told_depth = assumed_depths(source, camera_to_world)
     trajectory = Trajectory(
         camera_to_world=camera_to_world,
         intrinsics=intrinsics,
-        frame_indices=as_frame_indices("numbers in image names", frames, len(frames), timeline.frame_count, text.error),
+        frame_indices=as_frame_indices("numbers in image names", frames, len(frames), frame_count, text.error),
         median_depth=depth,
         width=width,
         height=height,
-        frame_count=timeline.frame_count,
+        frame_count=frame_count,
     )
     return PosesRead(trajectory, {**told_lens, **told_depth})
 

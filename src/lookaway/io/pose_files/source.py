@@ -28,6 +28,8 @@ class PoseSource:
     assumed_depth: float | None = None
     first_frame_number: int | None = 0
     """The number that the first frame of the video has in the names of images; `None` is the lowest of them."""
+    may_outlast_video: bool = False
+    """Whether COLMAP's images may go on after the last frame of the video; they are then as many frames."""
 
 
 @dataclass(frozen=True, slots=True)

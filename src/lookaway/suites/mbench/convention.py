@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice, zip_longest
+from itertools import islice
 from typing import Final, get_args
 
 import numpy as np
 
-from lookaway.core import Floats, FrameRequest, Json, Rollout, Trajectory, Unmeasurable, angles_degrees, digest
+from lookaway.core import Floats, FrameRequest, Json, Problem, Rollout, Trajectory, Unmeasurable, angles_degrees, digest
 from lookaway.io.pose_files.checks import AMBIGUOUS, Convention, ToldConvention
 from lookaway.io.pose_files.da3 import read_da3
 from lookaway.io.pose_files.source import PoseSource
@@ -23,8 +24,9 @@ UNTOLD: Final[Convention] = "world_to_camera"
 """As Depth Anything 3 writes it; taken where no camera moves, since both readings then say the same."""
 CLEARLY_BETTER: Final = 2.0
 MOST_ITEMS: Final = 8
-MOST_LOOKED_AT: Final = 32
-"""Items that stand still, cannot be read or cannot be matched show nothing: others are looked at in their place."""
+"""Shared by the models; each has one at least."""
+LOOKED_AT_FOR_AN_ITEM: Final = 4
+"""Rollouts that stand still, cannot be read or cannot be matched show nothing: others are looked at in their place."""
 PAIRS_OF_AN_ITEM: Final = 3
 TELLING_DEGREES: Final = 10.0
 TELLING_BASELINE: Final = 0.1
@@ -38,24 +40,6 @@ RATIO: Final = 0.8
 FEWEST_MATCHES: Final = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """What was decided, and by which figures."""
-
-    convention: ToldConvention
-    pixels: Mapping[Convention, float] | None
-    """Error of each reading in frames of `HEIGHT` rows; `None` where no two frames could be compared."""
-    items: int
-    """Rollouts whose frames were compared."""
-    matches: int
-
-    def settings(self) -> dict[str, Json]:
-        """As they stand in the lock."""
-        figures = {f"{name}_pixels": self.pixels and round(self.pixels[name], 2) for name in get_args(Convention)}
-        test = {**figures, "frame_height": HEIGHT, "items": self.items, "matches": self.matches}
-        return {"extrinsics_convention": self.convention, "extrinsics_test": test}
-
-
 @dataclass(frozen=True, slots=True)
 class _Compared:
     """Errors of both readings, the median over the matches of each pair, and how many matches there are."""
@@ -64,61 +48,125 @@ class _Compared:
     matches: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """How far both readings miss the frames of some rollouts."""
+
+    pixels: Mapping[Convention, float] | None
+    """Error of each reading in frames of `HEIGHT` rows; `None` where no two frames could be compared."""
+    items: int
+    """Rollouts whose frames were compared."""
+    matches: int
+
+    @staticmethod
+    def of(compared: Sequence[_Compared]) -> Figures:
+        """The median over the pairs of all rollouts."""
+        pairs = [errors for item in compared for errors in item.errors]
+        return Figures(
+            pixels=dict(zip(get_args(Convention), np.median(pairs, axis=0).tolist(), strict=True)) if pairs else None,
+            items=sum(bool(item.errors) for item in compared),
+            matches=sum(item.matches for item in compared),
+        )
+
+    @property
+    def winner(self) -> Convention | None:
+        """The reading whose error is small, and at most half of the other's."""
+        if self.pixels is None:
+            return None
+        better, worse = sorted(self.pixels, key=self.pixels.__getitem__)
+        return better if self.pixels[better] <= min(FITTING_PIXELS, self.pixels[worse] / CLEARLY_BETTER) else None
+
+    def settings(self) -> dict[str, Json]:
+        """As they stand in the lock."""
+        errors = {f"{name}_pixels": self.pixels and round(self.pixels[name], 2) for name in get_args(Convention)}
+        return {**errors, "items": self.items, "matches": self.matches}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What was decided, and by which figures."""
+
+    convention: ToldConvention
+    total: Figures
+    by_model: Mapping[str, Figures]
+
+    def settings(self) -> dict[str, Json]:
+        """As they stand in the lock."""
+        models: dict[str, Json] = {model: figures.settings() for model, figures in self.by_model.items()}
+        test: dict[str, Json] = {**self.total.settings(), "frame_height": HEIGHT, "models": models}
+        return {"extrinsics_convention": self.convention, "extrinsics_test": test}
+
+    def problem(self) -> Problem | None:
+        """Which models contradict which, if any do."""
+        sides = {
+            reading: [model for model, figures in self.by_model.items() if figures.winner == reading]
+            for reading in get_args(Convention)
+        }
+        if not all(sides.values()):
+            return None
+        found = "; ".join(f"{reading} fits the frames of {', '.join(models)}" for reading, models in sides.items())
+        return Problem(
+            where="camera poses",
+            message=f"{found}; expected one convention for all models. Store all poses one way, or evaluate the models "
+            "apart, with --models and --extrinsics-convention.",
+        )
+
+
 def decide_convention(rollouts: Sequence[Rollout]) -> Decision | None:
     """Which reading of the poses of a dataset fits its frames; `None` where no rollout has a file of poses.
 
-    The poses of one dataset come from one tool, so that a few rollouts, spread over models, speak for all. In each of
-    them a few pairs of frames are compared whose views differ by some ten degrees or a tenth of the depth. The error of
-    a match is its distance to its epipolar line, or, where the camera only turns, to where the turn takes it; the error
-    of a reading is the median over matches, then over pairs. The half of an epipolar line that lies behind a camera
-    does not count as line: it alone tells forward from backward where the camera does not turn.
+    The poses of one model come from one tool, so that a few of its rollouts speak for all. In each of them a few pairs
+    of frames are compared whose views differ by some ten degrees or a tenth of the depth. The error of a match is its
+    distance to its epipolar line, or, where the camera only turns, to where the turn takes it; the error of a reading
+    is the median over matches, then over pairs. The half of an epipolar line that lies behind a camera does not count
+    as line: it alone tells forward from backward where the camera does not turn.
 
-    A reading wins whose error is at most half of the other's and a twentieth of the frame's height. Where cameras move
-    but neither reading wins, or no frames could be matched, the convention is ambiguous. Where no camera moves, both
-    readings mean the same path.
+    A reading wins whose error is at most half of the other's and a twentieth of the frame's height. The convention is
+    the reading that wins over all models together, unless the other wins in one of them. Where cameras move but there
+    is no such reading, or no frames could be matched, it is ambiguous. Where no camera moves, both readings mean the
+    same path.
     """
-    candidates = list(islice(_candidates(rollouts), MOST_LOOKED_AT))
-    if not candidates:
+    by_model = _with_poses(rollouts)
+    items = math.ceil(MOST_ITEMS / max(1, len(by_model)))
+    candidates = {
+        model: list(islice(_present(those), items * LOOKED_AT_FOR_AN_ITEM)) for model, those in by_model.items()
+    }
+    if not any(candidates.values()):
         return None
-    moving = _compared(candidates)
-    first = next(moving, None)
-    if first is None:
-        return Decision(convention=UNTOLD, pixels=None, items=0, matches=0)
-    telling = list(islice((item for item in chain([first], moving) if item.errors), MOST_ITEMS))
-    if not telling:
-        return Decision(convention=AMBIGUOUS, pixels=None, items=0, matches=0)
-    pairs = [errors for item in telling for errors in item.errors]
-    pixels = dict(zip(get_args(Convention), np.median(pairs, axis=0).tolist(), strict=True))
-    better, worse = sorted(pixels, key=lambda name: pixels[name])
-    is_clear = pixels[better] <= min(FITTING_PIXELS, pixels[worse] / CLEARLY_BETTER)
-    return Decision(
-        convention=better if is_clear else AMBIGUOUS,
-        pixels=pixels,
-        items=len(telling),
-        matches=sum(item.matches for item in telling),
-    )
+    moving = {model: _compared(those, items) for model, those in candidates.items() if those}
+    figures = {model: Figures.of(compared) for model, compared in moving.items()}
+    total = Figures.of([item for compared in moving.values() for item in compared])
+    is_agreed = {each.winner for each in figures.values()} <= {total.winner, None}
+    convention = (is_agreed and total.winner) or AMBIGUOUS
+    return Decision(convention=convention if any(moving.values()) else UNTOLD, total=total, by_model=figures)
 
 
-def _candidates(rollouts: Iterable[Rollout]) -> Iterator[Rollout]:
-    """Rollouts with poses, one of each model in turn, in an order that does not follow that of the records."""
+def _with_poses(rollouts: Iterable[Rollout]) -> dict[str, list[Rollout]]:
+    """By model, each in an order that does not follow that of the records."""
     by_model: dict[str, list[Rollout]] = {}
     for rollout in rollouts:
         if rollout.problem is None and "poses" in rollout.artifacts:
             by_model.setdefault(rollout.model, []).append(rollout)
-    shuffled = [sorted(by_model[model], key=lambda rollout: digest(rollout.id)) for model in sorted(by_model)]
-    turns = chain.from_iterable(zip_longest(*shuffled))
-    return (rollout for rollout in turns if rollout is not None and rollout.artifacts["poses"].is_file())
+    return {model: sorted(by_model[model], key=lambda rollout: digest(rollout.id)) for model in sorted(by_model)}
 
 
-def _compared(rollouts: Iterable[Rollout]) -> Iterator[_Compared]:
-    """What the rollouts show whose files can be read and whose camera moves."""
+def _present(rollouts: Iterable[Rollout]) -> Iterator[Rollout]:
+    return (rollout for rollout in rollouts if rollout.artifacts["poses"].is_file())
+
+
+def _compared(rollouts: Iterable[Rollout], most: int) -> list[_Compared]:
+    """What the rollouts show whose files can be read and whose camera moves, until so many show matches."""
+    found: list[_Compared] = []
     for rollout in rollouts:
+        if sum(bool(item.errors) for item in found) == most:
+            break
         try:
-            found = _compare(rollout)
+            compared = _compare(rollout)
         except Unmeasurable:
             continue  # the same is found, and told, when the rollout is measured
-        if found is not None:
-            yield found
+        if compared is not None:
+            found.append(compared)
+    return found
 
 
 def _compare(rollout: Rollout) -> _Compared | None:

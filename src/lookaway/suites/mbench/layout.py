@@ -13,15 +13,14 @@ from typing import Any, Final
 import yaml
 from pydantic import ValidationError
 
-from lookaway.core import Case, Dataset, DatasetError, Problem, Rollout, Target, Unmeasurable
+from lookaway.core import Case, Dataset, DatasetError, Problem, Rollout, Unmeasurable
 from lookaway.io.files import parse_json, read_json
 from lookaway.io.paths import inside
+from lookaway.suites.mbench.metadata import malformed, prompt_of, target_of
 from lookaway.suites.mbench.records import DatasetCard, SampleCard, SampleLine, first_error
 
 SUBSETS: Final = ("environment", "human", "object", "causal")
 POSE_ARTIFACT: Final = "da3"
-LARGEST_PIXEL: Final = 1_000_000
-"""No picture is wider: a larger coordinate is a mistake."""
 
 
 def read_card(root: Path) -> DatasetCard:
@@ -97,7 +96,8 @@ class LayoutReader:
                 self._problem(where, f"{rollout.case.id} with seed {rollout.seed} stands here a second time; left out")
                 continue
             seen.add((rollout.case.id, rollout.seed))
-            self._check_required(rollout.case, annotations)
+            self._check_form(where, line.metadata)
+            self._check_required(rollout.case, metadata, annotations)
             yield rollout
 
     def _line(self, text: bytes, where: str, model: str) -> SampleLine | None:
@@ -147,9 +147,9 @@ class LayoutReader:
             id=f"{line.subset}:{line.sample_id}:{line.condition_id}",
             subset=line.subset,
             scene=f"{line.subset}:{metadata.get('scene', line.sample_id)}",
-            prompt=_prompt(metadata),
+            prompt=prompt_of(metadata),
             action=_action(annotations, line.condition_id, self.card.dataset_id),
-            target=_target(metadata),
+            target=target_of(metadata),
         )
         generated = next((v for v in line.media.videos if v.role == "generated"), line.media.videos[0])
         try:
@@ -185,34 +185,37 @@ class LayoutReader:
             self._problem(where, str(error))
             return SampleCard()
         try:
-            return SampleCard.model_validate(read_json(path)) if path.exists() else SampleCard()
+            card = SampleCard.model_validate(read_json(path)) if path.exists() else SampleCard()
+            self._check_form(where, card.metadata)
+            return card
         except ValidationError as error:
             self._problem(where, first_error(error))
         except DatasetError as error:
             self._problem(where, str(error).removeprefix(f"{path}: "))
         return SampleCard()
 
-    def _check_required(self, case: Case, annotations: dict[str, Any]) -> None:
+    def _check_form(self, where: str, metadata: dict[str, Any]) -> None:
+        for message in malformed(metadata).values():
+            self._problem(where, message)
+
+    def _check_required(self, case: Case, metadata: dict[str, Any], annotations: dict[str, Any]) -> None:
+        """Count what is missing; what stands there in another form was told by itself."""
         is_text = self.card.dataset_id == "mbencht"
         if case.subset == "object":
             name = "object_card" if is_text else "object_anchor"
-            if case.target is None or (case.target.name if is_text else case.target.box) is None:
-                self.missing_fields["object", f"metadata.{name}"] += 1
-        elif case.subset == "causal" and is_text and len(case.prompt) < 2:
-            self.missing_fields["causal", "metadata.caption_segments"] += 1
-        elif case.subset == "causal" and not is_text and not ("action" in annotations or case.prompt):
+            is_missing = case.target is None or (case.target.name if is_text else case.target.box) is None
+        elif case.subset == "causal" and is_text:
+            name, is_missing = "caption_segments", len(case.prompt) < 2
+        elif case.subset == "causal" and not ("action" in annotations or case.prompt):
             self.missing_fields["causal", "annotations.action or metadata.caption"] += 1
+            return
+        else:
+            return
+        if is_missing and name not in malformed(metadata):
+            self.missing_fields[case.subset, f"metadata.{name}"] += 1
 
     def _problem(self, where: str, message: str) -> None:
         self.problems.append(Problem(where=where, message=message))
-
-
-def _prompt(metadata: dict[str, Any]) -> tuple[str, ...]:
-    segments = metadata.get("caption_segments")
-    if isinstance(segments, list) and segments and all(isinstance(segment, str) for segment in segments):
-        return tuple(segments)
-    caption = metadata.get("caption")
-    return (caption,) if isinstance(caption, str) else ()
 
 
 def _action(annotations: dict[str, Any], condition_id: str, dataset_id: str) -> str | None:
@@ -222,26 +225,3 @@ def _action(annotations: dict[str, Any], condition_id: str, dataset_id: str) -> 
     if dataset_id == "mbencht":
         return None
     return re.sub(r"_\d+s$", "", condition_id)
-
-
-def _target(metadata: dict[str, Any]) -> Target | None:
-    anchor, card = metadata.get("object_anchor"), metadata.get("object_card")
-    box = _box(anchor)
-    if isinstance(card, dict) and isinstance(card.get("name"), str):
-        attributes = card.get("core_attributes") or card.get("attributes") or []
-        texts = tuple(text for text in attributes if isinstance(text, str)) if isinstance(attributes, list) else ()
-        return Target(name=card["name"], attributes=texts, box=box)
-    return Target(box=box) if box else None
-
-
-def _box(anchor: object) -> tuple[float, float, float, float] | None:
-    if isinstance(anchor, dict):
-        anchor = [anchor.get(name) for name in ("cx", "cy", "w", "h")]
-    if not isinstance(anchor, list) or len(anchor) != 4:
-        return None
-    if any(isinstance(number, bool) or not isinstance(number, int | float) for number in anchor):
-        return None
-    if any(abs(number) > LARGEST_PIXEL for number in anchor):
-        return None
-    x, y, width, height = (float(number) for number in anchor)
-    return (x, y, width, height) if width > 0 and height > 0 else None

@@ -7,6 +7,7 @@ from typing import Any
 
 from lookaway.core import BoundMetric, Extractor, PairSelector
 from lookaway.io.pose_files.checks import Convention
+from lookaway.io.pose_files.posed_frames import PosedFrames
 from lookaway.io.sampling import BySegment, OverSegments, Sampler, UniformFrames
 from lookaway.judges.rating import CorrectnessRating, ProgressRating
 from lookaway.judges.trigger_verdict import TriggerVerdict
@@ -45,7 +46,13 @@ FOLD_PAIRS = FoldPairs(
     most=20, degrees_per_extent=180.0, fewest_posed_frames=8, margin=0.1, min_span_frames=2, negligible_extent=0.02
 )
 SEGMENT_PAIRS = SegmentPairs(
-    most=5, edge_segments=2, distance_scale=0.1, angle_scale_degrees=10.0, min_span_frames=2, negligible_extent=0.02
+    most=5,
+    edge_segments=2,
+    untold_segments=5,
+    distance_scale=0.1,
+    angle_scale_degrees=10.0,
+    min_span_frames=2,
+    negligible_extent=0.02,
 )
 ENTITY_FRAMES = 32
 STYLE_FRAMES = UniformFrames(32)
@@ -64,7 +71,7 @@ def action_protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
         subsets=("causal",),
     )
     return (
-        *_entity("mbencha", frames, Sam2Track(frames=frames), FOLD_PAIRS, settings),
+        *_entity("mbencha", frames, Sam2Track(frames=PosedFrames(frames)), FOLD_PAIRS, settings),
         *_environment("mbencha", FOLD_PAIRS, settings),
         *_causal("mbencha"),
         camera,
@@ -84,8 +91,9 @@ def text_protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
         )
         for subset in ("human", "object", "environment", "causal")
     )
+    target = Sam2Track(frames=PosedFrames(frames), prompt=GroundingDinoBoxes())
     return (
-        *_entity("mbencht", frames, Sam2Track(frames=frames, prompt=GroundingDinoBoxes()), SEGMENT_PAIRS, settings),
+        *_entity("mbencht", frames, target, SEGMENT_PAIRS, settings),
         *_environment("mbencht", SEGMENT_PAIRS, settings),
         *_causal("mbencht"),
         *gates,
@@ -101,7 +109,7 @@ def _entity(
     regions = RegionEmbeddings(masks=target, embedding=Dinov2Embeddings())
     geometry = WarpedLikeness(
         poses=_poses(settings),
-        depth=SuppliedDepth(frames=frames, height=160),
+        depth=SuppliedDepth(frames=PosedFrames(frames), height=160),
         masks=target,
         pairs=pairs,
         height=480,
@@ -142,7 +150,11 @@ def _environment(prefix: str, pairs: PairSelector, settings: Mapping[str, Any]) 
     lighting = RenderingLighting(pairs=pairs, lightness_weight=0.5, tau=10.0, segment_frames=8)
     spatial: dict[str, Extractor] = {"poses": poses, "matches": matches}
     light: dict[str, Extractor] = {"lab_means": LabMeans(height=240), "poses": poses}
-    style: dict[str, Extractor] = {"style": VggStyle(frames=STYLE_FRAMES), "lpips": LpipsSteps(frames=STYLE_FRAMES)}
+    style: dict[str, Extractor] = {
+        "style": VggStyle(frames=STYLE_FRAMES),
+        "lpips": LpipsSteps(frames=STYLE_FRAMES),
+        "dinov2": Dinov2Embeddings(frames=STYLE_FRAMES, patches=False),
+    }
     bindings = (
         ("spatial_epipolar", SpatialEpipolar(scale_pixels=1.0, negligible_baseline=1e-3), spatial),
         ("spatial_reprojection", SpatialReprojection(scale_pixels=1.0, negligible_baseline=1e-3), spatial),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from lookaway.core import BoundMetric, Dataset, DatasetError, Group, Table
+from lookaway.core import BoundMetric, Cell, Dataset, DatasetError, Group, Table
 from lookaway.statistics.cells import gated_cells, mean_cells
 from lookaway.suites.mbench.convention import decide_convention
 from lookaway.suites.mbench.layout import LayoutReader, read_card
@@ -30,7 +30,7 @@ class _MBench:
 
     def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
         """All cases and rollouts of all models."""
-        refuse_options(self.name, options, ("truth", "as_published", "most_frames"))
+        refuse_options(self.name, options, ("truth", "as_published", "most_frames", "alignment"))
         card = read_card(root)
         if card.dataset_id != self.dataset_id:
             raise DatasetError(
@@ -41,7 +41,12 @@ class _MBench:
         if convention := options.get("extrinsics_convention"):
             return replace(dataset, settings={**dataset.settings, "extrinsics_convention": convention})
         if "extrinsics_convention" not in dataset.settings and (decision := decide_convention(dataset.rollouts)):
-            return replace(dataset, settings={**dataset.settings, **decision.settings()})
+            problem = decision.problem()
+            return replace(
+                dataset,
+                settings={**dataset.settings, **decision.settings()},
+                problems=(*dataset.problems, problem) if problem else dataset.problems,
+            )
         return dataset
 
 
@@ -75,11 +80,19 @@ class MBenchT(_MBench):
     def table(self, groups: Sequence[Group]) -> Table:
         """Means over rollouts that met the memory challenge, how many did, and both as one number, the M-Score."""
         cells = gated_cells(groups)
-        return Table(
-            suite=self.name, cells=cells, notes=() if any(cell.gated for cell in cells) else (RAW_CONSISTENCY,)
-        )
+        return Table(suite=self.name, cells=cells, notes=tuple(_raw_consistency(cells)))
 
 
-RAW_CONSISTENCY = (
-    "Raw consistency: no judge decided which rollouts met the memory challenge, so that a still video can score high."
-)
+def _raw_consistency(cells: Sequence[Cell]) -> Iterator[str]:
+    """What to say of cells that no judge decided upon, and of which where that is so of some alone."""
+    said = "no judge decided which rollouts met the memory challenge, so that a still video can score high."
+    if not any(cell.gated for cell in cells):
+        yield f"Raw consistency: {said}"
+        return
+    subsets: dict[str, dict[str, None]] = {}
+    for cell in cells:
+        if cell.gated is None and cell.estimate is not None:
+            subsets.setdefault(cell.model, {})[cell.subset] = None
+    if subsets:
+        whose = "; ".join(f"{model} ({', '.join(found)})" for model, found in subsets.items())
+        yield f"Raw consistency of {whose}: {said}"

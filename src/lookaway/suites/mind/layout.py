@@ -47,6 +47,8 @@ class TrueCase:
     case: Case
     times: dict[str, Json] | None
     """`mark_time` and `total_time` as the dataset says them."""
+    values: frozenset[int] = frozenset()
+    """All that keys ever are."""
     problem: Unmeasurable | None = None
 
 
@@ -76,11 +78,22 @@ class MindReader:
                 for name in truth.folders(f"{perspective}/test/{test}"):
                     found = _true_case(truth, perspective, test, name)
                     self.cases[found.case.id] = found
+            self._check_coding(truth)
         return tuple(
             rollout
             for model, place in models.items()
             for rollout in _ModelReader(answers, model, place, self.cases, truth is not None).rollouts()
         )
+
+    def _check_coding(self, truth: Tree) -> None:
+        """Nothing else tells that files count actions from 0, as MIND's card does."""
+        values = {value for found in self.cases.values() for value in found.values}
+        if 1 in values and 2 not in values:
+            truth.tell(
+                f"*/test/*/*/{ACTIONS}",
+                "no key is ever 2. They are read with 0 for nothing, 1 for the first action and 2 for the second, as "
+                "MIND's files have them; if they were written as its card says, from 0 on, write them anew",
+            )
 
     def _models(self, answers: Tree) -> dict[str, str]:
         """Where the answers of each model lie, below the root."""
@@ -123,15 +136,19 @@ def _true_case(truth: Tree, perspective: str, test: str, name: str) -> TrueCase:
         record = _actions(truth.path(f"{place}/{ACTIONS}"), f"{TRUTH}/{place}/{ACTIONS}")
         video, poses = truth.path(f"{place}/{VIDEO}"), truth.path(f"{place}/{POSES}")
     except Unmeasurable as error:
-        return TrueCase(case, None, error)
+        return TrueCase(case, None, problem=error)
     if len(record.data) != record.total_time:
         truth.tell(f"{place}/{ACTIONS}", f"data has {len(record.data)} frames, total_time says {record.total_time}")
     reference = Reference(
-        video=video, start=record.mark_time, artifacts={"poses": poses} if os.path.lexists(poses) else {}
+        video=video,
+        start=record.mark_time,
+        end=record.total_time,
+        artifacts={"poses": poses} if os.path.lexists(poses) else {},
     )
     prompt = (record.caption,) if record.caption else ()
     case = replace(case, prompt=prompt, controls=record.controls, reference=reference)
-    return TrueCase(case, {"mark_time": record.mark_time, "total_time": record.total_time})
+    times: dict[str, Json] = {"mark_time": record.mark_time, "total_time": record.total_time}
+    return TrueCase(case, times, record.values)
 
 
 def _actions(path: Path, where: str) -> ActionRecord:

@@ -12,6 +12,7 @@ from lookaway.metrics.imaging_quality import ImagingQuality
 from lookaway.metrics.mean_squared_error import MeanSquaredError
 from lookaway.metrics.peak_signal_to_noise import PeakSignalToNoise
 from lookaway.metrics.perceptual_distance import PerceptualDistance
+from lookaway.metrics.pose_alignment import Alignment
 from lookaway.metrics.relative_rotation_error import RelativeRotationError
 from lookaway.metrics.relative_translation_error import RelativeTranslationError
 from lookaway.metrics.structural_similarity import StructuralSimilarity
@@ -35,13 +36,17 @@ CEILING_DB: Final = 100.0
 """Of frames that are equal; the published code writes infinity."""
 ASSUMED_FOV_DEGREES: Final = 90.0
 """`images.txt` comes without a lens, and the motion of a camera does not depend on it."""
+PUBLISHED_ALIGNMENT: Final = "sim3"
+"""Of camera paths, in the published code and by default."""
 
 
 def protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
     """All measurements: of every frame, or with `as_published` of the frames and in the way of the published code."""
     as_published = bool(settings.get("as_published"))
     reference = ReferenceFrames(
-        most=settings.get("video_max_time"), dropped_batch=DROPPED_BATCH if as_published else None
+        most=settings.get("video_max_time"),
+        dropped_batch=DROPPED_BATCH if as_published else None,
+        stated_end=as_published,
     )
     return (
         *_likeness("lcm", reference, COMPARED),
@@ -52,7 +57,7 @@ def protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
             recipes={"feature_error": Dinov3Error(compared=reference, canvas=CANVAS, rescales_twice=as_published)},
             subsets=COMPARED,
         ),
-        *_action(as_published),
+        *_action(settings.get("alignment", PUBLISHED_ALIGNMENT), as_published),
         *_likeness("gsc", MirroredFrames(even_only=as_published), MIRRORED),
     )
 
@@ -90,16 +95,18 @@ def _visual(frames: ReferenceFrames) -> tuple[BoundMetric, ...]:
     )
 
 
-def _action(as_published: bool) -> tuple[BoundMetric, ...]:
+def _action(alignment: Alignment, as_published: bool) -> tuple[BoundMetric, ...]:
     recipes: dict[str, Extractor] = {
         "poses": SuppliedPoses(layout="colmap", first_frame_number=None, assumed_fov_degrees=ASSUMED_FOV_DEGREES),
-        "reference_poses": ReferencePoses(layout="colmap", assumed_fov_degrees=ASSUMED_FOV_DEGREES),
+        "reference_poses": ReferencePoses(
+            layout="colmap", assumed_fov_degrees=ASSUMED_FOV_DEGREES, may_outlast_video=as_published
+        ),
     }
     return tuple(
         BoundMetric(
             name=f"mind.action.{name}",
             metric=kind(
-                alignment="sim3",
+                alignment=alignment,
                 most_frames=97,
                 max_rotation_degrees=179.0,
                 max_translation=1e9,

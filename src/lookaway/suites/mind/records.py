@@ -62,6 +62,11 @@ class ActionRecord(_Record):
         return self
 
     @property
+    def values(self) -> frozenset[int]:
+        """All values that keys ever have."""
+        return frozenset(getattr(keys, name) for keys in self.data for name in STEERING)
+
+    @property
     def controls(self) -> tuple[str, ...]:
         """What is steered in every frame from the mark on."""
         return tuple(keys.control for keys in self.data[self.mark_time :])

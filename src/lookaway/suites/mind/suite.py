@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from lookaway.core import BoundMetric, Dataset, Group, Table, UserError
 from lookaway.statistics.cells import mean_cells
 from lookaway.suites.mind.layout import MindReader, looks_like_mind
-from lookaway.suites.mind.protocol import protocol
+from lookaway.suites.mind.protocol import PUBLISHED_ALIGNMENT, protocol
 from lookaway.suites.refusals import refuse_options
 
 
@@ -30,6 +30,12 @@ class Mind:
         most_frames, truth = options.get("most_frames"), options.get("truth")
         if most_frames is not None and most_frames < 1:
             raise UserError(f"At most {most_frames} frames are to be compared, expected 1 or more.")
+        as_published, alignment = bool(options.get("as_published")), options.get("alignment") or PUBLISHED_ALIGNMENT
+        if as_published and alignment != PUBLISHED_ALIGNMENT:
+            raise UserError(
+                f"The published code aligns camera paths by {PUBLISHED_ALIGNMENT}, not by {alignment}. "
+                "Leave out --alignment or --as-published."
+            )
         reader = MindReader(root, None if truth is None else Path(truth), bool(options.get("allow_outside")))
         rollouts = reader.rollouts()
         return Dataset(
@@ -37,7 +43,7 @@ class Mind:
             root=root,
             rollouts=rollouts,
             identity={"times": {name: found.times for name, found in reader.cases.items() if found.times}},
-            settings={"as_published": bool(options.get("as_published")), "video_max_time": most_frames},
+            settings={"as_published": as_published, "video_max_time": most_frames, "alignment": alignment},
             problems=tuple(reader.problems),
         )
 

@@ -1,0 +1,76 @@
+"""What the `metadata` of a sample or of a line say: the prompt and the target."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias, TypeGuard
+
+from lookaway.core import Target
+
+Box: TypeAlias = tuple[float, float, float, float]
+LARGEST_PIXEL: Final = 1_000_000
+"""No picture is wider: a larger coordinate is a mistake."""
+
+
+def prompt_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """The segments of the caption, or the caption as one; segments that are no texts do not become another prompt."""
+    segments, caption = metadata.get("caption_segments"), metadata.get("caption")
+    if segments:
+        return tuple(segments) if _is_texts(segments) else ()
+    return (caption,) if isinstance(caption, str) else ()
+
+
+def target_of(metadata: Mapping[str, Any]) -> Target | None:
+    """The thing whose memory is tested, as far as it is told rightly."""
+    box, card = _box(metadata.get("object_anchor")), metadata.get("object_card")
+    if _is_card(card):
+        attributes = card.get("core_attributes") or card.get("attributes")
+        return Target(name=card["name"], attributes=tuple(attributes) if _is_texts(attributes) else (), box=box)
+    return Target(box=box) if box else None
+
+
+def malformed(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """What was found and what was expected, by the field that is not as it should be; what is missing is not listed."""
+    found, card = dict(metadata), metadata.get("object_card")
+    if isinstance(card, dict):
+        found |= {f"object_card.{name}": card.get(name) for name in ("core_attributes", "attributes")}
+    return {
+        name: f"metadata.{name} is {reprlib.repr(found[name]):.80}, expected {expected}"
+        for name, (is_right, expected) in _EXPECTED.items()
+        if found.get(name) is not None and not is_right(found[name])
+    }
+
+
+def _is_texts(value: object) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def _is_card(value: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict) and isinstance(value.get("name"), str)
+
+
+def _box(anchor: object) -> Box | None:
+    if isinstance(anchor, dict):
+        anchor = [anchor.get(name) for name in ("cx", "cy", "w", "h")]
+    if not isinstance(anchor, list) or len(anchor) != 4:
+        return None
+    if any(isinstance(number, bool) or not isinstance(number, int | float) for number in anchor):
+        return None
+    if any(abs(number) > LARGEST_PIXEL for number in anchor):
+        return None
+    x, y, width, height = (float(number) for number in anchor)
+    return (x, y, width, height) if width > 0 and height > 0 else None
+
+
+_EXPECTED: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
+    "caption": (lambda value: isinstance(value, str), "a text"),
+    "caption_segments": (_is_texts, "a list of texts"),
+    "object_card": (_is_card, "a mapping with a name and core_attributes"),
+    "object_card.core_attributes": (_is_texts, "a list of texts"),
+    "object_card.attributes": (_is_texts, "a list of texts"),
+    "object_anchor": (
+        lambda value: _box(value) is not None,
+        f"four numbers, or cx, cy, w and h: centre, width and height, both above 0, none beyond {LARGEST_PIXEL}",
+    ),
+}

@@ -1,0 +1,165 @@
+"""All 23 metrics: near their best without a fault, and falling as a fault grows that they are there to find."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from benchmarks.mbench_sensitivity import LEVEL, NAMED, SETTINGS, Measured, answers, course, measure, render
+from lookaway.engine.reading import load_suite
+from lookaway.world.recipe import PERFECT, ClipRecipe
+
+pytestmark = pytest.mark.timeout(900)  # all clips are rendered and measured before the first live test
+
+PAGE = Path(__file__).parents[2] / "docs/reference/mbench-sensitivity.md"
+METRICS = tuple(bound.name for suite in SETTINGS for bound in load_suite(suite).metrics({}) if not bound.is_gate)
+LEAST_CLEAN = 0.95
+FEWEST_CASES, FEWEST_SEVERITIES, FEWEST_FALLS = 8, 5, 4
+
+NOT_GRADED = {
+    ("object_geometry_consistency", "identity_shape"): "from 0.6 on, unrelated surfaces are compared",
+    (
+        "object_geometry_consistency",
+        "teleport",
+    ): "at two diameters the bare background is left, which is more like the target",
+    ("camera_interaction", "camera_never_moves"): "the direction is asked for, not how far: all or nothing",
+}
+"""Faults that a metric finds, but whose severity it does not tell, and why."""
+MOST_RISE = 0.01
+"""Of those."""
+
+LIVE = {
+    "human_identity_consistency": "identity_texture",
+    "human_appearance_consistency": "identity_texture",
+    "object_texture_consistency": "identity_texture",
+    "object_geometry_consistency": "vanish",
+    "spatial_epipolar": "layout_change",
+    "spatial_reprojection": "layout_change",
+    "rendering_lighting": "lighting_shift",
+    "rendering_style": "style_shift",
+    "camera_interaction": "temporal_cut",
+    "prompt_interaction": "state_reset",
+    "state_progress": "state_reset",
+    "progress_correctness": "state_reset",
+}
+"""One fault for each metric, so few that all of them are measured in a minute."""
+LIVE_FAMILIES = ("playroom", "kitchen")
+LIVE_SEVERITIES = (0.2, 0.4, 1.0)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A row of the page that goes step by step."""
+
+    metric: str
+    fault: str
+    cases: int
+    means: tuple[float, ...]
+    course: str
+
+    @property
+    def word(self) -> str:
+        return self.metric.rpartition(".")[2]
+
+
+def cells() -> list[list[str]]:
+    lines = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `mbench")]
+    return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines]
+
+
+CLEAN = {row[0]: (float(row[2]), int(row[3])) for row in cells() if len(row) == 4}
+STEPS = [
+    Steps(row[0], row[1], int(row[2]), tuple(map(float, row[3:-1])), row[-1])
+    for row in cells()
+    if row[1] in {fault for faults in NAMED.values() for fault in faults}
+]
+
+
+def test_there_are_23_metrics():
+    assert len(set(METRICS)) == 23
+    assert {name.rpartition(".")[2] for name in METRICS} == NAMED.keys() == LIVE.keys()
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_page_shows_every_metric_near_its_best_without_any_fault(metric):
+    least, cases = CLEAN[metric]
+    assert least >= LEAST_CLEAN
+    assert cases >= FEWEST_CASES
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_page_shows_every_metric_falling_as_a_fault_it_names_grows(metric):
+    rows = [row for row in STEPS if row.metric == metric]
+    assert {row.fault for row in rows} == set(NAMED[rows[0].word])
+    graded = [row for row in rows if (row.word, row.fault) not in NOT_GRADED]
+    assert all(step <= LEVEL for row in graded for step in steps_of(row))
+    whole = [row for row in graded if row.cases >= FEWEST_CASES and len(steps_of(row)) >= FEWEST_SEVERITIES]
+    assert max(sum(step < 0 for step in steps_of(row)) for row in whole) >= FEWEST_FALLS
+
+
+@pytest.mark.parametrize(("word", "fault"), NOT_GRADED, ids="-".join)
+def test_an_exception_still_falls_far_and_never_rises_by_much(word, fault):
+    rows = [row for row in STEPS if (row.word, row.fault) == (word, fault)]
+    assert rows
+    for row in rows:
+        assert max(steps_of(row)) <= MOST_RISE
+        assert row.means[-1] <= row.means[0] / 2
+        assert max(steps_of(row)) > LEVEL or sum(step < 0 for step in steps_of(row)) < FEWEST_FALLS, "no exception"
+
+
+@pytest.mark.parametrize("row", STEPS, ids=lambda row: f"{row.metric}-{row.fault}-{row.means[1]}")
+def test_the_page_calls_every_course_what_its_numbers_say(row):
+    assert row.course == course(row.means)
+
+
+def steps_of(row: Steps) -> list[float]:
+    return [round(after - before, 3) for before, after in pairwise(row.means)]
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory) -> dict[str, Measured]:
+    """By setting, what the benchmark measures on two scenes."""
+    root, asked = tmp_path_factory.mktemp("sensitivity"), {word: (fault,) for word, fault in LIVE.items()}
+    found = {setting: Measured() for setting in SETTINGS}
+    for family in LIVE_FAMILIES:
+        form = ClipRecipe(family=family, event="none", camera="", seed=0, width=112, height=64, fps=16, seconds=3.0)
+        render(root / family / "world", LIVE_SEVERITIES, form, asked)
+    for family in LIVE_FAMILIES:
+        for setting in SETTINGS:
+            measure(setting, root / family / "world", root / family, asked, found[setting])
+    return found
+
+
+def live_means(measured: dict[str, Measured], metric: str) -> tuple[float, ...]:
+    (values,) = [found.values for found in measured.values() if any(name == metric for name, _, _ in found.values)]
+    ((_, answer),) = answers(metric, values, LIVE_SEVERITIES)
+    assert answer.cases == len(LIVE_FAMILIES)
+    return answer.means
+
+
+def test_all_23_metrics_have_a_score_of_every_clip_they_are_asked_of(measured):
+    names = [name for found in measured.values() for name, _, _ in found.values]
+    assert set(names) == set(METRICS)
+    assert all(names.count(metric) == len(LIVE_FAMILIES) * (1 + len(LIVE_SEVERITIES)) for metric in METRICS)
+    assert not any(found.reasons for found in measured.values())
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_every_metric_is_near_its_best_where_everything_is_remembered(metric, measured):
+    clean = [
+        v
+        for found in measured.values()
+        for (name, _, model), v in found.values.items()
+        if (name, model) == (metric, PERFECT)
+    ]
+    assert min(clean) >= LEAST_CLEAN
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_every_metric_falls_as_the_fault_it_names_grows(metric, measured):
+    means = live_means(measured, metric)
+    assert all(after < before + LEVEL for before, after in pairwise(means))
+    assert means[-1] < means[0] - 0.02
