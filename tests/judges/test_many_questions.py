@@ -144,10 +144,10 @@ def test_64_concurrent_questions_hold_the_configured_rate_within_5_percent(tmp_p
 
 
 @pytest.mark.timeout(600)
-def test_memory_is_flat_over_10000_questions(tmp_path):
+def test_memory_is_flat_over_thousands_of_questions(tmp_path):
     manners = {**PATIENT, "concurrent": 64}
     with OracleServer(None, answers={PROMPT: Numbers()}, key=KEY) as server:
-        memory = finish(start(server, tmp_path, count=10_000, manners=manners, timeout_seconds=30))["memory"]
-    assert len(answers(tmp_path)) == 10_000
-    early, late = max(memory[2:4]), max(memory[-2:])
-    assert late - early < 8 * 2**20, [round(entry / 2**20) for entry in memory]
+        memory = finish(start(server, tmp_path, count=4000, manners=manners, timeout_seconds=30))["memory"]
+    assert len(answers(tmp_path)) == 4000
+    early, late = max(memory[1:3]), max(memory[-2:])
+    assert late - early < 3 * 2**20, [round(entry / 2**20) for entry in memory]  # 1.2 kB for each that came between
