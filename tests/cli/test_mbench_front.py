@@ -18,6 +18,8 @@ from lookaway.judges.settings import JudgeSettings
 from lookaway.world.exports import export_world
 from lookaway.world.recipe import PERFECT
 from tests.support.command import Result, lookaway
+from tests.support.hub import publish
+from tests.support.onnx_networks import tiny_buffalo
 from tests.support.scripted import ANSWERS, install
 from tests.support.tiny import write_folder, write_mbench
 from tests.support.world import render_small
@@ -112,6 +114,16 @@ def judge(world: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OracleServer
         yield server
 
 
+@pytest.fixture
+def faces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiny networks that find the same two faces in every frame."""
+    for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    publish(tiny_buffalo(), monkeypatch)
+
+
 def lines(path: str) -> list[dict]:
     return [json.loads(line) for line in Path(path).read_text().splitlines()]
 
@@ -160,6 +172,7 @@ def test_the_output_folder_is_a_run_that_our_own_commands_show_and_that_goes_on(
     assert len(lines("runs/my_first_run/events.jsonl")) == before
 
 
+@pytest.mark.usefixtures("faces")
 def test_the_quick_start_with_a_trigger_asks_the_judge_that_the_variables_name(judge):
     result = type_in(EVALUATE_WITH_TRIGGER)
     assert (result.code, result.err) == (0, "")
@@ -167,6 +180,8 @@ def test_the_quick_start_with_a_trigger_asks_the_judge_that_the_variables_name(j
     assert len(items) == 2
     assert all(item["scores"]["triggered"] == item["scores"]["trigger_score"] == 1.0 for item in items)
     found = group("my_t_run_with_trigger", IDENTITY)
+    assert found["s_rel"] == pytest.approx(sum(item["scores"]["score"] for item in items) / 2)
+    assert found["m_score"] == pytest.approx(2 * found["s_rel"] / (found["s_rel"] + 1))
     assert (found["c_trig"], found["triggered"], found["mode"]) == (1.0, 1.0, "trigger-conditioned")
     assert [path.name for path in Path("runs/my_t_run_with_trigger/metrics").iterdir()] == [IDENTITY]
     assert KEY not in result.out + "".join(

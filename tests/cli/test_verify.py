@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from lookaway.core import Score
 from lookaway.engine.run import Run
 from tests.cli.test_untrusted_text import HOSTILE, assert_harmless
 from tests.support.command import lookaway
@@ -86,12 +87,33 @@ def test_the_gate_of_a_metric_could_explain_it_too(tmp_path):
     ]
 
 
+def test_the_raw_value_of_a_gated_cell_is_the_mean_over_what_passed(tmp_path):
+    measured = {("m", f"s{n}"): Score(0.8, raw=raw) for n, raw in enumerate((4.0, 2.0, 9.0))}
+    run = hand_made_run(tmp_path / "run", "mbench-t", {IDENTITY: measured, GATE: scores("m", 1.0, 1.0, 0.0)})
+    rows = table(tmp_path, f"m,{IDENTITY},0.8,3.0", header="model,metric,s_rel,raw")
+    result = lookaway("verify", run.path, rows)
+    assert (result.code, "2 agrees" in result.out, "note:" in result.out) == (0, True, False)
+
+
+def test_a_run_without_a_gate_says_raw_consistency_and_columns_that_are_ignored_are_named(tmp_path):
+    run = hand_made_run(tmp_path / "run", "mbench-t", {IDENTITY: scores("m", 0.8, 0.8)})
+    rows = table(tmp_path, f"m,{IDENTITY},0.8,x,y", header="model,metric,score,Remark,colour")
+    result = lookaway("verify", run.path, rows)
+    assert result.code == 0
+    assert "note: Raw consistency: no judge decided" in result.out
+    assert "note: ignored columns of the published table: remark, colour\n" in result.out
+    found = lookaway("verify", run.path, rows, "--json").json
+    assert found["notes"][0].startswith("Raw consistency:")
+    assert found["ignored_columns"] == ["remark", "colour"]
+
+
 def test_json_holds_every_number_unrounded(run, tmp_path):
     result = lookaway("verify", run.path, table(tmp_path, "m,rendering_lighting,0.5001"), "--json")
     light, style = result.json["cells"]
     assert light["difference"] == pytest.approx(-0.0001, abs=1e-12)
     assert (light["n"], light["asked"], style["verdict"]) == (3, 3, "missing there")
     assert result.json["verdicts"] == {"agrees": 1, "missing there": 1}
+    assert (result.json["notes"], result.json["ignored_columns"]) == ([], [])
 
 
 def test_what_cannot_be_used_exits_with_2_and_one_line(run, tmp_path):

@@ -16,8 +16,8 @@ def only(comparison):
     return dimension
 
 
-def compared(tmp_path, before, after, **options):
-    old, new = chosen_run(tmp_path / "before", before), chosen_run(tmp_path / "after", after)
+def compared(tmp_path, before, after, suite="mbench-a", **options):
+    old, new = (chosen_run(tmp_path / name, run, suite=suite) for name, run in (("before", before), ("after", after)))
     return compare_runs(old, new, **options)
 
 
@@ -170,23 +170,26 @@ def test_only_clips_that_put_both_models_to_the_test_count_and_the_gate_has_a_ro
     before = [*clips(IDENTITY, BASE, **fields), *clips(GATE, np.ones(24), **fields)]
     spoilt = np.where(closed == 0, 0.0, BASE)
     after = [*clips(IDENTITY, spoilt, **fields), *clips(GATE, closed, **fields)]
-    found = compared(tmp_path, before, after)
+    found = compared(tmp_path, before, after, "mbench-t")
     entries = {entry.metric: entry for entry in found.dimensions}
     assert (entries[IDENTITY].pairs, entries[IDENTITY].difference.mean) == (20, 0.0)
     assert entries[GATE].difference.mean == pytest.approx(-4 / 24)
     assert any("put to the test" in note for note in found.notes)
 
 
-def test_a_gate_that_judged_nobody_and_one_of_another_subset_close_nothing(tmp_path):
-    blind = Abstention(Reason.MISSING_VIDEO, "nobody looked")
-    unknown = [Clip(metric=GATE, case=f"c{n:02d}", outcome=blind, subset="human") for n in range(24)]
-    found = compared(
-        tmp_path, [*clips(IDENTITY, BASE, subset="human"), *unknown], [*clips(IDENTITY, BASE, subset="human"), *unknown]
-    )
-    assert {entry.metric: entry.pairs for entry in found.dimensions} == {IDENTITY: 24, GATE: 0}
+@pytest.mark.parametrize(("reason", "counting"), [(Reason.NO_JUDGE, 24), (Reason.MISSING_VIDEO, 0)])
+def test_without_a_judge_all_clips_count_and_none_where_the_judge_answered_for_nobody(tmp_path, reason, counting):
+    unknown = Abstention(reason, "nobody looked")
+    gate = [Clip(metric=GATE, case=f"c{n:02d}", outcome=unknown, subset="human") for n in range(24)]
+    both = [*clips(IDENTITY, BASE, subset="human"), *gate]
+    found = compared(tmp_path, both, both, "mbench-t")
+    assert {entry.metric: entry.pairs for entry in found.dimensions} == {IDENTITY: counting, GATE: 0}
+
+
+def test_a_gate_of_another_subset_closes_nothing(tmp_path):
     elsewhere = [Clip(metric=GATE, case=f"d{n:02d}", outcome=Score(float(n % 2)), subset="object") for n in range(24)]
     both = [*clips(IDENTITY, BASE, subset="human"), *elsewhere]
-    other = compared(tmp_path / "other", both, both)
+    other = compared(tmp_path / "other", both, both, "mbench-t")
     assert {(entry.metric, entry.subset): entry.pairs for entry in other.dimensions} == {
         (IDENTITY, "human"): 24,
         (GATE, "object"): 24,

@@ -1,19 +1,22 @@
 from __future__ import annotations
 
+import csv
 import re
 import shutil
 import subprocess
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from lookaway.core import Estimate, UserError
 from lookaway.reports.lint.printed_table import read_printed
 from lookaway.reports.lint.table_lint import lint_table
-from lookaway.reports.papers.files import write_paper_tables
+from lookaway.reports.papers.files import write_estimates
 from lookaway.reports.papers.latex_table import latex_tables, latex_text
 from lookaway.reports.papers.markdown_table import markdown_tables
 from lookaway.reports.papers.paper_table import PaperCell, PaperColumn, PaperTable, paper_tables
+from lookaway.reports.site.gather import gathered
 from lookaway.statistics.precision import precision
 from tests.support.chosen_run import GATE, IDENTITY, LIGHT, LPIPS, PSNR, STYLE, chosen_run, clips
 from tests.support.command import lookaway
@@ -27,16 +30,22 @@ def cell(mean, low, high, n=40, *, is_best=False):
     return PaperCell(estimate=estimate, precision=precision(estimate, n), is_best=is_best)
 
 
-def one_table(*cells, title="memory", higher=True, models=None, subset="room"):
+def one_table(*cells, title="memory", higher=True, models=None, subset="room", baselines=0, notes=()):
     column = PaperColumn(title=title, higher_is_better=higher, digits=3, cells=cells)
     names = models or tuple(f"m{number}" for number in range(len(cells)))
-    return PaperTable(subset=subset, models=names, columns=(column,))
+    own = names[: len(names) - baselines], names[len(names) - baselines :]
+    return PaperTable(subset=subset, models=own[0], baselines=own[1], columns=(column,), notes=notes)
+
+
+def tables_of(run):
+    return paper_tables(gathered(run, "run"))
 
 
 def best_of(tmp_path, found, metric=STYLE):
-    tables = paper_tables(chosen_run(tmp_path / "run", found))
+    tables = tables_of(chosen_run(tmp_path / "run", found))
     (column,) = [entry for table in tables for entry in table.columns if entry.title == metric.rpartition(".")[2]]
-    return [tables[0].models[number] for number, entry in enumerate(column.cells) if entry.is_best]
+    names = [*tables[0].models, *tables[0].baselines]
+    return [names[number] for number, entry in enumerate(column.cells) if entry.is_best]
 
 
 def test_the_best_is_marked_where_it_is_told_apart(tmp_path):
@@ -65,6 +74,53 @@ def test_a_model_on_nine_clips_is_neither_the_best_nor_in_the_way_of_another(tmp
     assert best_of(tmp_path, [*few, *rest]) == ["b"]
 
 
+def test_no_baseline_is_the_best_nor_in_the_way_of_another(tmp_path):
+    frozen, perfect = clips(STYLE, BASE + 0.3, model="frozen"), clips(STYLE, BASE + 0.4, model="perfect")
+    rest = [*clips(STYLE, BASE, model="a"), *clips(STYLE, BASE + 0.2, model="z")]
+    assert best_of(tmp_path, [*frozen, *perfect, *rest]) == ["z"]
+    assert best_of(tmp_path / "x", [*frozen, *perfect, *rest[:40]]) == []
+
+
+def test_baselines_stand_below_the_others_and_are_called_so(tmp_path):
+    found = [*clips(STYLE, BASE + 0.3, model="frozen"), *clips(STYLE, BASE, model="a"), *clips(STYLE, BASE, model="z")]
+    (table,) = tables_of(chosen_run(tmp_path / "run", found))
+    assert (table.models, table.baselines) == (("a", "z"), ("frozen",))
+    assert [entry.estimate.mean for entry in table.columns[0].cells] == pytest.approx(
+        [*[BASE.mean()] * 2, BASE.mean() + 0.3]
+    )
+    lines = latex_tables([table], "x").splitlines()
+    below = lines[lines.index(r"\midrule", lines.index(r"\midrule") + 1) : lines.index(r"\bottomrule")]
+    assert below[1].startswith("{frozen} (baseline) & $")
+    rows = [line for line in markdown_tables([table], "x").splitlines() if line.startswith("| <code>")]
+    assert [row.split(" |")[0] for row in rows] == [
+        "| <code>a</code>",
+        "| <code>z</code>",
+        "| <code>frozen</code> (baseline)",
+    ]
+
+
+def test_a_table_of_baselines_alone_has_no_empty_part():
+    text = latex_tables([one_table(cell(0.5, 0.4, 0.6), baselines=1)], "x")
+    assert text.count(r"\midrule") == 1
+
+
+def test_what_the_suite_says_of_its_numbers_goes_into_caption_and_legend(tmp_path):
+    run = chosen_run(tmp_path / "run", clips(STYLE, BASE), suite="mbench-t")
+    (note,) = run.table().notes
+    assert note.startswith("Raw consistency")
+    write_estimates(run, tmp_path / "table.tex")
+    (caption,) = re.findall(r"\\caption\{(.*)\}", (tmp_path / "table.tex").read_text(encoding="utf-8"))
+    assert caption.startswith(f"environment. {note} 95")
+    write_estimates(run, tmp_path / "table.md")
+    (said,) = [line for line in (tmp_path / "table.md").read_text(encoding="utf-8").splitlines() if "Raw" in line]
+    assert said.startswith("- <code>Raw consistency")
+    assert said.endswith("can score high.</code>")
+    hostile = one_table(cell(0.5, 0.4, 0.6), notes=(HOSTILE,))
+    assert r"\input" not in latex_tables([hostile], "x")
+    assert markdown_tables([hostile, hostile], "x").count("etc/passwd") == 1
+    assert "<b>" not in markdown_tables([hostile], "x")
+
+
 def test_one_model_alone_is_not_the_best(tmp_path):
     assert best_of(tmp_path, clips(STYLE, BASE)) == []
     few = clips(STYLE, BASE[:9], model="few")
@@ -79,7 +135,7 @@ def test_nothing_is_best_where_the_metric_is_not_installed(tmp_path):
 def test_estimates_are_those_of_the_runs_own_table_and_daggers_those_of_the_statistics(tmp_path):
     found = [*clips(STYLE, BASE, model="a"), *clips(STYLE, BASE[:12], model="b"), *clips(STYLE, BASE[:3], model="c")]
     run = chosen_run(tmp_path / "run", found)
-    (table,) = paper_tables(run)
+    (table,) = tables_of(run)
     (column,) = table.columns
     assert [entry.estimate for entry in column.cells] == [entry.estimate for entry in run.table().cells]
     assert [entry.precision.mark.value for entry in column.cells] == ["", "†", "‡"]
@@ -89,7 +145,7 @@ def test_estimates_are_those_of_the_runs_own_table_and_daggers_those_of_the_stat
 def test_the_width_of_an_interval_is_judged_by_what_the_metric_spans(tmp_path):
     wide = np.tile([0.0, 1.0], 20)
     rows = [*clips(STYLE, wide), *clips(PSNR, wide + 20), *clips(LPIPS, wide)]
-    (table,) = paper_tables(chosen_run(tmp_path / "run", rows))
+    (table,) = tables_of(chosen_run(tmp_path / "run", rows))
     assert [column.cells[0].precision.mark.value for column in table.columns] == ["†", "", ""]
 
 
@@ -97,7 +153,7 @@ def test_clips_of_one_scene_are_worth_less_and_earn_a_dagger(tmp_path):
     rows = [
         entry for group in range(4) for entry in clips(STYLE, [0.2 * group] * 10, scene=f"s{group}", seed=str(group))
     ]
-    (table,) = paper_tables(chosen_run(tmp_path / "run", rows))
+    (table,) = tables_of(chosen_run(tmp_path / "run", rows))
     (found,) = table.columns[0].cells
     assert found.precision.effective == pytest.approx(4.0)
     assert found.precision.mark.value == "†"
@@ -106,7 +162,7 @@ def test_clips_of_one_scene_are_worth_less_and_earn_a_dagger(tmp_path):
 def test_what_a_gate_makes_of_a_metric_has_columns_of_its_own(tmp_path):
     closed = np.where(np.arange(40) < 10, 0.0, 1.0)
     found = [*clips(IDENTITY, BASE, subset="human"), *clips(GATE, closed, subset="human")]
-    (table,) = paper_tables(chosen_run(tmp_path / "run", found, suite="mbench-t"))
+    (table,) = tables_of(chosen_run(tmp_path / "run", found, suite="mbench-t"))
     score, triggered, combined = table.columns
     name = "human_identity_consistency"
     assert [column.title for column in table.columns] == [name, f"{name}: triggered", f"{name}: M-Score"]
@@ -118,7 +174,7 @@ def test_what_a_gate_makes_of_a_metric_has_columns_of_its_own(tmp_path):
 
 def test_metrics_whose_last_parts_are_alike_keep_their_whole_names(tmp_path):
     other = "other.rendering_style"
-    (table,) = paper_tables(chosen_run(tmp_path / "run", [*clips(STYLE, BASE), *clips(other, BASE)]))
+    (table,) = tables_of(chosen_run(tmp_path / "run", [*clips(STYLE, BASE), *clips(other, BASE)]))
     assert [column.title for column in table.columns] == [STYLE, other]
 
 
@@ -197,27 +253,85 @@ def test_our_own_markdown_has_no_mistake_of_statistics(tmp_path):
     found = [*clips(STYLE, BASE, model="a"), *clips(STYLE, BASE + 0.2, model="b"), *clips(STYLE, BASE[:3], model="c")]
     found += [*clips(LIGHT, BASE, model="a"), *clips(LIGHT, BASE, model="b")]
     run = chosen_run(tmp_path / "run", found)
-    write_paper_tables(run, tmp_path / "table.md")
+    write_estimates(run, tmp_path / "table.md")
     (printed,) = read_printed(tmp_path / "table.md")
     assert printed.rows[1][1].is_bold
     assert printed.rows[1][1].n == 40
     assert lint_table(printed) == []
 
 
-def test_the_command_writes_both_and_refuses_units(tmp_path):
+def test_the_command_writes_estimates_in_all_formats_and_the_same_twice(tmp_path):
     run = chosen_run(tmp_path / "run", [*clips(STYLE, BASE, model="a"), *clips(STYLE, BASE + 0.2, model="b")])
-    for name, start in (("t.tex", "% \\usepackage{booktabs"), ("T.MD", "## <code>environment</code>")):
+    starts = {
+        "t.tex": b"% \\usepackage{booktabs",
+        "T.MD": b"## <code>environment</code>",
+        "t.csv": b"suite,metric,lock,subset,model,run,mean,low,high,scored,",
+        "t.parquet": b"PAR1",
+    }
+    for name, start in starts.items():
         result = lookaway("export", "table", run.path, "-o", tmp_path / name)
         assert (result.code, result.out) == (0, f"Wrote {tmp_path / name}\n")
-        first = (tmp_path / name).read_text(encoding="utf-8")
+        first = (tmp_path / name).read_bytes()
         assert first.startswith(start)
         lookaway("export", "table", run.path, "-o", tmp_path / name)
-        assert (tmp_path / name).read_text(encoding="utf-8") == first
-    refused = lookaway("export", "table", run.path, "-o", tmp_path / "u.tex", "--units")
-    assert (refused.code, (tmp_path / "u.tex").exists()) == (2, False)
+        assert (tmp_path / name).read_bytes() == first
+    refused = lookaway("export", "table", run.path, "-o", tmp_path / "t.xlsx")
+    assert (refused.code, (tmp_path / "t.xlsx").exists()) == (2, False)
+    assert ".tex, .md, .csv, .parquet" in refused.err
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="cannot be written"):
-        write_paper_tables(run, tmp_path / "file" / "t.tex")
+    for name in ("t.tex", "t.csv"):
+        with pytest.raises(UserError, match="cannot be written"):
+            write_estimates(run, tmp_path / "file" / name)
+
+
+def test_csv_and_parquet_hold_the_estimates_whole_with_interval_mark_and_ranks(tmp_path):
+    found = [
+        *clips(STYLE, BASE, model="a"),
+        *clips(STYLE, BASE + 0.2, model="b"),
+        *clips(STYLE, BASE[:9] + 0.3, model="few"),
+        *clips(STYLE, BASE + 0.3, model="frozen"),
+    ]
+    run = chosen_run(tmp_path / "run", found)
+    write_estimates(run, tmp_path / "t.parquet")
+    rows = {row["model"]: row for row in pq.read_table(tmp_path / "t.parquet").to_pylist()}
+    assert list(rows) == ["b", "a", "few", "frozen"]
+    cells = {entry.model: entry.estimate for entry in run.table().cells}
+    for model in ("a", "b", "frozen"):
+        estimate = cells[model]
+        assert [rows[model][name] for name in ("mean", "low", "high")] == [estimate.mean, estimate.low, estimate.high]
+    assert (rows["few"]["mean"], rows["few"]["mark"]) == (None, "not_estimable")
+    assert (rows["few"]["low"], rows["few"]["scored"]) == (cells["few"].low, 9)
+    ranks = {model: (row["rank_best"], row["rank_worst"], row["tie_group"]) for model, row in rows.items()}
+    assert ranks == {"b": (1, 1, 1), "a": (2, 2, 2), "few": (None,) * 3, "frozen": (None,) * 3}
+    assert [row["baseline"] for row in rows.values()] == [None, None, None, "a video that stands still"]
+    write_estimates(run, tmp_path / "t.csv")
+    with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as file:
+        printed = list(csv.DictReader(file))
+    assert [float(row["mean"]) if row["mean"] else None for row in printed] == [row["mean"] for row in rows.values()]
+
+
+def test_the_m_score_of_a_model_that_never_met_the_test_is_nothing_and_known(tmp_path):
+    found = [*clips(IDENTITY, BASE, subset="human"), *clips(GATE, BASE * 0, subset="human")]
+    write_estimates(chosen_run(tmp_path / "run", found, suite="mbench-t"), tmp_path / "t.parquet")
+    (row,) = pq.read_table(tmp_path / "t.parquet").to_pylist()
+    assert (row["mean"], row["scored"]) == (None, 0)
+    assert (row["coverage_mean"], row["coverage_n"], row["combined_mean"], row["combined_n"]) == (0.0, 40, 0.0, 40)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.md"])
+def test_our_own_tables_have_no_mistake_of_statistics(tmp_path, name):
+    found = []
+    for number, model in enumerate(("frozen", "a", "b")):
+        gate = np.where(np.arange(40) < 8 * number, 0.0, 1.0)
+        found += clips(GATE, gate, model=model, subset="human")
+        found += clips(IDENTITY, BASE + 0.1 * number, model=model, subset="human")
+        found += clips(PSNR, 20 + BASE + number, model=model, subset="human")
+    found += [*clips(IDENTITY, BASE[:3] + 0.4, model="few", subset="human")]
+    found += [*clips(GATE, np.ones(3), model="few", subset="human")]
+    write_estimates(chosen_run(tmp_path / "run", found, suite="mbench-t"), tmp_path / name)
+    (printed,) = read_printed(tmp_path / name)
+    assert len(printed.rows) >= 4
+    assert lint_table(printed) == []
 
 
 def has_latex() -> bool:

@@ -104,6 +104,22 @@ def test_the_log_has_one_line_for_every_measurement(run, tmp_path):
     assert sum("abstention missing_video: video.mp4: there is no such file." in line for line in log) == 1
 
 
+def test_each_line_of_the_log_begins_with_the_time_at_which_its_rollout_was_last_measured(run, tmp_path):
+    items = [row["rollout"] for row in run.items()]
+    events = [
+        {"time": 1_700_000_000, "event": "measured", "rollout": items[0]},
+        {"time": 1_700_000_003.7, "event": "measured", "rollout": items[0]},
+        {"time": 1_700_000_001, "event": "measured", "rollout": items[0]},
+        {"time": 1_700_000_005, "event": "lost", "rollout": items[0]},
+        {"time": "never", "event": "measured", "rollout": items[1]},
+    ]
+    (run.path / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events) + "{cut off")
+    export_mbench(run, tmp_path / "out")
+    first, second, *_ = (tmp_path / "out" / "eval.log").read_text().splitlines()
+    assert first.startswith("2023-11-14T22:13:23Z alpha ")
+    assert second.startswith("alpha ")
+
+
 def test_a_metric_asked_of_several_subsets_has_a_number_for_each(tmp_path, monkeypatch):
     install(monkeypatch, "metrics", mean_brightness="tests.support.scripted:MeanBrightness")
     install(monkeypatch, "extractors", brightness="tests.support.scripted:Brightness")
@@ -168,7 +184,7 @@ def gated(tmp_path: Path) -> Run:
     verdicts = {
         ("m", "s0"): Score(1.0, raw=0.9),
         ("m", "s1"): Score(1.0, raw=0.7),
-        ("m", "s2"): Score(0.0, raw=0.2),
+        ("m", "s2"): Score(0.0, raw=0.75),
         ("m", "s3"): Abstention(Reason.JUDGE_FAILED, "no answer."),
     }
     return hand_made_run(tmp_path / "gated", "mbench-t", {IDENTITY: measured, GATE: verdicts})
@@ -187,11 +203,11 @@ def test_the_gate_stands_beside_each_score_and_has_no_folder_of_its_own(gated, t
 
 def test_what_was_not_put_to_the_test_has_no_score_but_keeps_what_was_measured(gated, tmp_path):
     item = gated_items(gated, tmp_path / "out")["s2"]
-    assert item["scores"] == {"triggered": 0.0, "trigger_score": 0.2}
+    assert item["scores"] == {"triggered": 0.0, "trigger_score": 0.25}
     assert item["metadata"]["scores_not_counted"] == {"score": 1.0, "score_raw": 9.0}
     units = {line["item_id"].split(":")[1]: line for line in lines(tmp_path / f"out/metrics/{IDENTITY}/units.jsonl")}
     assert units["s0"]["scores"] == {"score": 0.8, "triggered": 1.0, "trigger_score": 0.9}
-    assert units["s2"]["scores"] == {"triggered": 0.0, "trigger_score": 0.2}
+    assert units["s2"]["scores"] == {"triggered": 0.0, "trigger_score": 0.25}
     assert "scores_not_counted" not in units["s0"]["metadata"]
 
 
@@ -209,7 +225,7 @@ def test_the_mean_of_the_exported_scores_is_the_reliability_of_the_summary(gated
     assert group["s_rel"] == group["score"] == pytest.approx(sum(counted) / len(counted), abs=1e-12)
     assert group["c_trig"] == group["triggered"] == pytest.approx(2 / 3)
     assert group["m_score"] == pytest.approx(2 * 0.6 * (2 / 3) / (0.6 + 2 / 3), abs=1e-12)
-    assert group["trigger_score"] == pytest.approx((0.9 + 0.7 + 0.2) / 3)
+    assert group["trigger_score"] == pytest.approx((0.9 + 0.7 + 0.25) / 3)
     assert group["score_raw"] == 3.0
     assert (group["mode"], group["n"], group["n_judged"], group["n_asked"]) == ("trigger-conditioned", 2, 3, 4)
     assert group["m_score_low"] < group["m_score"] < group["m_score_high"]
@@ -236,12 +252,28 @@ def test_without_a_gate_setting_t_says_raw_consistency_and_setting_a_has_nothing
     assert "mode" not in json.loads((tmp_path / f"a/metrics/{LIGHT}/summary.json").read_text())["groups"]["beta"]
 
 
-def test_where_the_judge_answered_nobody_all_scores_count_and_each_says_why(tmp_path):
+def test_where_the_judge_answered_nobody_no_score_counts_and_each_says_why(tmp_path):
     failed = dict.fromkeys([("m", "s0"), ("m", "s1")], Abstention(Reason.JUDGE_FAILED, "no answer."))
     run = hand_made_run(tmp_path / "failed", "mbench-t", {IDENTITY: scores("m", 0.5, 0.7), GATE: failed})
     item = gated_items(run, tmp_path / "out")["s0"]
-    assert item["scores"] == {"score": 0.5}
+    assert item["scores"] == {}
+    assert item["metadata"]["scores_not_counted"] == {"score": 0.5}
     assert item["metadata"]["trigger"]["reason"] == "judge_failed"
+    summary = json.loads((tmp_path / f"out/metrics/{IDENTITY}/summary.json").read_text())
+    assert summary["groups"]["m"] == {
+        "n": 0,
+        "n_asked": 2,
+        "not_scored": {"gate judge_failed": 2},
+        "mode": "trigger-conditioned",
+        "n_judged": 0,
+    }
+
+
+def test_a_judge_that_is_sure_of_a_no_is_sure_that_the_trigger_did_not_fire(tmp_path):
+    verdicts = {("m", "s0"): Score(0.0, raw=1.0), ("m", "s1"): Score(1.0, raw=1.0), ("m", "s2"): Score(0.0)}
+    run = hand_made_run(tmp_path / "sure", "mbench-t", {IDENTITY: scores("m", 0.5, 0.7, 0.9), GATE: verdicts})
+    items = gated_items(run, tmp_path / "out")
+    assert [items[name]["scores"]["trigger_score"] for name in ("s0", "s1", "s2")] == [0.0, 1.0, 0.0]
 
 
 def test_no_log_is_written_where_none_is_wanted(gated, tmp_path):

@@ -72,6 +72,14 @@ def test_a_model_that_is_never_put_to_the_test_gets_nothing(tmp_path):
     assert made["metrics"][name]["s_rel"] is None
 
 
+def test_a_metric_whose_judge_answered_nobody_has_no_number_and_the_submission_says_why(tmp_path):
+    name, gate = "mbencht.entity.human_identity_consistency", "mbencht.human.trigger"
+    refused = dict.fromkeys([("m", "s0"), ("m", "s1")], Abstention(Reason.JUDGE_REFUSED, "no."))
+    made = make_submission(hand_made_run(tmp_path, "mbench-t", {name: scores("m", 0.9, 0.9), gate: refused}), ENTRY)
+    assert made["metrics"][name] == {"m_score": None, "n": 0, "N": 2}
+    assert f"{name}: no score of 2 rollouts (gate judge_refused 2)" in made["shortcomings"]
+
+
 def test_the_same_run_gives_the_same_bytes(tmp_path):
     run = full_run(tmp_path / "run", "mbench-t")
     for name in ("one", "two"):
@@ -102,7 +110,8 @@ def test_a_run_without_a_gate_is_refused_and_written_only_by_force_which_it_tell
 
 def test_a_total_over_missing_metrics_is_never_silent(tmp_path):
     run = full_run(tmp_path / "run", "mbench-t", rendering_style={}, state_progress={("m", "s0"): ABSENT})
-    with pytest.raises(UserError, match=r"rendering_style: not in the run; .*state_progress: no score of 10 rollouts"):
+    lacking = r"rendering_style: not in the run; .*state_progress: no score of 10 rollouts \(no_target 1, not_yet_meas"
+    with pytest.raises(UserError, match=lacking):
         write_submission(run, ENTRY, tmp_path / "out.zip")
     lacks = write_submission(run, ENTRY, tmp_path / "out.zip", force=True)
     assert [lack.split(":")[0].split(".")[-1] for lack in lacks] == ["rendering_style", "state_progress"]

@@ -65,6 +65,7 @@ def test_bold_says_what_is_best_and_a_dagger_beside_it_is_an_error_without_n(tmp
     daggered = "| model | memory |\n|---|---|\n| a | **0.7**† |\n| b | 0.6 |\n"
     (finding,) = of(found(tmp_path, daggered, "table.md"), Rule.BEST_ON_FEW)
     assert "is marked as weak as well" in finding.found
+    assert not of(found(tmp_path, daggered.replace("**0.7**†", "**0.7**† n=40"), "table.md"), Rule.BEST_ON_FEW)
 
 
 def test_in_a_long_table_the_best_is_that_of_each_metric(tmp_path):
@@ -88,10 +89,61 @@ def test_the_parts_of_an_average_are_told_from_the_numbers(tmp_path):
     columns = columns_of(table(tmp_path, text)[0])
     measures = [column for column in columns if column.role is Role.MEASURE]
     parts = average_parts(columns[-1], measures)
-    assert ([column.name for column in parts.columns], parts.is_sure) == (["x", "y"], True)
+    assert [column.name for column in parts] == ["x", "y"]
     other = columns_of(table(tmp_path, text.replace("0.30", "0.99"))[0])
-    unsure = average_parts(other[-1], [column for column in other if column.role is Role.MEASURE])
-    assert (len(unsure.columns), unsure.is_sure) == (3, False)
+    assert average_parts(other[-1], [column for column in other if column.role is Role.MEASURE]) is None
+
+
+def many_columns(last: str, average: str) -> str:
+    names = [f"d{number}" for number in range(13)]
+    header = ",".join(f"{name},{name}_n" for name in names)
+    rows = (f"{model}," + ",".join(f"{value},90" for _ in names[1:]) for model, value in (("a", "0.5"), ("b", "0.7")))
+    (first, second) = rows
+    return f"model,{header},Avg\n{first},{last},3,{average}\n{second},0.7,90,0.7\n"
+
+
+def test_an_average_of_thirteen_columns_is_known_where_it_is_that_of_all_and_else_accused_of_nothing(tmp_path):
+    (finding,) = of(found(tmp_path, many_columns("0.5", "0.5")), Rule.SPARSE_AVERAGE)
+    assert finding.found == "0.5 is the mean of 13 columns, of which d12 on 3"
+    assert not of(found(tmp_path, many_columns("0.5", "0.95")), Rule.SPARSE_AVERAGE)
+    (mixed,) = of(found(tmp_path, many_columns("7.0", "1.0")), Rule.MIXED_UNITS)
+    assert "above 1: d12" in mixed.found
+    assert not of(found(tmp_path, many_columns("7.0", "0.55")), Rule.MIXED_UNITS)
+
+
+def test_a_mean_that_is_of_no_columns_of_the_table_is_not_accused(tmp_path):
+    text = "model,mean,latency_ms,fid,n\na,0.71,120,31.2,{n}\nb,0.62,340,28.7,40\n"
+    for n in (3, 40):
+        rules = {finding.rule for finding in found(tmp_path, text.format(n=n))}
+        assert not rules & {Rule.MIXED_UNITS, Rule.SPARSE_AVERAGE}
+
+
+def test_what_to_leave_out_of_an_average_is_what_was_found(tmp_path):
+    text = "model,x,x_n,y,y_n,Avg\na,0.4,300,0.8,{n},0.6\nb,0.5,300,0.6,200,0.55\n"
+    for n, least in ((9, 10), (10, 30), (24, 30)):
+        (finding,) = of(found(tmp_path, text.format(n=n)), Rule.SPARSE_AVERAGE)
+        assert finding.do.startswith(f"Leave cells on fewer than {least} out")
+
+
+def test_a_mean_owns_the_interval_and_n_of_its_name(tmp_path):
+    text = "model,mean,low,high,scored,coverage_mean,coverage_low,coverage_high,coverage_n\n"
+    rows = "a,0.7,0.6,0.8,4,0.9,0.8,1.0,40\nb,0.8,0.5,0.7,40,0.5,0.4,0.6,40\n"
+    assert found(tmp_path, text + rows) == []
+    (lacking,) = found(tmp_path, (text + rows).replace("coverage_low", "x_low").replace("coverage_high", "x_high"))
+    assert (lacking.rule, lacking.column) == (Rule.MISSING_INTERVAL, "coverage_mean")
+
+
+def test_numbers_of_different_metrics_in_one_column_are_no_mixed_scale(tmp_path):
+    text = "model,metric,score\na,{0},0.62\nb,{0},0.71\na,{1},31.5\nb,{1},28.9\n"
+    assert not of(found(tmp_path, text.format("memory", "quality")), Rule.MIXED_SCALE)
+    (finding,) = of(found(tmp_path, text.format("memory", "memory")), Rule.MIXED_SCALE)
+    assert finding.found.startswith("0.62 stands among numbers up to 31.5")
+
+
+def test_latex_is_refused_with_what_to_give_instead(tmp_path):
+    (tmp_path / "t.tex").write_text("x")
+    with pytest.raises(UserError, match=r"Give the same table as \.md or \.csv"):
+        read_printed(tmp_path / "t.tex")
 
 
 def test_a_sparse_cell_that_is_no_part_of_the_average_does_not_count(tmp_path):

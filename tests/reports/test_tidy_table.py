@@ -9,7 +9,7 @@ import pytest
 
 from lookaway.core import Abstention, Reason, Score, Unit, UserError
 from lookaway.engine.run import Run
-from lookaway.reports import tidy_table
+from lookaway.reports import row_files
 from lookaway.reports.tidy_table import write_tidy_table
 from tests.support.command import lookaway
 from tests.support.hand_made import hand_made_run
@@ -62,12 +62,12 @@ def test_csv_holds_the_same_with_all_digits_and_no_formula(run, tmp_path):
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
 def test_no_text_is_taken_for_a_formula(start):
-    assert tidy_table.plain_text(f"{start}1") == f"'{start}1"
-    assert tidy_table.plain_text(f"1{start}1") == f"1{start}1"
+    assert row_files.plain_text(f"{start}1") == f"'{start}1"
+    assert row_files.plain_text(f"1{start}1") == f"1{start}1"
 
 
 def test_units_are_rows_of_their_own(run, tmp_path):
-    result = lookaway("export", "table", run.path, "-o", tmp_path / "out.csv", "--units")
+    result = lookaway("export", "outcomes", run.path, "-o", tmp_path / "out.csv", "--units")
     assert (result.code, result.out) == (0, f"Wrote {tmp_path / 'out.csv'}\n")
     rows = read_csv(tmp_path / "out.csv")
     assert [(row["metric"], row["unit"], row["value"], row["scene"]) for row in rows] == [
@@ -76,8 +76,16 @@ def test_units_are_rows_of_their_own(run, tmp_path):
     ]
 
 
+def test_the_command_writes_outcomes_and_no_estimates(run, tmp_path):
+    result = lookaway("export", "outcomes", run.path, "-o", tmp_path / "out.csv")
+    assert (result.code, result.out) == (0, f"Wrote {tmp_path / 'out.csv'}\n")
+    assert [row["status"] for row in read_csv(tmp_path / "out.csv")] == ["score", "score", "abstention"]
+    refused = lookaway("export", "outcomes", run.path, "-o", tmp_path / "out.tex")
+    assert (refused.code, (tmp_path / "out.tex").exists()) == (2, False)
+
+
 def test_a_run_larger_than_one_batch_is_written_whole(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(tidy_table, "ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(row_files, "ROWS_AT_ONCE", 2)
     write_tidy_table(run, tmp_path / "out.parquet")
     assert pq.read_table(tmp_path / "out.parquet").num_rows == 3
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ def cell(metric=LIGHT, *, mean=0.5, low=None, high=None, model="m", subset="envi
 def published(tmp_path: Path, *rows: str, header: str = "model,metric,score", scale="auto"):
     path = tmp_path / "published.csv"
     path.write_text("\n".join([header, *rows]) + "\n")
-    return read_published(path, scale)
+    return read_published(path, scale).cells
 
 
 def verdicts(cells, rows, tolerance=0.005) -> list[str]:
@@ -140,6 +141,34 @@ def test_an_m_score_in_the_column_of_scores_is_recognised(tmp_path):
     assert (entry.verdict, entry.note) == (Verdict.MISSING_HERE, "raw consistency: no gate was asked")
 
 
+def test_what_a_gate_gives_is_held_against_what_was_published_of_it(tmp_path):
+    gated = cell(mean=0.6, low=0.5, high=0.7, m_score=0.5454)
+    header = "model,metric,s_rel,c_trig,m_score"
+    found = compare([gated], published(tmp_path, f"m,{LIGHT},60,50,54.54", header=header), 0.005)
+    assert [(entry.figure, entry.ours, entry.verdict.value) for entry in found] == [
+        ("m_score", 0.5454, "agrees"),
+        ("s_rel", 0.6, "agrees"),
+        ("c_trig", 0.5, "agrees"),
+    ]
+    rows = published(tmp_path, f"m,{LIGHT},65,70,54.54", header=header)
+    assert verdicts([gated], rows) == ["agrees", "inside our interval", "differs"]
+    raw = compare([cell(mean=0.6)], published(tmp_path, f"m,{LIGHT},0.6,0.5", header="model,metric,s_rel,c_trig"), 0.1)
+    assert {(entry.verdict, entry.note) for entry in raw} == {
+        (Verdict.MISSING_HERE, "raw consistency: no gate was asked")
+    }
+
+
+def test_a_number_that_is_missing_because_the_judge_answered_nobody_says_so(tmp_path):
+    unanswered = replace(
+        cell(mean=None), gated=Gated(coverage=None, combined=None), reasons={"gate judge_refused": 3}, failures=1
+    )
+    found = compare([unanswered], published(tmp_path, f"m,{LIGHT},0.5,0.5", header="model,metric,score,c_trig"), 0.1)
+    assert [entry.note for entry in found] == [
+        "no score: failed 1, gate judge_refused 3",
+        "no c_trig: failed 1, gate judge_refused 3",
+    ]
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -182,7 +211,9 @@ def test_files_that_are_missing_or_huge_are_refused(tmp_path):
 def test_a_file_from_a_spreadsheet_is_read_with_its_mark_empty_lines_and_other_columns(tmp_path):
     path = tmp_path / "published.csv"
     path.write_bytes(b"\xef\xbb\xbfModel, Metric ,SCORE,Remark\r\n m ,x, 0.5,fine\r\n,,,\r\n")
-    (row,) = read_published(path)
+    table = read_published(path)
+    assert table.ignored_columns == ("remark",)
+    (row,) = table.cells
     assert (row.model, row.metric, row.figures, row.subset, row.n) == ("m", "x", {"score": 0.5}, None, None)
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from lookaway.statistics.agreement import agreement, credit_matrix
-from lookaway.statistics.agreement_formulas import gwet, krippendorff_alpha
-from lookaway.statistics.ratings import Ratings, category_counts, ratings_of
+from lookaway.statistics.ratings import Ratings, ratings_of
 from tests.statistics.test_scene_replicates import draws
 
 ABSENT = -1
@@ -294,26 +293,3 @@ def test_answers_become_places_in_the_declared_categories():
 def test_credit_that_makes_no_sense_is_refused(credit):
     with pytest.raises(ValueError, match="Credit is"):
         found([[0, 1]], 2, credit=credit)
-
-
-def test_intervals_cover_the_truth_as_often_as_they_say():
-    rng = np.random.default_rng(3)
-
-    def rated(scenes: int, items: int) -> np.ndarray:
-        """Scenes differ in how hard they are and in how often yes is right."""
-        hard = rng.beta(2, 4, scenes).repeat(items)[:, None]
-        yes = rng.random(scenes * items) < 0.7 + rng.normal(0, 0.12, scenes).repeat(items)
-        return (yes[:, None] ^ (rng.random((scenes * items, 3)) < 0.6 * hard)).astype(np.int64)
-
-    statistics = (
-        lambda codes: gwet(category_counts(codes, 2), np.eye(2)),
-        lambda codes: krippendorff_alpha(category_counts(codes, 2), np.arange(2.0), "nominal"),
-    )
-    everything = rated(20_000, 4)
-    truths = [statistic(everything).value() for statistic in statistics]
-    scenes, runs, covered = np.repeat([f"{scene:02d}" for scene in range(40)], 4).tolist(), 200, np.zeros(2)
-    for run in range(runs):
-        codes, weights = rated(40, 4), draws(40, 400, run)
-        found = [statistic(codes).estimate(scenes, weights) for statistic in statistics]
-        covered += [one.low <= truth <= one.high for one, truth in zip(found, truths, strict=True)]
-    assert np.all((covered / runs >= 0.91) & (covered / runs <= 0.985))

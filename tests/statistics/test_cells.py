@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,7 @@ def group(values, *, raw_values=(), scenes=None, **counts) -> Group:
         rollouts=tuple(f"rollout {number}" for number in range(len(values))),
         scenes=tuple(scenes or (str(number) for number in range(len(values)))),
         raw_values=np.array(raw_values, np.float64),
+        has_raw=np.arange(len(values)) < len(raw_values),
         **{"asked": len(values), "failures": 0, "reasons": {}, **counts},
     )
 
@@ -34,3 +37,8 @@ def test_a_cell_in_which_nothing_could_be_scored_has_no_number():
 def test_cells_keep_the_order_of_groups():
     cells = mean_cells([group([0.9]), group([0.1])])
     assert [cell.estimate.mean for cell in cells] == [0.9, 0.1]
+
+
+def test_a_gate_that_always_opened_may_still_close():
+    (cell,) = mean_cells([replace(group([1.0] * 40), is_gate=True)])
+    assert (cell.estimate.low, cell.estimate.high) == (pytest.approx(0.912, abs=1e-3), 1.0)

@@ -7,19 +7,22 @@ from lookaway.core import Group
 from lookaway.statistics.cells import gated_cells, mean_cells
 
 
-def group(metric="measure", values=(), rollouts=(), *, asked=4, reasons=None, is_gate=False, model="m"):
+def group(metric="measure", values=(), rollouts=(), **changes):
     return Group(
-        model=model,
         metric=metric,
         subset="human",
         values=np.array(values, np.float64),
         rollouts=tuple(rollouts),
         scenes=tuple(f"scene of {rollout}" for rollout in rollouts),
-        raw_values=np.array(values, np.float64),
-        asked=asked,
-        failures=0,
-        reasons=reasons or {},
-        is_gate=is_gate,
+        **{
+            "model": "m",
+            "raw_values": 10 * np.array(values, np.float64),
+            "has_raw": np.ones(len(values), np.bool_),
+            "asked": 4,
+            "failures": 0,
+            "reasons": {},
+            **changes,
+        },
     )
 
 
@@ -52,7 +55,42 @@ def test_what_was_put_to_the_test_but_has_no_score_counts_in_the_coverage_and_is
     assert cell.reasons == {"no_target": 1}
 
 
-def test_without_any_verdict_cells_are_plain_means():
+@pytest.mark.parametrize(
+    ("unanswered", "told"),
+    [
+        ({"reasons": {"judge_failed": 4}}, {"gate judge_failed": 4}),
+        ({"reasons": {"judge_refused": 3, "judge_failed": 1}}, {"gate judge_refused": 3, "gate judge_failed": 1}),
+        ({"failures": 4}, {"gate failed": 4}),
+        ({"reasons": {"not_yet_measured": 4}}, {"gate not_yet_measured": 4}),
+        ({"reasons": {"no_judge": 3, "judge_refused": 1}}, {"gate no_judge": 3, "gate judge_refused": 1}),
+    ],
+)
+def test_where_the_judge_answered_nobody_there_is_no_estimate_and_the_cell_says_why(unanswered, told):
+    (cell,) = gated_cells([group(values=[1.0, 0.5], rollouts="ab", reasons={"no_target": 2}), gate(**unanswered)])
+    assert (cell.estimate, cell.raw_mean, cell.scored, cell.asked) == (None, None, 0, 4)
+    assert (cell.gated.coverage, cell.gated.combined) == (None, None)
+    assert cell.reasons == {"no_target": 2, **told}
+
+
+def test_what_the_gate_could_not_say_is_listed_where_nothing_has_a_score_too():
+    (cell,) = gated_cells(
+        [group(reasons={"judge_failed": 4}), gate([1, 0], "ab", failures=1, reasons={"too_short": 1})]
+    )
+    assert cell.reasons == {"judge_failed": 4, "gate failed": 1, "gate too_short": 1}
+
+
+def test_raw_values_are_those_of_rollouts_that_passed_whichever_have_one():
+    has_raw = np.array([False, True, True, True])
+    scored = group(
+        values=[1.0, 0.5, 0.1, 0.3], rollouts="abcd", has_raw=has_raw, raw_values=np.array([50.0, 10.0, 30.0])
+    )
+    (cell,) = gated_cells([scored, gate([1, 1, 0, 1], "abcd")])
+    assert (cell.raw_mean, cell.scored) == (40.0, 3)
+    (cell,) = gated_cells([scored, gate([1, 0, 0, 0], "abcd")])
+    assert (cell.raw_mean, cell.scored) == (None, 1)
+
+
+def test_without_a_judge_cells_are_plain_means():
     groups = [group(values=[1.0, 0.5], rollouts="ab"), gate(reasons={"no_judge": 4})]
     assert gated_cells(groups) == mean_cells(groups)[:1]
     assert gated_cells(groups[:1]) == mean_cells(groups[:1])

@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lookaway.statistics.gated_mean import gated_mean
 from lookaway.statistics.ratio import ratio
-from lookaway.statistics.scene_bootstrap import scene_bootstrap
+from lookaway.statistics.scene_bootstrap import scene_bootstrap, scene_weights
 from lookaway.statistics.scene_mean import scene_mean
+from tests.statistics.test_gated_means import gated_mean
 
 TOPS = np.array([0.31, 0.42, 0.77, 0.12, 0.93, 0.55, 0.48, 0.66, 0.29, 0.84])
 BOTTOMS = np.array([1.0, 2, 1, 3, 1, 2, 2, 1, 4, 1])
@@ -108,43 +108,8 @@ def test_the_interval_of_a_gated_mean_is_that_of_draws_of_scenes():
     _, place = np.unique(scenes, return_inverse=True)
     parts = (values * is_open, is_open, is_open, np.ones(len(is_open)))
     totals = np.array([[np.bincount(place, weights=part)] for part in parts])
-    (drawn,) = scene_bootstrap(totals, combined, draws=4_000).intervals
+    (drawn,) = scene_bootstrap(totals, combined, [scene_weights(150, draws=4_000).T])
     width = gated.combined.high - gated.combined.low
     assert combined(totals.sum(-1))[0] == pytest.approx(gated.combined.mean, abs=1e-12)
     assert drawn.low == pytest.approx(gated.combined.low, abs=0.06 * width)
     assert drawn.high == pytest.approx(gated.combined.high, abs=0.06 * width)
-
-
-def test_both_intervals_of_forty_scenes_hold_the_true_ratio_as_often_as_they_say():
-    rng = np.random.default_rng(13)
-    runs, scenes, truth = 2_000, 40, 0.4
-    bottoms = rng.uniform(1, 4, (runs, scenes))
-    tops = bottoms * truth + rng.normal(0, 0.2, (runs, scenes)) * bottoms
-    found = [
-        interval
-        for turn, start in enumerate(range(0, runs, 200))
-        for interval in scene_bootstrap(
-            np.stack([tops, bottoms])[:, start : start + 200], lambda parts: parts[0] / parts[1], draws=1_000, seed=turn
-        ).intervals
-    ]
-    drawn = np.mean([interval.low <= truth <= interval.high for interval in found])
-    names = [str(scene) for scene in range(scenes)]
-    delta = [ratio(tops[turn], bottoms[turn], names, draws=10).estimate for turn in range(runs)]
-    by_delta = np.mean([estimate.low <= truth <= estimate.high for estimate in delta])
-    print(f"drawn {drawn:.3f}, delta {by_delta:.3f}")
-    assert 0.93 <= drawn <= 0.97
-    assert 0.93 <= by_delta <= 0.97
-
-
-def test_a_combined_number_of_forty_scenes_is_held_as_often_as_its_interval_says():
-    rng = np.random.default_rng(17)
-    everything, gate, _ = gated_sample(rng, 200_000)
-    truth = combined(np.array([np.sum(everything * gate), gate.sum(), gate.sum(), len(gate)]))
-    covered = []
-    for _ in range(1_500):
-        values, is_open, scenes = gated_sample(rng, 40)
-        own = [scene for scene, counts in zip(scenes, is_open, strict=True) if counts]
-        _, gated = gated_mean(values[is_open == 1], own, is_open, scenes)
-        covered.append(gated.combined.low <= truth <= gated.combined.high)
-    print(f"gated mean {np.mean(covered):.3f}")
-    assert 0.93 <= np.mean(covered) <= 0.97

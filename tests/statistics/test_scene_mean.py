@@ -99,19 +99,3 @@ def test_the_interval_holds_the_mean_in_its_middle(rows):
     else:
         assert estimate.low <= estimate.mean <= estimate.high
         assert estimate.mean - estimate.low == pytest.approx(estimate.high - estimate.mean)
-
-
-@pytest.mark.parametrize("sizes", [(5,) * 20, (1, 2, 3, 4, 8, 9) * 4], ids=["equal scenes", "unequal scenes"])
-def test_the_interval_covers_the_truth_as_often_as_it_says_while_one_that_ignores_scenes_does_not(sizes):
-    rng = np.random.default_rng(7)
-    scenes = np.repeat(np.arange(len(sizes)), sizes)
-    names = [f"scene {number}" for number in scenes]
-    covered = covered_by_naive = 0
-    runs = 1000
-    for _ in range(runs):
-        values = 0.5 + rng.normal(0, 0.1, len(sizes))[scenes] + rng.normal(0, 0.1, len(scenes))
-        estimate = scene_mean(values, names)
-        covered += estimate.low <= 0.5 <= estimate.high
-        covered_by_naive += abs(values.mean() - 0.5) <= 1.98 * values.std(ddof=1) / math.sqrt(len(values))
-    assert 0.92 <= covered / runs <= 0.98
-    assert covered_by_naive / runs < 0.85

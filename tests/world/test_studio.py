@@ -73,6 +73,13 @@ def test_an_actor_is_seen_in_the_recipe_and_not_in_the_case(studio):
     assert shot.clip.recipe == recipe.clean
 
 
+def test_another_take_or_model_without_faults_keeps_its_own_name(studio):
+    recipes = [small_recipe(**TINY), small_recipe(**TINY, take=1), small_recipe(**TINY, model="hallucinator")]
+    shots = [studio.shoot(recipe) for recipe in recipes]
+    assert [shot.recipe for shot in shots] == recipes
+    assert len({content(shot) for shot in shots}) == 1
+
+
 def test_a_scene_that_breaks_a_rule_is_drawn_again(studio, monkeypatch):
     asked: list[str] = []
 

@@ -70,6 +70,22 @@ def mind_result_command(run: Path, output: Path) -> None:
         click.echo(f"Wrote {path}")
 
 
+@export_command.command("outcomes")
+@click.argument("run", type=PLACE)
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="File to write: .csv or .parquet.")
+@click.option("--units", is_flag=True, help="One row per frame pair, track, segment or phase.")
+def outcomes_command(run: Path, output: Path, units: bool) -> None:
+    """Write every outcome of RUN as a row: one per rollout and metric.
+
+    In CSV, text that a spreadsheet would take for a formula has an apostrophe before it.
+    """
+    from lookaway.engine.run import Run
+    from lookaway.reports.tidy_table import write_tidy_table
+
+    write_tidy_table(Run(run), output, units=units)
+    click.echo(f"Wrote {output}")
+
+
 @export_command.command("table")
 @click.argument("run", type=PLACE)
 @click.option(
@@ -77,22 +93,17 @@ def mind_result_command(run: Path, output: Path) -> None:
     "--output",
     type=click.Path(path_type=Path),
     required=True,
-    help="File to write: .csv or .parquet for outcomes, .tex or .md for estimates.",
+    help="File to write: .tex, .md, .csv or .parquet.",
 )
-@click.option("--units", is_flag=True, help="One row per frame pair, track, segment or phase; .csv and .parquet only.")
-def table_command(run: Path, output: Path, units: bool) -> None:
-    """Write every outcome of RUN as a row, one per rollout and metric, or its estimates as tables for a paper.
+def table_command(run: Path, output: Path) -> None:
+    """Write the estimates of RUN: means with 95 % intervals, n, daggers, and which models can be told apart.
 
-    In CSV, text that a spreadsheet would take for a formula has an apostrophe before it. LaTeX needs booktabs. In both
-    LaTeX and Markdown there is one table for each subset, with intervals, n and daggers; bold is what is told apart
-    from every other model.
+    LaTeX, which needs booktabs, and Markdown have one table for each subset; bold is what is told apart from every
+    other model. CSV and Parquet have one row for each model, metric and subset, unrounded, with ranges of ranks.
+    Baselines stand below and have no rank. What is not estimable has an interval alone.
     """
     from lookaway.engine.run import Run
-    from lookaway.reports.papers.files import is_paper_table, write_paper_tables
-    from lookaway.reports.tidy_table import write_tidy_table
+    from lookaway.reports.papers.files import write_estimates
 
-    if is_paper_table(output):
-        write_paper_tables(Run(run), output, units=units)
-    else:
-        write_tidy_table(Run(run), output, units=units)
+    write_estimates(Run(run), output)
     click.echo(f"Wrote {output}")

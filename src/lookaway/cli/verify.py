@@ -36,8 +36,8 @@ EXIT_DIFFERS = 3
 def verify_command(run: Path, published: Path, lock: Path | None, as_json: bool, **options: Any) -> int:
     """Hold the table of RUN against PUBLISHED, a CSV file, and say what could explain a difference.
 
-    Columns of the file: model, metric (its whole name or the last part), score or m_score or both; optional: subset,
-    raw, n.
+    Columns of the file: model, metric (its whole name or the last part), and any of score, m_score, s_rel (the score
+    where a gate decided) and c_trig; optional: subset, raw, n. Others are ignored, and told.
 
     A number that differs, but lies inside our interval, is told and does not count as a difference. Exits with 3 where
     a number differs or is missing here.
@@ -50,6 +50,9 @@ def verify_command(run: Path, published: Path, lock: Path | None, as_json: bool,
 
     shown = Run(run)
     theirs = read_lock(lock) if lock else None
-    comparisons = compare(shown.table().cells, read_published(published, options["scale"]), options["tolerance"])
-    print_verdicts(shown, comparisons, theirs, as_json=as_json)
+    table, there = shown.table(), read_published(published, options["scale"])
+    comparisons = compare(table.cells, there.cells, options["tolerance"])
+    print_verdicts(
+        shown, comparisons, theirs, notes=table.notes, ignored_columns=there.ignored_columns, as_json=as_json
+    )
     return 0 if is_reproduced(comparisons) else EXIT_DIFFERS

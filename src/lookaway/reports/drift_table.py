@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lookaway.core import Estimate, UserError
 from lookaway.engine.run import Run
-from lookaway.io.files import write_whole
 from lookaway.reports.drift import Drift
 from lookaway.reports.drift_text import drifts_markdown
-from lookaway.reports.tidy_table import plain_text
+from lookaway.reports.row_files import write_file, write_row_file
 from lookaway.statistics.drift import DriftBin
 
 SCHEMA = pa.schema(
@@ -36,20 +32,13 @@ SCHEMA = pa.schema(
 
 def write_drifts(run: Run, found: Sequence[Drift], path: Path) -> None:
     """Write all curves; the suffix of the path says how."""
-    rows = [_row(drift, entry) for drift in found for entry in drift.bins]
-    try:
-        match path.suffix.lower():
-            case ".csv":
-                write_whole(path, lambda file: _write_csv(rows, file))
-            case ".parquet":
-                table = pa.Table.from_pylist(rows, SCHEMA)
-                write_whole(path, lambda file: pq.write_table(table, file, compression="zstd"))
-            case ".md":
-                write_whole(path, lambda file: file.write(drifts_markdown(run, found).encode()))
-            case _:
-                raise UserError(f"{path}: curves are written as .csv, .parquet or .md, by the suffix of the name.")
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written: {error}.") from error
+    match path.suffix.lower():
+        case ".csv" | ".parquet":
+            write_row_file(path, SCHEMA, [_row(drift, entry) for drift in found for entry in drift.bins])
+        case ".md":
+            write_file(path, lambda file: file.write(drifts_markdown(run, found).encode()))
+        case _:
+            raise UserError(f"{path}: curves are written as .csv, .parquet or .md, by the suffix of the name.")
 
 
 def _row(drift: Drift, entry: DriftBin) -> dict[str, Any]:
@@ -79,11 +68,3 @@ def _columns(estimate: Estimate | None, name: str, prefix: str) -> dict[str, flo
     if estimate is None:
         return {name: None, f"{prefix}low": None, f"{prefix}high": None}
     return {name: estimate.mean, f"{prefix}low": estimate.low, f"{prefix}high": estimate.high}
-
-
-def _write_csv(rows: Sequence[dict[str, Any]], file: BinaryIO) -> None:
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(SCHEMA.names)
-    writer.writerows([plain_text(row[name]) for name in SCHEMA.names] for row in rows)
-    text.detach()  # the file is closed by whoever opened it

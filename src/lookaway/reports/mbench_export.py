@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import quote
@@ -12,6 +12,7 @@ from lookaway.core import Cell, Json, UserError
 from lookaway.engine.run import Run
 from lookaway.io.files import write_json, write_text, write_whole
 from lookaway.reports.mbench_records import Row, Verdicts, item_record, summary_record, unit_record
+from lookaway.reports.measured_times import measured_times
 from lookaway.reports.text import visible
 
 SUITES = ("mbench-a", "mbench-t")
@@ -30,7 +31,8 @@ def export_mbench(run: Run, output: Path, *, log: bool = True) -> None:
     """Write `items.jsonl`, `eval.log` and `metrics/<name>/{units.jsonl,items.jsonl,summary.json}`.
 
     What a gate says stands beside each score as `triggered` and `trigger_score`; a rollout that was not put to the test
-    has no score there. `log` says whether to write `eval.log`.
+    has no score there. `log` says whether to write `eval.log`, each line of which begins with the time where the run's
+    events tell it.
     """
     require_mbench(run)
     try:
@@ -44,7 +46,7 @@ def _write(run: Run, output: Path, *, log: bool) -> None:
     samples = sorted({(row["case"], row["model"]) for row in items})
     _write_lines(output / "items.jsonl", ({"item_id": case, "model_id": model} for case, model in samples))
     if log:
-        write_text(output / "eval.log", "".join(f"{line}\n" for line in _log(items)))
+        write_text(output / "eval.log", "".join(f"{line}\n" for line in _log(items, measured_times(run))))
     gates = {metric.name for metric in run.metrics if metric.is_gate}
     said = {row["rollout"]: row for row in items if row["metric"] in gates}
     cells: dict[str, list[Cell]] = {}
@@ -88,10 +90,11 @@ def _groups(cells: Iterable[Cell], rows: Sequence[Row], verdicts: Verdicts, *, h
     }
 
 
-def _log(items: Iterable[Row]) -> Iterator[str]:
+def _log(items: Iterable[Row], times: Mapping[str, str]) -> Iterator[str]:
     for row in items:
+        time = f"{times[row['rollout']]} " if row["rollout"] in times else ""
         result = row["value"] if row["status"] == "score" else f"{row['status']} {row['reason']}: {row['message']}"
-        yield visible(f"{row['model']} {row['case']} {row['metric']}: {result}")
+        yield visible(f"{time}{row['model']} {row['case']} {row['metric']}: {result}")
 
 
 def _write_lines(path: Path, records: Iterable[Json]) -> None:

@@ -21,6 +21,7 @@ from lookaway.engine.reading import load_suite
 from lookaway.engine.run import Run
 from lookaway.io.files import write_whole
 from lookaway.reports.mbench_export import GATED_SUITE, require_mbench
+from lookaway.reports.numbers import counts
 
 FILE_NAME = "leaderboard_submission.json"
 LEAST_SHARE = 0.9
@@ -100,7 +101,7 @@ def _metric(cell: Cell | None) -> dict[str, Json]:
     record: dict[str, Json] = {"m_score": number and 100 * number.mean, "n": cell.scored, "N": cell.asked}
     if number is not None and number.low is not None and number.high is not None:
         record |= {"m_score_low": 100 * number.low, "m_score_high": 100 * number.high}
-    if cell.gated is not None:
+    if cell.gated is not None and cell.gated.coverage is not None:
         record |= {"c_trig": 100 * cell.gated.coverage.mean, "s_rel": cell.estimate and 100 * cell.estimate.mean}
     return record
 
@@ -124,7 +125,8 @@ def _shortcoming(cell: Cell | None, suite: str, least_share: float) -> str | Non
     if cell is None:
         return "not in the run"
     if _number(cell) is None:
-        return f"no score of {cell.asked} rollouts"
+        why = counts(cell.reasons, cell.failures)
+        return f"no score of {cell.asked} rollouts" + (f" ({why})" if why else "")
     if suite == GATED_SUITE and cell.gated is None:
         return "raw consistency, no judge decided which rollouts count"
     known = sum(_known(cell))
@@ -136,8 +138,7 @@ def _shortcoming(cell: Cell | None, suite: str, least_share: float) -> str | Non
 def _known(cell: Cell) -> Iterator[int]:
     """Rollouts with a score that counts, and those that the gate left out."""
     yield cell.scored
-    if cell.gated is not None:
-        coverage = cell.gated.coverage
+    if cell.gated is not None and (coverage := cell.gated.coverage) is not None:
         yield coverage.scored - round(coverage.mean * coverage.scored)
 
 

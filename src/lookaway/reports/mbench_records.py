@@ -27,7 +27,7 @@ class Verdicts:
         verdict = self.rows.get(row["rollout"])
         if verdict is None or verdict["status"] != "score":
             return {}
-        said = {"triggered": verdict["value"], "trigger_score": _confidence(verdict)}
+        said = {"triggered": verdict["value"], "trigger_score": _trigger_score(verdict)}
         return {**_measured(row), **said} if verdict["value"] == 1 else said
 
     def notes(self, row: Row) -> dict[str, Json]:
@@ -40,11 +40,11 @@ class Verdicts:
             notes["trigger"] = _reason(verdict)
         return notes
 
-    def confidence(self, rollouts: Iterable[str]) -> float | None:
-        """The mean confidence of the judge."""
+    def mean_score(self, rollouts: Iterable[str]) -> dict[str, float]:
+        """The mean `trigger_score`, where anything is known of any of the rollouts."""
         known = [self.rows[rollout] for rollout in rollouts if rollout in self.rows]
-        said = [_confidence(verdict) for verdict in known if verdict["status"] == "score"]
-        return sum(said) / len(said) if said else None
+        said = [_trigger_score(verdict) for verdict in known if verdict["status"] == "score"]
+        return {"trigger_score": sum(said) / len(said)} if said else {}
 
 
 def unit_record(row: Row, verdicts: Verdicts) -> Json:
@@ -73,31 +73,23 @@ def item_record(row: Row, verdicts: Verdicts) -> Json:
 def summary_record(cell: Cell, rows: Iterable[Row], verdicts: Verdicts, *, has_gates: bool) -> Json:
     """A group of `summary.json`; `rows` are the items of the cell. Where gates are part of the setting, it says
     whether one was asked."""
-    rows = list(rows)
     summary: dict[str, Json] = {"n": cell.scored, "n_asked": cell.asked, "not_scored": dict(cell.reasons)}
     if cell.failures:
         summary["n_failed"] = cell.failures
     summary |= _numbers("score", cell.estimate)
-    raw = _raw_mean(cell, rows, verdicts)
-    if cell.estimate is not None and raw not in (None, cell.estimate.mean):
-        summary["score_raw"] = raw
+    if cell.estimate is not None and cell.raw_mean not in (None, cell.estimate.mean):
+        summary["score_raw"] = cell.raw_mean
     if has_gates:
         summary["mode"] = TRIGGER_CONDITIONED if cell.gated else RAW_CONSISTENCY
     if cell.gated is not None:
-        summary |= {"triggered": cell.gated.coverage.mean, "n_judged": cell.gated.coverage.scored}
-        summary["trigger_score"] = verdicts.confidence(row["rollout"] for row in rows)
-        summary |= _numbers("c_trig", cell.gated.coverage)
+        coverage = cell.gated.coverage
+        summary["n_judged"] = coverage.scored if coverage else 0
+        summary |= {"triggered": coverage.mean} if coverage else {}
+        summary |= verdicts.mean_score(row["rollout"] for row in rows)
+        summary |= _numbers("c_trig", coverage)
         summary |= _numbers("s_rel", cell.estimate)
         summary |= _numbers("m_score", cell.gated.combined)
     return summary
-
-
-def _raw_mean(cell: Cell, rows: Iterable[Row], verdicts: Verdicts) -> float | None:
-    """Over the rollouts that count, as the score is."""
-    if cell.gated is None:
-        return cell.raw_mean
-    raws = [row["raw"] for row in rows if row["raw"] is not None and "score" in verdicts.scores(row)]
-    return sum(raws) / len(raws) if raws else None
 
 
 def _numbers(name: str, estimate: Estimate | None) -> dict[str, float]:
@@ -113,10 +105,13 @@ def _measured(row: Row) -> dict[str, float]:
     return {"score": row["value"], **({} if row["raw"] in (None, row["value"]) else {"score_raw": row["raw"]})}
 
 
-def _confidence(verdict: Row) -> float:
-    """The judge's own, or its verdict where it says nothing more."""
-    confidence: float = verdict["value"] if verdict["raw"] is None else verdict["raw"]
-    return confidence
+def _trigger_score(verdict: Row) -> float:
+    """How sure it is that the test is posed. A judge says how sure it is of its verdict: a sure no is a 0."""
+    triggered: float = verdict["value"]
+    confidence: float | None = verdict["raw"]
+    if confidence is None:
+        return triggered
+    return confidence if triggered == 1 else 1 - confidence
 
 
 def _reason(row: Row) -> dict[str, str]:

@@ -42,7 +42,7 @@ def print_plan(
             f"CPU time: about {duration(cost.cpu_seconds)}; GPU time: about {duration(cost.gpu_seconds)}",
             f"disk: about {size(cost.disk_bytes)}",
             f"judge: {_judge(cost)}",
-            f"from start to end: about {duration(cost.wall_seconds(workers, gpus))}{_with_what(cost, workers, gpus)}",
+            f"from the first rollout to the last: {_wall(cost, workers, gpus)}",
             f"estimated from {amount(cost.looked_at, 'rollout')}",
         ]
     )
@@ -71,15 +71,20 @@ def _judge(cost: Cost) -> str:
     if not cost.judge_calls:
         return "no calls"
     source = f"measured on {amount(cost.judge_measured_calls, 'call')}" if cost.judge_measured_calls else "declared"
-    return f"about {amount(cost.judge_calls, 'call')} of {cost.judge_tokens:,} tokens in all ({source})"
+    calls = f"about {amount(cost.judge_calls, 'call')} of {cost.judge_tokens:,} tokens in all ({source})"
+    return f"{calls}; replies that are kept already count as well"
 
 
-def _with_what(cost: Cost, workers: int | None, gpus: int) -> str:
+def _wall(cost: Cost, workers: int | None, gpus: int) -> str:
     parts = [amount(workers or 1, "worker")]
     if cost.gpu_seconds:
         parts.append(amount(gpus, "GPU"))
-    pace = ", without the judge, whose pace is not known" if cost.judge_seconds is None else ""
-    return f" with {' and '.join(parts)}{pace}"
+    pace = (
+        ""
+        if cost.judge_seconds is not None
+        else ", without the judge, whose pace is not known before a run has mostly waited for it"
+    )
+    return f"about {duration(cost.wall_seconds(workers, gpus))} with {' and '.join(parts)}{pace}"
 
 
 def _cost_json(cost: Cost, workers: int | None, gpus: int) -> Json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lookaway.engine.effort import WAITING
+from lookaway.engine.effort import IDLE
 from lookaway.engine.session import Progress
 from lookaway.reports.numbers import duration
 from lookaway.reports.pace import Pace
@@ -22,7 +22,7 @@ def pace_parts(progress: Progress, pace: Pace, seconds: float) -> list[str]:
 
 def stage_parts(progress: Progress) -> list[str]:
     """What takes most of the workers' time, each with its part of it and its speed; what was kept, what was retried."""
-    stages = [(name, stage) for name, stage in progress.effort.stages.items() if name != WAITING and stage.seconds > 0]
+    stages = [(name, stage) for name, stage in progress.effort.stages.items() if name not in IDLE and stage.seconds > 0]
     whole = sum(stage.seconds for _, stage in stages)
     slowest = sorted(stages, key=lambda entry: -entry[1].seconds)[:SHOWN_STAGES]
     parts = []

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from lookaway.core import UserError
 
 Scale: TypeAlias = Literal["auto", "1", "100"]
-SCORES = ("score", "m_score")
+SCORES = ("score", "m_score", "s_rel", "c_trig")
 FIGURES = (*SCORES, "raw")
 COLUMNS = ("model", "metric", "subset", *FIGURES, "n")
 LARGEST_BYTES = 16_000_000
@@ -28,24 +28,33 @@ class PublishedCell:
     metric: str
     subset: str | None
     figures: Mapping[str, float]
-    """Those of score, m_score and raw that the row has."""
+    """Those of score, m_score, s_rel, c_trig and raw that the row has."""
     n: int | None
     line: int
 
 
-def read_published(path: Path, scale: Scale = "auto") -> list[PublishedCell]:
-    """The rows of the file. Scores are taken for hundredths where `scale` says so, or where any is above 1."""
-    rows = _rows(path)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedTable:
+    """All rows of the file, and the names of columns that nothing is done with."""
+
+    cells: tuple[PublishedCell, ...]
+    ignored_columns: tuple[str, ...]
+
+
+def read_published(path: Path, scale: Scale = "auto") -> PublishedTable:
+    """What the file holds. Scores are taken for hundredths where `scale` says so, or where any is above 1."""
+    header, rows = _rows(path)
     cells = [_cell(path, line, row) for line, row in rows]
     if not cells:
         raise UserError(f"{path}: there is no row below the header.")
     _refuse_duplicates(path, cells)
     if scale == "100" or (scale == "auto" and _is_in_hundredths(cells)):
-        return [replace(cell, figures={**cell.figures, **_from_hundredths(cell.figures)}) for cell in cells]
-    return cells
+        cells = [replace(cell, figures={**cell.figures, **_from_hundredths(cell.figures)}) for cell in cells]
+    ignored = tuple(name for name in header if name not in COLUMNS)
+    return PublishedTable(cells=tuple(cells), ignored_columns=ignored)
 
 
-def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
+def _rows(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
     reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
     try:
         header = [name.strip().lower() for name in next(reader, [])]
@@ -61,7 +70,7 @@ def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
             rows.append((reader.line_num, dict(zip(header, (value.strip() for value in values), strict=True))))
     except csv.Error as error:
         raise UserError(f"{path}, line {reader.line_num}: not readable as CSV: {error}.") from error
-    return rows
+    return header, rows
 
 
 def _text(path: Path) -> str:
@@ -79,7 +88,7 @@ def _check_header(path: Path, header: Sequence[str]) -> None:
     missing = [name for name in ("model", "metric") if name not in header]
     if missing or not set(SCORES).intersection(header):
         raise UserError(
-            f"{path}: the first line names the columns model, metric, and score or m_score; "
+            f"{path}: the first line names the columns model, metric, and any of {', '.join(SCORES)}; "
             f"found {', '.join(header)!r:.200}."
         )
     if twice := sorted({name for name in header if name in COLUMNS and header.count(name) > 1}):

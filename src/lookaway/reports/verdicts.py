@@ -18,16 +18,35 @@ from lookaway.reports.verification import SHOULD_BE_EXPLAINED, Comparison
 DIGITS = 4
 
 
-def print_verdicts(run: Run, comparisons: Sequence[Comparison], theirs: Lock | None, *, as_json: bool) -> None:
-    """Every number with its verdict, then what could explain those that differ."""
+def print_verdicts(
+    run: Run,
+    comparisons: Sequence[Comparison],
+    theirs: Lock | None,
+    *,
+    notes: Sequence[str],
+    ignored_columns: Sequence[str],
+    as_json: bool,
+) -> None:
+    """Every number with its verdict, what has to be known of them, and what could explain those that differ."""
     explained = {metric: _explanations(run, metric, theirs) for metric in _to_explain(comparisons)}
     counts = Counter(entry.verdict.value for entry in comparisons)
     if as_json:
         cells = [{**asdict(entry), "difference": entry.difference} for entry in comparisons]
-        print_json({"cells": cells, "verdicts": dict(counts), "could_explain": explained})
+        print_json(
+            {
+                "cells": cells,
+                "verdicts": dict(counts),
+                "notes": list(notes),
+                "ignored_columns": list(ignored_columns),
+                "could_explain": explained,
+            }
+        )
         return
     print_rows([_row(entry) for entry in comparisons], as_json=False, right=("ours", "theirs", "difference"))
     print_lines([", ".join(f"{count} {verdict}" for verdict, count in counts.items())])
+    print_lines([f"note: {note}" for note in notes])
+    if ignored_columns:
+        print_lines([f"note: ignored columns of the published table: {', '.join(ignored_columns)}"])
     for metric, entries in explained.items():
         print_lines(_paragraph(metric, entries, has_lock=theirs is not None))
 

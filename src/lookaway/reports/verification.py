@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from lookaway.core import Cell, Estimate, UserError
+from lookaway.reports.numbers import counts
 from lookaway.reports.published_table import PublishedCell
 
 ROUNDING = 1e-9
@@ -27,6 +28,7 @@ class Verdict(StrEnum):
 
 SHOULD_BE_EXPLAINED = frozenset({Verdict.DIFFERS, Verdict.INSIDE_INTERVAL})
 NOT_REPRODUCED = frozenset({Verdict.DIFFERS, Verdict.MISSING_HERE})
+OF_A_GATE = frozenset({"s_rel", "c_trig", "m_score"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +39,8 @@ class Comparison:
     metric: str
     subset: str
     figure: str
-    """`score` is the mean over the rollouts that count, `m_score` the gate's harmonic mean, `raw` the native unit."""
+    """`score` is the mean over the rollouts that count, `raw` the same in the native unit. A gate gives `s_rel`, which
+    is that score, `c_trig`, the share of rollouts that were put to the test, and `m_score`, both as one number."""
     ours: float | None
     theirs: float | None
     verdict: Verdict
@@ -106,9 +109,14 @@ def _ours(cell: Cell, figure: str) -> tuple[Estimate | None, float | None]:
     """Our number, and the estimate that has its interval."""
     if figure == "raw":
         return None, cell.raw_mean
-    combined = cell.gated.combined if cell.gated else None
-    estimate = combined if figure == "m_score" else cell.estimate
+    estimate = cell.estimate if figure == "score" else _of_gate(cell, figure)
     return estimate, estimate.mean if estimate else None
+
+
+def _of_gate(cell: Cell, figure: str) -> Estimate | None:
+    if cell.gated is None:
+        return None
+    return {"s_rel": cell.estimate, "c_trig": cell.gated.coverage, "m_score": cell.gated.combined}[figure]
 
 
 def _verdict(ours: float | None, theirs: float, estimate: Estimate | None, margin: float) -> Verdict:
@@ -125,8 +133,10 @@ def _note(cell: Cell | None, figure: str, theirs: float, margin: float, verdict:
     if cell is None:
         return "the run has no such cell"
     if verdict is Verdict.MISSING_HERE:
-        return "raw consistency: no gate was asked" if figure == "m_score" and cell.gated is None else f"no {figure}"
-    if verdict in SHOULD_BE_EXPLAINED and figure == "score":
+        if figure in OF_A_GATE and cell.gated is None:
+            return "raw consistency: no gate was asked"
+        return ": ".join(filter(None, (f"no {figure}", counts(cell.reasons, cell.failures))))
+    if verdict in SHOULD_BE_EXPLAINED and figure in ("score", "s_rel"):
         _, combined = _ours(cell, "m_score")
         if combined is not None and abs(combined - theirs) <= margin + ROUNDING:
             return "theirs is our M-Score: call the column m_score"

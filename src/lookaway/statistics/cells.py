@@ -7,54 +7,69 @@ from dataclasses import replace
 
 import numpy as np
 
-from lookaway.core import Cell, Group, Reason
-from lookaway.statistics.gated_mean import gated_mean
-from lookaway.statistics.scene_mean import scene_mean
+from lookaway.core import Cell, Gated, Group, Reason
+from lookaway.statistics.clustered_share import clustered_share
+from lookaway.statistics.gated_means import GatedValues, gated_means
+from lookaway.statistics.passed_gate import passed_gate
+from lookaway.statistics.scene_mean import scene_means
 
 
 def mean_cells(groups: Sequence[Group]) -> tuple[Cell, ...]:
     """One cell per group: mean, interval, n of N, and why the rest is missing."""
+    means = scene_means([(group.values, group.scenes) for group in groups])
     return tuple(
         Cell(
             model=group.model,
             metric=group.metric,
             subset=group.subset,
-            estimate=scene_mean(group.values, group.scenes),
+            estimate=clustered_share(group.values == 1, group.scenes) if group.is_gate else mean,
             raw_mean=float(np.mean(group.raw_values)) if len(group.raw_values) else None,
             asked=group.asked,
             failures=group.failures,
             reasons=group.reasons,
         )
-        for group in groups
+        for group, mean in zip(groups, means, strict=True)
     )
 
 
 def gated_cells(groups: Sequence[Group]) -> tuple[Cell, ...]:
     """One cell per group that is no gate: the mean over rollouts that the gate of its model and subset let pass.
 
-    What did not pass counts as `gate_closed`. Where nobody could be judged the cell is a plain mean. A rollout whose
-    gate is unknown, because the judge failed, counts neither in the coverage nor in the mean; its gate says why.
+    What did not pass counts as `gate_closed`. A rollout whose gate is unknown, because the judge failed, counts neither
+    in the coverage nor in the mean; its gate says why. Where that is so of all of them, the cell has no estimate. It is
+    a plain mean only where there is no gate, or nobody to judge.
     """
     gates = {(group.model, group.subset): group for group in groups if group.is_gate}
-    cells = []
-    for group, plain in zip(groups, mean_cells(groups), strict=True):
-        if group.is_gate:
-            continue
-        gate = gates.get((group.model, group.subset))
-        cells.append(plain if gate is None or not len(gate.values) else _gated_cell(group, gate, plain))
+    shown = [group for group in groups if not group.is_gate]
+    cells = list(mean_cells(shown))
+    own = {place: gates.get((group.model, group.subset)) for place, group in enumerate(shown)}
+    judged = {place: gate for place, gate in own.items() if gate is not None and not _has_no_judge(gate)}
+    found = gated_means([_gated_values(shown[place], gate) for place, gate in judged.items()])
+    for (place, gate), (estimate, gated) in zip(judged.items(), found, strict=True):
+        cell = replace(cells[place], estimate=estimate, gated=gated or Gated(coverage=None, combined=None))
+        cells[place] = _gated_cell(shown[place], gate, cell)
     return tuple(cells)
 
 
-def _gated_cell(group: Group, gate: Group, plain: Cell) -> Cell:
-    is_open = dict(zip(gate.rollouts, gate.values.tolist(), strict=True))
-    passed = np.array([is_open.get(rollout) == 1.0 for rollout in group.rollouts], np.bool_)
+def _has_no_judge(gate: Group) -> bool:
+    return gate.reasons.get(Reason.NO_JUDGE.value) == gate.asked
+
+
+def _gated_values(group: Group, gate: Group) -> GatedValues:
+    passed = passed_gate(group.rollouts, gate)
     scenes = tuple(scene for scene, counts in zip(group.scenes, passed.tolist(), strict=True) if counts)
-    estimate, gated = gated_mean(group.values[passed], scenes, gate.values, gate.scenes)
-    closed = sum(is_open.get(rollout) == 0.0 for rollout in group.rollouts)
-    unknown = int(len(passed) - passed.sum()) - closed
+    return GatedValues(values=group.values[passed], scenes=scenes, is_open=gate.values, gate_scenes=gate.scenes)
+
+
+def _gated_cell(group: Group, gate: Group, cell: Cell) -> Cell:
+    """The cell with what the gate left of its native values, and why the rest is missing."""
+    passed, judged = passed_gate(group.rollouts, gate), set(gate.rollouts)
+    closed = sum(rollout in judged for rollout in group.rollouts) - int(passed.sum())
     reasons = {
         **group.reasons,
         **({Reason.GATE_CLOSED.value: closed} if closed else {}),
-        **({f"gate {reason}": count for reason, count in gate.reasons.items()} if unknown else {}),
+        **({"gate failed": gate.failures} if gate.failures else {}),
+        **{f"gate {reason}": count for reason, count in gate.reasons.items()},
     }
-    return replace(plain, estimate=estimate, gated=gated, raw_mean=None, reasons=reasons)
+    raws = group.raw_values[passed[group.has_raw]]
+    return replace(cell, raw_mean=float(np.mean(raws)) if len(raws) else None, reasons=reasons)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lookaway.core import Estimate, Floats, Indices
-from lookaway.statistics.scene_mean import scene_mean
+from lookaway.statistics.scene_mean import scene_means
 
 USUAL_BINS = 20
 
@@ -69,16 +69,18 @@ def drift_curve(data: FrameValues, bin_width: int) -> tuple[DriftBin, ...]:
     are not either: intervals are clustered by scene.
     """
     bins = bin_means(data, bin_width)
+    estimates = means_over([(own.means, own.rollouts) for own in bins], data.scenes)
+    changes = means_over([_change(own, bins[0]) for own in bins], data.scenes)
     return tuple(
         DriftBin(
             first=own.number * bin_width,
             last=(own.number + 1) * bin_width - 1,
             frame=float(own.frames.mean()),
             estimate=estimate,
-            change=_change(own, bins[0], data.scenes),
+            change=change,
         )
-        for own in bins
-        if (estimate := mean_over(own.means, own.rollouts, data.scenes))
+        for own, estimate, change in zip(bins, estimates, changes, strict=True)
+        if estimate
     )
 
 
@@ -108,11 +110,11 @@ def shared_rollouts(one: BinMeans, other: BinMeans) -> tuple[Indices, Indices]:
     return here, there
 
 
-def mean_over(values: Floats, rollouts: Indices, scenes: Sequence[str]) -> Estimate | None:
-    """Mean of one value for each of some rollouts, clustered by scene; `None` of none."""
-    return scene_mean(values, [scenes[number] for number in rollouts.tolist()])
+def means_over(series: Sequence[tuple[Floats, Indices]], scenes: Sequence[str]) -> tuple[Estimate | None, ...]:
+    """For each of several bins: the mean of one value for each of some rollouts, by scene; `None` of none."""
+    return scene_means([(values, [scenes[number] for number in rollouts.tolist()]) for values, rollouts in series])
 
 
-def _change(own: BinMeans, start: BinMeans, scenes: Sequence[str]) -> Estimate | None:
+def _change(own: BinMeans, start: BinMeans) -> tuple[Floats, Indices]:
     here, there = shared_rollouts(own, start)
-    return mean_over(own.means[here] - start.means[there], own.rollouts[here], scenes)
+    return own.means[here] - start.means[there], own.rollouts[here]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lookaway.core import Estimate
-from lookaway.statistics.drift import BinMeans, FrameValues, bin_means, mean_over, shared_rollouts
+from lookaway.statistics.drift import BinMeans, FrameValues, bin_means, means_over, shared_rollouts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ def half_life(data: FrameValues, bin_width: int, *, towards: float, higher_is_be
     """
     bins = bin_means(data, bin_width)
     sign = 1.0 if higher_is_better else -1.0
-    steps = [step for own in bins if (step := _step(own, bins[0], data.scenes, towards, sign))]
+    steps = _steps(bins, data.scenes, towards, sign)
     if not steps or steps[0].left.mean <= 0:
         return None
     has_interval = steps[0].left.scenes > 1
@@ -76,10 +76,14 @@ def nothing_left(extent: tuple[float | None, float | None], *, higher_is_better:
     return 0.0 if low is not None and low < 0 and (high is None or high > 0) else low
 
 
-def _step(own: BinMeans, start: BinMeans, scenes: Sequence[str], towards: float, sign: float) -> _Step | None:
-    here, there = shared_rollouts(own, start)
-    left = mean_over(sign * (own.means[here] - (start.means[there] + towards) / 2), own.rollouts[here], scenes)
-    return None if left is None else _Step(float(own.frames[here].mean()), left)
+def _steps(bins: Sequence[BinMeans], scenes: Sequence[str], towards: float, sign: float) -> list[_Step]:
+    frames, left = [], []
+    for own in bins:
+        here, there = shared_rollouts(own, bins[0])
+        frames.append(own.frames[here])
+        left.append((sign * (own.means[here] - (bins[0].means[there] + towards) / 2), own.rollouts[here]))
+    means = means_over(left, scenes)
+    return [_Step(float(own.mean()), mean) for own, mean in zip(frames, means, strict=True) if mean]
 
 
 def _first_used_up(frames: Sequence[float], left: Sequence[float]) -> float | None:

@@ -1,72 +1,59 @@
-"""Means of many models and metrics at once, with intervals that know of scenes."""
+"""Means over rollouts, of any number of cells at once, with intervals that know of scenes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from lookaway.core import Estimate, Floats, Indices
-from lookaway.statistics.scene_bootstrap import DRAWS, scene_bootstrap
+from lookaway.core import Estimate, Floats
+from lookaway.statistics.clustered_estimate import moved_estimate
+from lookaway.statistics.scene_bootstrap import DRAWS, SEED, free_weights, scene_bootstrap
 from lookaway.statistics.scene_sums import SceneSums
 
 FEW_SCENES = 40
 """With fewer, intervals are t intervals: they hold what they promise where draws of so few scenes do not."""
+VALUES_AT_ONCE = 5_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeanEstimates:
-    """Estimates by model and metric, and how their intervals were made."""
+def mean_estimates(
+    cells: Sequence[SceneSums], *, level: float = 0.95, draws: int = DRAWS, seed: int = SEED
+) -> tuple[Estimate | None, ...]:
+    """The mean of every cell, given the sums of its scenes, [scenes]; `None` where it has no value.
 
-    estimates: tuple[tuple[Estimate | None, ...], ...]
-    """By model, then metric; `None` where there is no value."""
-    draws: int
-    seed: int
-
-    def is_drawn(self, model: int, metric: int) -> bool:
-        """Whether the interval of a cell is from draws of scenes, and not a t interval."""
-        estimate = self.estimates[model][metric]
-        return estimate is not None and estimate.scenes >= FEW_SCENES
-
-
-def mean_estimates(sums: SceneSums, *, level: float = 0.95, draws: int = DRAWS, seed: int = 0) -> MeanEstimates:
-    """A mean over rollouts for every model and metric; sums are [models, metrics, scenes].
-
-    With fewer than 40 scenes the interval is that of `scene_mean`, else the scene bootstrap's. One scene has none.
+    With fewer than 40 scenes the interval is the t interval of G-1 degrees of freedom, else that of the scene
+    bootstrap. All cells share one product with the draws, and none of their intervals depends on the others.
     """
-    models, metrics, scenes = sums.sums.shape
-    values, counts = (part.reshape(-1, scenes).astype(np.float64) for part in (sums.sums, sums.counts))
-    scored, supports = counts.sum(-1).astype(np.int64), np.count_nonzero(counts, axis=-1)
-    means = values.sum(-1) / np.maximum(scored, 1)
-    reaches = _reaches(values - means[:, None] * counts, scored, supports, level)
-    lows, highs = means - reaches, means + reaches
-    many = np.flatnonzero(supports >= FEW_SCENES)
-    totals = np.stack([values[many], counts[many]])
-    drawn = scene_bootstrap(totals, lambda parts: parts[0] / parts[1], level=level, draws=draws, seed=seed)
-    for place, interval in zip(many, drawn.intervals, strict=True):
-        if interval:
-            lows[place], highs[place] = interval.low, interval.high
-    columns = (column.tolist() for column in (means, lows, highs, scored, supports))
-    cells = [_estimate(*cell) for cell in zip(*columns, strict=True)]
-    return MeanEstimates(
-        estimates=tuple(tuple(cells[model * metrics : (model + 1) * metrics]) for model in range(models)),
-        draws=draws,
-        seed=seed,
-    )
+    found = [_with_t_interval(cell, level) for cell in cells]
+    many = [place for place, estimate in enumerate(found) if estimate is not None and estimate.scenes >= FEW_SCENES]
+    largest = max((len(cells[place].sums) for place in many), default=0)
+    at_once = max(1, VALUES_AT_ONCE // max(largest, draws))
+    for start in range(0, len(many), at_once):
+        some = many[start : start + at_once]
+        weights = free_weights(largest, draws=draws, seed=seed)
+        totals = _totals([cells[place] for place in some], largest)
+        drawn = scene_bootstrap(totals, lambda parts: parts[0] / parts[1], weights, level=level)
+        for place, interval in zip(some, drawn, strict=True):
+            estimate = found[place]
+            if estimate is not None and interval is not None:
+                found[place] = replace(estimate, low=interval.low, high=interval.high)
+    return tuple(found)
 
 
-def _reaches(residuals: Floats, scored: Indices, supports: Indices, level: float) -> Floats:
-    """Half the width of every t interval; 0 where there is none, so that no number is missing on the way."""
-    from scipy.special import stdtrit
-
-    has_interval = supports > 1
-    degrees = np.where(has_interval, supports - 1, 1)
-    errors = np.sqrt((degrees + 1) / degrees * np.sum(residuals**2, axis=-1)) / np.maximum(scored, 1)
-    return np.where(has_interval, stdtrit(degrees, (1 + level) / 2) * errors, 0.0)
+def _totals(cells: Sequence[SceneSums], scenes: int) -> Floats:
+    """Sums and counts, [2, cells, scenes]; scenes that a cell has beyond its own are without a value."""
+    totals = np.zeros((2, len(cells), scenes))
+    for place, cell in enumerate(cells):
+        totals[:, place, : len(cell.sums)] = cell.sums, cell.counts
+    return totals
 
 
-def _estimate(mean: float, low: float, high: float, scored: int, scenes: int) -> Estimate | None:
+def _with_t_interval(cell: SceneSums, level: float) -> Estimate | None:
+    """A scene moves the mean by the sum of its residuals, by how many values there are."""
+    scored = int(cell.counts.sum())
     if not scored:
         return None
-    ends = (low, high) if scenes > 1 else (None, None)
-    return Estimate(mean=mean, low=ends[0], high=ends[1], scored=scored, scenes=scenes)
+    mean = float(cell.sums.sum()) / scored
+    moves = ((cell.sums - mean * cell.counts) / scored)[cell.counts > 0]
+    return moved_estimate(mean, moves, scored=scored, level=level)

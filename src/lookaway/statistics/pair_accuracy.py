@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lookaway.core import Estimate, Floats, Indices
+from lookaway.statistics.clustered_share import clustered_share
 from lookaway.statistics.scene_replicates import (
-    SumStatistic,
     defined,
     quotient,
     replicate_estimate,
@@ -48,7 +48,9 @@ def pair_accuracy(
     tie_threshold: float,
     weights: Floats | None = None,
 ) -> PairAccuracy:
-    """A metric against people, pair by pair, with intervals where weights [replicates, scenes] are given.
+    """A metric against people, pair by pair.
+
+    Intervals of shares are Wilson's, clustered by scene; those of correlations need weights [replicates, scenes].
 
     `differences` are left minus right, positive where the metric finds left better; `verdicts` are 1, 0 or -1. The
     threshold is never chosen here: chosen on the pairs it is tested on, it flatters.
@@ -64,15 +66,12 @@ def pair_accuracy(
     said = np.where(np.abs(differences) <= tie_threshold, 0, np.sign(differences)).astype(np.int64)
     decided = (said != 0) & (verdicts != 0)
     hit = said == verdicts
-    columns = np.stack([hit, np.ones_like(hit), hit & decided, decided], axis=1).astype(np.float64)
     spearman, kendall = _correlations(differences, verdicts, scenes, weights)
     return PairAccuracy(
         pairs=len(said),
         tie_threshold=tie_threshold,
-        accuracy=SumStatistic(columns, lambda sums: quotient(sums[:, 0], sums[:, 1])).estimate(scenes, weights),
-        decided_accuracy=SumStatistic(columns, lambda sums: quotient(sums[:, 2], sums[:, 3])).estimate(
-            scenes, weights, scored=int(decided.sum())
-        ),
+        accuracy=clustered_share(hit, scenes),
+        decided_accuracy=clustered_share(hit[decided], np.asarray(scenes, np.str_)[decided].tolist()),
         reversals=int(np.sum(said * verdicts == -1)),
         missed_ties=int(np.sum((verdicts == 0) & (said != 0))),
         false_ties=int(np.sum((verdicts != 0) & (said == 0))),
@@ -87,27 +86,29 @@ def _correlations(
     """Spearman's and Kendall's, of a table of how often each difference goes with each verdict."""
     if not len(differences):
         return None, None
+    from scipy.sparse import csr_array
+
     levels, level = np.unique(differences, return_inverse=True)
     names, scene = np.unique(np.asarray(scenes, np.str_), return_inverse=True)
-    cell, size = level * 3 + (verdicts + 1), len(levels) * 3
+    size = len(levels) * 3
+    by_cell = csr_array((np.ones(len(scene)), (level * 3 + (verdicts + 1), scene)), shape=(size, len(names)))
 
     def both(multiplicities: Floats) -> Floats:
         """[2, replicates], from how often each scene counts [replicates, scenes]."""
-        rows = [np.bincount(cell, weights=row, minlength=size) for row in multiplicities[:, scene]]
-        table = np.array(rows, np.float64).reshape(len(rows), -1, 3)
+        table = np.asarray(by_cell @ multiplicities.T).T.reshape(len(multiplicities), -1, 3)
         return np.stack([_spearman(table), _kendall(table)])
 
     drawn = None
     if weights is not None:
         if weights.shape[1:] != (len(names),):
             raise ValueError(f"Weights are [replicates, {len(names)} scenes], found {list(weights.shape)}.")
-        at_once = max(1, VALUES_AT_ONCE // max(size, len(cell)))
+        at_once = max(1, VALUES_AT_ONCE // size)
         parts = [weights[start : start + at_once] for start in range(0, len(weights), at_once)]
         drawn = np.concatenate([both(part) for part in parts], axis=1)
 
     def estimate(place: int, value: float | None) -> Estimate | None:
         known = None if drawn is None else drawn[place]
-        return None if value is None else replicate_estimate(value, known, scored=len(cell), scenes=len(names))
+        return None if value is None else replicate_estimate(value, known, scored=len(scene), scenes=len(names))
 
     spearman, kendall = both(np.ones((1, len(names))))[:, 0].tolist()
     return estimate(0, defined(spearman)), estimate(1, defined(kendall))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lookaway.core import Estimate, Floats, Indices
-from lookaway.statistics.scene_mean import clustered_estimate
+from lookaway.statistics.scene_mean import scene_mean
 from lookaway.statistics.sign_flip import SignFlip, sign_flip
 from lookaway.statistics.signed_ranks import SignedRanks, signed_ranks
 
@@ -33,7 +33,7 @@ class PairedDifference:
     second: float
     """Means of the two; their difference is that of `difference`."""
     difference: Estimate
-    """With the t interval over scenes; `scored` are the cases."""
+    """With the interval of a mean over scenes; `scored` are the cases."""
     by_scene: Mapping[str, float]
     """Mean difference of each scene."""
     deviation: float | None
@@ -60,12 +60,12 @@ def paired_difference(first: CaseValues, second: CaseValues, *, seed: int = 0) -
     scenes, place = np.unique([scene_of[case] for case in shared.tolist()], return_inverse=True)
     one, other = _means_by(place, own[here]), _means_by(place, theirs[there])
     differences = _differences(one, other)
-    mean = float(differences.mean())
-    influences = (differences - mean) / len(scenes)
+    mean = scene_mean(differences, scenes.tolist())
+    assert mean is not None  # noqa: S101 - some case is shared
     return PairedDifference(
         first=float(one.mean()),
         second=float(other.mean()),
-        difference=clustered_estimate(mean, influences, scenes.tolist(), scored=len(shared)),
+        difference=replace(mean, scored=len(shared)),
         by_scene=dict(zip(scenes.tolist(), differences.tolist(), strict=True)),
         deviation=float(differences.std(ddof=1)) if len(scenes) > 1 else None,
         sign_flip=sign_flip(differences, seed=seed),

@@ -59,6 +59,9 @@ def rank_correlation(
 ) -> RankCorrelation:
     """Correlation of a metric with people over models, one number of each per model.
 
+    Over few models Kendall's tau has values that lie far apart, and its interval over scenes must hold them whole: of
+    ten models on 40 scenes it holds the truth in 99 % instead of 95 %.
+
     >>> found = rank_correlation(np.array([1, 2, 3, 4, 5, 6]), np.array([1, 2, 3, 4, 6, 5]), seed=0)
     >>> round(found.spearman.value, 3), round(found.spearman.p, 3), found.orders
     (0.943, 0.017, 720)

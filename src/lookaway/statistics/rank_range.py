@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookaway.core import Floats, Indices
-from lookaway.statistics.scene_bootstrap import DRAWS, scene_weights
+from lookaway.statistics.scene_bootstrap import DRAWS, SEED, scene_weights
 from lookaway.statistics.scene_sums import SceneSums
 
 FEWEST_DRAWN = 20
@@ -53,7 +53,7 @@ class _Pairs:
 
 
 def rank_ranges(
-    sums: SceneSums, *, higher_is_better: bool, level: float = 0.95, draws: int = DRAWS, seed: int = 0
+    sums: SceneSums, *, higher_is_better: bool, level: float = 0.95, draws: int = DRAWS, seed: int = SEED
 ) -> RankRanges:
     """Ranges that hold the true ranks of all models together, of one metric; sums are [models, scenes].
 

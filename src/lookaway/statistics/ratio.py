@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lookaway.core import Estimate, Floats
-from lookaway.statistics.scene_bootstrap import DRAWS, Interval, scene_bootstrap
-from lookaway.statistics.scene_mean import clustered_estimate
+from lookaway.statistics.clustered_estimate import clustered_estimate
+from lookaway.statistics.scene_bootstrap import DRAWS, SEED, Interval, scene_bootstrap, scene_weights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class Ratio:
 
 
 def ratio(
-    numerators: Floats, denominators: Floats, scenes: Sequence[str], *, draws: int = DRAWS, seed: int = 0
+    numerators: Floats, denominators: Floats, scenes: Sequence[str], *, draws: int = DRAWS, seed: int = SEED
 ) -> Ratio | None:
     """The sum of numerators by that of denominators, one of each in a row; `None` where the latter is not above 0.
 
@@ -40,10 +40,11 @@ def ratio(
     mean = float(tops.sum()) / whole
     names, place = np.unique(np.asarray(scenes, np.str_), return_inverse=True)
     totals = np.array([[np.bincount(place, weights=part, minlength=len(names))] for part in (tops, bottoms)])
-    found = scene_bootstrap(totals, lambda parts: parts[0] / parts[1], draws=draws, seed=seed)
+    weights = scene_weights(len(names), draws=draws, seed=seed).T
+    (drawn,) = scene_bootstrap(totals, lambda parts: parts[0] / parts[1], [weights])
     return Ratio(
         estimate=clustered_estimate(mean, (tops - mean * bottoms) / whole, scenes, scored=len(tops)),
-        drawn=found.intervals[0],
+        drawn=drawn,
         draws=draws,
         seed=seed,
     )

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lookaway.core import Floats, Indices
 
 DRAWS = 2_000
+SEED = 0
+"""Of every draw behind a table: the same rows give the same intervals, whoever asks."""
+SCENES_AT_ONCE = 5_000
+TICKETS = 2**16
+"""So many of them stand for one draw of a scene, for two, and so on: far quicker than asking for Poisson numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,57 +27,89 @@ class Interval:
     high: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bootstrap:
-    """An interval for each of several numbers, and how to draw the same again."""
-
-    intervals: tuple[Interval | None, ...]
-    """`None` where a number rests on one scene alone, or does not exist without one of its scenes."""
-    draws: int
-    seed: int
-
-
-def scene_weights(scenes: int, *, draws: int = DRAWS, seed: int = 0) -> Floats:
+def scene_weights(scenes: int, *, draws: int = DRAWS, seed: int = SEED) -> Floats:
     """How often each scene was drawn, [draws, scenes]: as many as there are, with replacement."""
     picks = np.random.default_rng(seed).integers(scenes, size=(draws, scenes))
     picks += np.arange(draws)[:, None] * scenes
     return np.bincount(picks.ravel(), minlength=draws * scenes).reshape(draws, scenes).astype(np.float64)
 
 
-def scene_bootstrap(
-    totals: Floats, combine: Callable[[Floats], Floats], *, level: float = 0.95, draws: int = DRAWS, seed: int = 0
-) -> Bootstrap:
-    """Intervals of numbers that are made of totals over scenes.
+def free_weights(scenes: int, *, draws: int = DRAWS, seed: int = SEED) -> Iterator[Floats]:
+    """How often each scene was drawn, each by itself: a Poisson number of mean 1; parts of [scenes, draws].
 
-    `totals` are [parts, numbers, scenes]; `combine` makes numbers of the parts, whatever axes follow the first, e.g.
-    `lambda parts: parts[0] / parts[1]` a mean of sums and counts. Intervals are bias-corrected and accelerated (BCa);
-    as they rest on G scenes, they are widened from the normal distribution to Student's t with G-1 degrees of freedom.
+    The numbers of a scene do not depend on how many follow it. So cells of different scenes share one product, and
+    none of them depends on the others. Parts are for memory.
+    """
+    random, times = np.random.default_rng(seed), _times_drawn()
+    for start in range(0, scenes, SCENES_AT_ONCE):
+        tickets = random.integers(TICKETS, size=(min(SCENES_AT_ONCE, scenes - start), draws), dtype=np.uint16)
+        yield times[tickets]
+
+
+@cache
+def _times_drawn() -> Floats:
+    """What each ticket stands for."""
+    from scipy.special import pdtr
+
+    shares = (np.arange(TICKETS) + 0.5) / TICKETS
+    return np.searchsorted(pdtr(np.arange(10), 1.0), shares).astype(np.float64)
+
+
+def scene_bootstrap(
+    totals: Floats, combine: Callable[[Floats], Floats], weights: Iterable[Floats], *, level: float = 0.95
+) -> tuple[Interval | None, ...]:
+    """Intervals of numbers that are made of totals over scenes; `None` where one does not exist without some scene.
+
+    `totals` are [parts, numbers, scenes], and those of a scene that a number does not have are 0; `combine` makes
+    numbers of the parts, whatever axes follow the first, e.g. `lambda parts: parts[0] / parts[1]` a mean of sums and
+    counts. `weights` say how often each scene was drawn, [scenes, draws], in one part or several. Intervals are
+    bias-corrected and accelerated (BCa); as they rest on G scenes, they are widened from the normal distribution to
+    Student's t with G-1 degrees of freedom.
     """
     parts, numbers, scenes = totals.shape
-    weights = scene_weights(scenes, draws=draws, seed=seed)
+    redrawn = _redrawn(totals.reshape(-1, scenes), weights)
     with np.errstate(divide="ignore", invalid="ignore"):
         whole = totals.sum(axis=-1)
         found = combine(whole)
-        drawn = combine((totals.reshape(-1, scenes) @ weights.T).reshape(parts, numbers, draws))
+        drawn = combine(redrawn.reshape(parts, numbers, -1))
         without = combine(whole[:, :, None] - totals)
     present = np.any(totals != 0, axis=0)
-    supports = np.count_nonzero(present, axis=-1)
-    exists = np.isfinite(found) & np.isfinite(drawn).all(-1) & np.isfinite(without).all(-1) & (supports > 1)
-    ends = _accelerated(found[exists], drawn[exists], without[exists], supports[exists], level)
+    exists = np.isfinite(found) & np.isfinite(drawn).all(-1) & np.isfinite(without).all(-1) & (present.sum(-1) > 1)
+    present = present[exists]
+    ends = _accelerated(found[exists], drawn[exists], _pulls(without[exists], present), present.sum(-1), level)
     intervals: list[Interval | None] = [None] * numbers
     for place, low, high in zip(np.flatnonzero(exists).tolist(), *ends.tolist(), strict=True):
         intervals[place] = Interval(low=low, high=high)
-    return Bootstrap(intervals=tuple(intervals), draws=draws, seed=seed)
+    return tuple(intervals)
 
 
-def _accelerated(found: Floats, drawn: Floats, without: Floats, supports: Indices, level: float) -> Floats:
-    """Both ends, [2, numbers], from draws and from the numbers without each scene, [numbers, draws or scenes]."""
+def _redrawn(totals: Floats, weights: Iterable[Floats]) -> Floats:
+    """The totals of every draw, [totals, draws]."""
+    start, products = 0, []
+    for part in weights:
+        products.append(totals[:, start : start + len(part)] @ part)
+        start += len(part)
+    if start != totals.shape[-1]:
+        raise ValueError(f"Every scene has its weights, found {start} of {totals.shape[-1]}.")
+    return np.asarray(sum(products[1:], products[0]))
+
+
+def _pulls(without: Floats, present: NDArray[np.bool_]) -> Floats:
+    """How far each scene pulls a number, from the numbers without it; a scene that it does not have pulls nothing."""
+    usual = np.sum(without, axis=-1, where=present) / present.sum(-1)
+    return np.where(present, usual[:, None] - without, 0.0)
+
+
+def _accelerated(found: Floats, drawn: Floats, pulls: Floats, supports: Indices, level: float) -> Floats:
+    """Both ends, [2, numbers], from draws and from the pull of each scene, [numbers, draws or scenes]."""
     from scipy.special import ndtr, ndtri, stdtrit
 
     draws = drawn.shape[-1]
-    below = ((drawn < found[:, None]).sum(-1) + (drawn <= found[:, None]).sum(-1)) / 2
+    # Sums of the same numbers in another order differ in their last digits and must count as the same.
+    rounding = 1e-12 * np.abs(drawn).max(-1, keepdims=True)
+    apart = drawn - found[:, None]
+    below = ((apart < -rounding).sum(-1) + (apart <= rounding).sum(-1)) / 2
     bias = ndtri(np.clip(below, 0.5, draws - 0.5) / draws)
-    pulls = without.mean(-1, keepdims=True) - without
     spread = np.sum(pulls**2, axis=-1) ** 1.5
     acceleration = np.divide(np.sum(pulls**3, axis=-1), 6 * spread, out=np.zeros_like(spread), where=spread > 0)
     tail = stdtrit(supports - 1, (1 + level) / 2) * np.sqrt(supports / (supports - 1))

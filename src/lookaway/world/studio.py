@@ -61,7 +61,7 @@ class Studio:
         """The clip of a recipe."""
         clean = self._clean_shot(recipe.clean)
         if not recipe.injections:
-            return clean
+            return replace(clean, recipe=recipe)  # a model without faults, or another take, keeps its own name
         table, doses = injected(recipe, clean)
         return self._shot(recipe, clean.clip, table, doses)
 

@@ -57,19 +57,24 @@ def test_a_picture_says_what_it_is():
     assert found.attributes["viewbox"] == "0 0 10 20"
 
 
-def test_thirty_five_models_have_thirty_five_signs():
+def test_forty_two_models_have_forty_two_signs():
     signs = set()
     for style in range(COLOURS * SHAPES):
         node = read_page(str(mark(style, 0, 0))).one("path")
         signs.add((node.attributes["class"], node.attributes["d"]))
-    assert len(signs) == 35
+    assert len(signs) == 42
 
 
 def test_neighbours_differ_in_colour_and_in_shape():
-    for style in range(34):
+    for style in range(41):
         one, other = (read_page(str(mark(n, 0, 0))).one("path").attributes for n in (style, style + 1))
         assert one["class"] != other["class"]
         assert one["d"] != other["d"]
+
+
+def test_six_models_have_six_shapes_since_two_of_their_colours_are_blue():
+    shapes = {read_page(str(mark(style, 0, 0))).one("path").attributes["d"] for style in range(6)}
+    assert len(shapes) == 6
 
 
 @pytest.mark.parametrize("ends", [(0.0, 1.0), (-1.0, 1.0), (0.0, 3e-5), (21.0, 29.0), (-7.0, 1e6)])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +14,11 @@ from lookaway.reports.site.boards import boards
 from lookaway.reports.site.building import build_site
 from lookaway.reports.site.facts import counts, dates, facts, judges_of
 from lookaway.reports.site.gather import gather
+from lookaway.reports.site.media import Media
 from lookaway.reports.site.sections import Section, placed
 from lookaway.reports.site.slices import subset_tables
 from lookaway.reports.site.tables import TO
+from lookaway.reports.site.takes import case_takes
 from lookaway.statistics.paired_difference import paired_difference
 from tests.reports.site.page import read_page
 from tests.reports.site.simulated import ABSTAINED, KINDS, Simulated
@@ -37,6 +40,11 @@ def board_rows(page, title: str) -> dict[str, list[str]]:
     return {
         row.one("th").all("bdi")[0].text: [cell.text for cell in row.all("td")] for row in board.one("tbody").all("tr")
     }
+
+
+def overview_rows(page) -> dict[str, list]:
+    """The cells of the leaderboard by model, in the order of the page."""
+    return {row.one("th").text: row.all("td") for row in page.one("table", "over-all").one("tbody").all("tr")}
 
 
 def warning_texts(page) -> list[str]:
@@ -245,6 +253,68 @@ def test_a_gate_gives_coverage_and_m_score_and_marks_the_baselines(tmp_path, bui
     assert {"frozen (baseline)", "perfect (baseline)", "model"} <= labels
 
 
+def test_no_baseline_has_a_rank_or_is_the_best_and_all_stand_below(tmp_path, build_index):
+    skills = {"frozen": 0.95, "perfect": 0.99, "model": 0.6, "other": 0.4}
+    run = Simulated(path=tmp_path / "run", skills=skills, metrics=[STYLE, TEXTURE]).write()
+    page = build_index(run)
+    for metric in (STYLE, TEXTURE):
+        rows = board_rows(page, metric)
+        assert list(rows) == ["model", "other", "perfect", "frozen"]
+        assert [rows[model][:2] for model in rows] == [["1", "A"], ["2", "B"], ["-", "-"], ["-", "-"]]
+    assert {node.text.rpartition("best: ")[2] for node in page.all("span", "meta") if "best" in node.text} == {"model"}
+    lines = overview_rows(page)
+    assert list(lines) == ["model", "other", "frozen baseline", "perfect baseline"]
+    best = {name: [cell.attributes.get("class") == "best" for cell in cells] for name, cells in lines.items()}
+    assert best == {name: [name == "model"] * 2 for name in lines}
+    assert not any("rank" in cell.text for name in list(lines)[2:] for cell in lines[name])
+    with (tmp_path / "site" / "data" / "table.csv").open() as file:
+        ranks = {row["model"]: (row["rank_best"], row["tie_group"]) for row in csv.DictReader(file)}
+    assert ranks == {"model": ("1", "1"), "other": ("2", "2"), "frozen": ("", ""), "perfect": ("", "")}
+
+
+def test_baselines_are_compared_with_all_others(tmp_path):
+    run = Simulated(path=tmp_path / "run", skills={"frozen": 0.9, "model": 0.6}, metrics=[STYLE]).write()
+    (board,) = boards(gather([run.path]))
+    assert pairwise.matrix(board).models == ("model", "frozen")
+
+
+def test_the_leaderboard_is_in_order_of_ranks_with_interval_rank_range_and_support(tmp_path, build_index):
+    skills = {"a poor": 0.3, "b good": 0.8, "c fair": 0.6}
+    page = build_index(Simulated(path=tmp_path / "run", skills=skills, metrics=[STYLE, TEXTURE]).write())
+    lines = overview_rows(page)
+    assert list(lines) == ["b good", "c fair", "a poor"]
+    estimate = {row.model: row.cell.estimate for row in boards(gather([tmp_path / "run"]))[0].rows}["b good"]
+    assert [part.text for part in lines["b good"][0].all("small")] == [
+        f"{estimate.low:.3f}{TO}{estimate.high:.3f}",
+        "rank 1 · 40 of 40",
+    ]
+    assert lines["b good"][0].text.startswith(f"{estimate.mean:.3f}")
+
+
+def test_the_leaderboard_of_a_gated_track_shows_how_often_models_were_tested(tmp_path, build_index):
+    run = Simulated(path=tmp_path / "run", skills=SKILLS, metrics=[STYLE], triggered=dict.fromkeys(SKILLS, 0.6)).write()
+    page = build_index(run)
+    for row in boards(gather([run.path]))[0].rows:
+        notes = [part.text for part in overview_rows(page)[row.model][0].all("small")]
+        gated = row.cell.gated
+        assert notes[1].endswith(f" · {row.cell.scored} of 40")
+        assert notes[2:] == [f"tested {gated.coverage.mean:.3f}", f"M-Score {gated.combined.mean:.3f}"]
+
+
+def test_heads_below_a_subset_do_not_repeat_it(tmp_path, build_index):
+    metrics = [STYLE, "mbencht.object.rendering_style", "mbencht.object.object_texture"]
+    page = build_index(Simulated(path=tmp_path / "run", skills=SKILLS, metrics=metrics).write())
+    first, second = page.one("table", "over-all").one("thead").all("tr")
+    assert [node.text for node in first.all("th")] == ["environment", "object"]
+    assert [node.text for node in second.all("th")][1:] == ["rendering style", "rendering style", "object texture"]
+    axes = page.one("div", "legend").one("ol")
+    assert [node.text for node in axes.all("li")] == [
+        "rendering_style on environment",
+        "rendering_style on object",
+        "object_texture",
+    ]
+
+
 def test_without_a_gate_there_is_no_coverage(tmp_path, build_index):
     page = build_index(Simulated(path=tmp_path / "run", skills=SKILLS, metrics=[STYLE]).write())
     assert "M-Score" not in page.one("main").text
@@ -274,7 +344,7 @@ def test_a_matrix_is_a_family_of_its_own(tmp_path):
         assert found.family == 6
         assert found.told_apart == sum(pair.q < 0.05 for pair in found.pairs.values())
         for (one, other), pair in found.pairs.items():
-            a, b = (board.ranked[place].values for place in (one, other))
+            a, b = (board.comparable[place].values for place in (one, other))
             assert pair.found.difference.mean == pytest.approx(a.values.mean() - b.values.mean())
             assert pair.q >= pair.found.sign_flip.p
 
@@ -305,8 +375,9 @@ def test_curves_are_drawn_of_metrics_with_frames_and_only_of_those(tmp_path, bui
     assert "Drift" not in without.text
 
 
-def test_phases_of_clips_have_a_table(tmp_path, build_index):
-    metric = "mbencha.environment.camera_interaction"
+@pytest.mark.parametrize("kind", ["camera_interaction", "rendering_style"])
+def test_phases_of_clips_have_a_table_whatever_the_metric(tmp_path, build_index, kind):
+    metric = f"mbencha.environment.{kind}"
     units = (
         Unit("phase0", Score(0.25)),
         Unit("phase1", Score(0.5)),
@@ -425,6 +496,22 @@ def test_a_video_that_two_metrics_miss_is_missing_once(tmp_path):
     assert (found.asked, found.scored, found.failed, dict(found.reasons)) == (30, 24, 0, {"missing_video": 6})
 
 
+def test_rollouts_of_subsets_that_no_metric_is_about_are_counted_nowhere_and_told(tmp_path, build_index):
+    asked, unasked = STYLE, "mbencht.causal.rendering_style"
+    written = Simulated(path=tmp_path / "run", skills=SKILLS, metrics=[asked, unasked], scenes=5).write()
+    about = {**written.about, "metrics": [entry for entry in written.about["metrics"] if entry["name"] == asked]}
+    (tmp_path / "run" / "run.json").write_text(json.dumps(about))
+    (run,) = gather([tmp_path / "run"])
+    found = counts(run)
+    assert (found.expected, found.produced, found.valid) == (15, 15, 15)
+    assert dict(facts(run))["Not asked"] == "15 rollouts of subsets that no metric is about"
+    assert {case.id for case in case_takes([run], Media(tmp_path / "site"))} == {
+        f"environment:sample_{number:03d}" for number in range(5)
+    }
+    whole = Simulated(path=tmp_path / "whole", skills=SKILLS, metrics=[asked], scenes=5).write()
+    assert "Not asked" not in dict(facts(gather([whole.path])[0]))
+
+
 def test_the_judge_is_named_as_it_named_itself(tmp_path):
     (site,) = gather([Simulated(path=tmp_path / "run", skills=SKILLS, metrics=[STYLE], scenes=2).write().path])
     judge = {"backend": "server", "model": "asked-for", "reported": "answered"}
@@ -450,6 +537,7 @@ def test_the_command_has_no_paths_of_this_machine(tmp_path, build_index):
     ).write()
     build_index(run)
     text = (tmp_path / "site" / "index.html").read_text()
-    assert f"lookaway eval set --suite mbench-t --metrics {STYLE} -o run" in text
+    assert f"lookaway eval set -o again --suite mbench-t --metrics={STYLE}" in text
+    assert "pip install" not in text
     assert "/home/me" not in text
     assert str(tmp_path) not in text

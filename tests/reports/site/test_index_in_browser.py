@@ -39,13 +39,14 @@ def plain_index(tmp_path_factory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(building, "write_items", lambda runs, output: {})
         folder = tmp_path_factory.mktemp("plain")
-        skills = {"a": 0.5, "b": 0.9, "c": 0.2}
+        skills = {"a": 0.5, "b": 0.9, "c": 0.2, "frozen": 0.7}
         run = Simulated(path=folder / "run", skills=skills, metrics=[STYLE], scenes=12).write()
         return build_site(gather([run.path]), folder / "site")
 
 
 def models(opened: Visit) -> list[str]:
-    return opened.page.locator("table.ranked tbody th").all_inner_texts()
+    names = opened.page.locator("table.ranked tbody th").all_inner_texts()
+    return [name.removesuffix("baseline").strip() for name in names]
 
 
 def test_hostile_text_does_nothing(browser, index):
@@ -55,20 +56,20 @@ def test_hostile_text_does_nothing(browser, index):
         assert opened.page.evaluate("document.styleSheets.length") == 1
 
 
-def test_columns_are_sorted_with_the_keyboard(browser, plain_index):
+def test_columns_are_sorted_with_the_keyboard_and_baselines_stay_below(browser, plain_index):
     with visit(browser, plain_index) as opened:
-        assert models(opened) == ["b", "a", "c"]
+        assert models(opened) == ["b", "a", "c", "frozen"]
         head = opened.page.locator("table.ranked thead button", has_text="Mean")
         head.focus()
         opened.page.keyboard.press("Enter")
-        assert models(opened) == ["b", "a", "c"]
+        assert models(opened) == ["b", "a", "c", "frozen"]
         opened.page.keyboard.press("Space")
-        assert models(opened) == ["c", "a", "b"]
+        assert models(opened) == ["c", "a", "b", "frozen"]
         assert opened.page.locator("table.ranked th[aria-sort]").get_attribute("aria-sort") == "ascending"
         opened.page.locator("table.ranked thead button", has_text="Model").press("Enter")
-        assert models(opened) == ["a", "b", "c"]
+        assert models(opened) == ["a", "b", "c", "frozen"]
         opened.page.locator("table.ranked thead button", has_text="Ranks").press("Enter")
-        assert models(opened) == ["b", "a", "c"]
+        assert models(opened) == ["b", "a", "c", "frozen"]
         assert opened.page.locator("th[aria-sort]").count() == 1
 
 
@@ -90,3 +91,24 @@ def test_nothing_serious_bars_anybody(browser, index, width, dark):
 def test_a_phone_scrolls_tables_and_not_the_page(browser, index):
     with visit(browser, index, width=390) as opened:
         assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+SPLIT = """() => [...document.querySelectorAll(".who > bdi, .tag, .meta, .over-all small")].flatMap((node) => {
+    const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT), split = [];
+    while (walker.nextNode()) for (const word of walker.currentNode.data.matchAll(/[a-z]+/gi)) {
+        const range = document.createRange();
+        range.setStart(walker.currentNode, word.index);
+        range.setEnd(walker.currentNode, word.index + word[0].length);
+        if (new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) split.push(word[0]);
+    }
+    return split;
+})"""
+
+
+def test_no_word_breaks_in_the_middle_on_a_phone(browser, tmp_path, monkeypatch):
+    monkeypatch.setattr(building, "write_items", lambda runs, output: {})
+    skills = {"hallucinator": 0.5, "perfect": 0.9, "frozen": 0.8, "forgetful": 0.2}
+    metrics = [f"mbencht.environment.{name}" for name in ("spatial_epipolar", "spatial_reprojection")]
+    run = Simulated(path=tmp_path / "run", skills=skills, metrics=metrics, scenes=12).write()
+    with visit(browser, build_site(gather([run.path]), tmp_path / "site"), width=390) as opened:
+        assert opened.page.evaluate(SPLIT) == []

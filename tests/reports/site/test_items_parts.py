@@ -18,10 +18,11 @@ from lookaway.perception.supplied_poses import SuppliedPoses
 from lookaway.reports.site.camera_path import camera_paths, seen_from_first
 from lookaway.reports.site.curves import Point, thinned
 from lookaway.reports.site.gather import gather
+from lookaway.reports.site.item_page import write_item_page
 from lookaway.reports.site.items import write_items
 from lookaway.reports.site.kept_features import kept_feature
 from lookaway.reports.site.media import Media
-from lookaway.reports.site.reproduce import reproduce_command
+from lookaway.reports.site.reproduce import reproduce_command, run_command
 from lookaway.reports.site.takes import CaseTakes, case_takes
 from lookaway.store.feature_store import FeatureStore
 from lookaway.store.run_folder import RunFolder
@@ -96,6 +97,9 @@ def test_poses_that_a_run_kept_are_found_by_the_recipe_in_its_lock(tmp_path: Pat
     assert (path.found_by, path.last_yaw, why) == ("supplied_poses", {"found": pytest.approx(40)}, "")
     assert path.only_turns
     assert path.largest_difference is None
+    page = (tmp_path / "site" / write_item_page(case, tmp_path / "site")).read_text()
+    assert "</svg> found</span>" in page
+    assert "</svg> asked for</span>" not in page
     run = case.takes[0].outcomes[0].run
     assert kept_feature(run, case.takes[0].rollout, "depth") is None
 
@@ -112,9 +116,11 @@ def test_without_poses_a_page_says_why_there_is_no_path(tmp_path: Path) -> None:
 def test_a_camera_of_the_simulated_world_is_compared_with_what_was_asked_of_it(tmp_path: Path) -> None:
     write_clip_folder(tmp_path / "videos" / FOLDER)
     rollouts = read(tmp_path / "videos").rollouts
-    about = {"suite": "folder", "dataset": str(tmp_path / "videos"), "lock_sha256": "", "problems": [], "metrics": []}
+    metric = {"name": "rendering_lighting", "lock": "a" * 32, "subsets": None, "is_gate": False}
+    about = {"suite": "folder", "dataset": str(tmp_path / "videos"), "lock_sha256": "", "problems": []}
     lock = Lock({"dataset": {"settings": {}}, "metrics": {}})
-    RunFolder(tmp_path / "run").begin(lock, [(rollout, content_key(rollout)) for rollout in rollouts], about)
+    content = [(rollout, content_key(rollout)) for rollout in rollouts]
+    RunFolder(tmp_path / "run").begin(lock, content, {**about, "metrics": [metric]})
     (case,) = case_takes(gather([tmp_path / "run"]), Media(tmp_path / "site"))
     (path,), _ = camera_paths(case)
     assert path.last_yaw == {"requested": 0.0, "found": 0.0}
@@ -144,7 +150,8 @@ def mind_page(root: Path, mark: int = 4) -> str:
     writer.case(record=actions(mark=mark, total=12), video=truth)
     writer.answer(video=answer)
     dataset = read(root / "data", suite="mind")
-    about = {"suite": "mind", "dataset": str(root / "data"), "lock_sha256": "", "problems": [], "metrics": []}
+    metric = {"name": "mind.lcm.ssim", "lock": "a" * 32, "subsets": None, "is_gate": False}
+    about = {"suite": "mind", "dataset": str(root / "data"), "lock_sha256": "", "problems": [], "metrics": [metric]}
     lock = Lock({"dataset": {"settings": dict(dataset.settings)}, "metrics": {}})
     folder = RunFolder(root / "run")
     folder.begin(lock, [(rollout, content_key(rollout)) for rollout in dataset.rollouts], about)
@@ -181,65 +188,90 @@ def test_the_command_names_extractors_judge_and_convention_that_are_not_the_usua
     assert command.endswith("--replay")
 
 
-def remembering(root: Path, **about: object) -> str:
-    """The command of a run that a judge was asked in, and whose description says more."""
+def remembering(root: Path, judge: dict[str, object] | None = None, **about: object) -> tuple[str, str]:
+    """The commands of a run that a judge was asked in, and whose description says more: of a video, and of all."""
     filmed = FilmedRun(root)
     filmed.film("alpha")
     filmed.write()
-    lock = Lock({"dataset": {"settings": {}}, "metrics": {"a": {"features": {"rating": {"judge": {"model": "big"}}}}}})
+    recipe = {"judge": {"model": "big", **(judge or {})}}
+    lock = Lock({"dataset": {"settings": {}}, "metrics": {"a": {"features": {"rating": recipe}}}})
     (rollout,) = read(filmed.videos).rollouts
     usual = json.loads((filmed.run / "run.json").read_text())
     RunFolder(filmed.run).begin(lock, [(rollout, content_key(rollout))], {**usual, **about})
     (run,) = gather([filmed.run])
-    return reproduce_command(run, next(iter(run.rollouts.values())))
+    return reproduce_command(run, next(iter(run.rollouts.values()))), run_command(run)
 
 
-def test_the_command_repeats_what_a_run_remembers_of_its_own(tmp_path: Path) -> None:
-    reading = {"limit": 3, "pattern": "{model}/{case} $x.mp4", "truth": "true videos", "as_published": True}
+def test_the_commands_repeat_what_a_run_remembers_of_its_own(tmp_path: Path) -> None:
+    reading = {"limit": 3, "pattern": "{model}/{case} $x.mp4", "truth": "/home/me/true videos", "as_published": True}
+    reading |= {"alignment": "sim3"}
     judge = {"model": "big", "url": "http://host/v1", "wording": "text", "media": "jpeg"}
     asked = {
         "reading": {**reading, "models": ["alpha", "beta"], "suite": "folder"},
         "compute": {"device": "cuda", "precision": "bfloat16"},
         "judge": judge,
-        "replies": "kept/replies",
+        "replies": "/home/me/kept/replies",
         "features": "kept/features",
         "ignore_gates": True,
     }
-    command = remembering(tmp_path, asked=asked)
+    commands = remembering(tmp_path, asked=asked)
+    for command, models in zip(commands, ("alpha", "alpha,beta"), strict=True):
+        words = shlex.split(command)
+        assert words[:7] == ["lookaway", "eval", "videos", "-o", "again", "--suite", "folder"]
+        assert f"--models={models}" in words
+        assert words[words.index("--limit=3") :] == [
+            "--limit=3",
+            "--pattern={model}/{case} $x.mp4",
+            "--truth=true videos",
+            "--as-published",
+            "--alignment=sim3",
+            "--device=cuda",
+            "--precision=bfloat16",
+            "--ignore-trigger",
+            "--judge-model=big",
+            "--judge-wording=text",
+            "--judge-media=jpeg",
+            "--replies=replies",
+            "--replay",
+        ]
+        assert "host" not in command
+    assert ["--subsets=" in command for command in commands] == [True, False]
+
+
+def test_the_command_asks_as_often_and_as_the_judge_was_asked(tmp_path: Path) -> None:
+    sampling = {"temperature": 0.5, "top_p": 1.0, "seed": 7, "most_tokens": 64}
+    command, _ = remembering(tmp_path, {"backend": "local", "repeats": 3, "extra": '{"a":1}', "sampling": sampling})
     words = shlex.split(command)
-    assert words[words.index("--limit=3") :] == [
-        "--limit=3",
-        "--pattern={model}/{case} $x.mp4",
-        "--truth=true videos",
-        "--as-published",
-        "--device=cuda",
-        "--precision=bfloat16",
-        "--ignore-trigger",
-        "--judge-model=big",
-        "--judge-wording=text",
-        "--judge-media=jpeg",
-        "--replies=kept/replies",
-        "--replay",
+    assert words[words.index("--judge-model=big") + 1 : -2] == [
+        "--judge-backend=local",
+        "--judge-repeats=3",
+        '--judge-extra={"a":1}',
+        "--judge-temperature=0.5",
+        "--judge-seed=7",
+        "--judge-answer-tokens=64",
     ]
-    assert "--models=alpha" in words
-    assert "host" not in command
 
 
 @pytest.mark.parametrize("asked", [{}, None, {"reading": None, "compute": "cpu", "judge": []}], ids=str)
-def test_a_run_that_remembers_nothing_has_a_command_too(asked: object, tmp_path: Path) -> None:
-    command = remembering(tmp_path, asked=asked)
-    assert command.endswith(f"--judge-model=big --replies={tmp_path}/run/replies --replay")
+def test_a_run_that_remembers_nothing_has_commands_too(asked: object, tmp_path: Path) -> None:
+    for command in remembering(tmp_path, asked=asked):
+        assert command.endswith("--judge-model=big --replies=run/replies --replay")
+        assert str(tmp_path) not in command
 
 
 def test_a_merged_run_keeps_no_replies_to_take_answers_from(tmp_path: Path) -> None:
-    assert remembering(tmp_path, merged={"runs": ["a"], "shards": []}).endswith("--judge-model=big")
+    assert remembering(tmp_path, merged={"runs": ["a"], "shards": []})[0].endswith("--judge-model=big")
 
 
-def test_a_dataset_called_like_an_option_is_none(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("place", "named"), [("--output=x", "./--output=x"), ("/home/me/a set", "'a set'"), ("/", "DATASET")]
+)
+def test_a_dataset_is_named_by_its_folder_and_is_never_an_option(tmp_path: Path, place: str, named: str) -> None:
     filmed = FilmedRun(tmp_path)
     filmed.film("alpha")
     filmed.write()
     about = json.loads((filmed.run / "run.json").read_text())
-    (filmed.run / "run.json").write_text(json.dumps({**about, "dataset": "--output=x"}))
+    (filmed.run / "run.json").write_text(json.dumps({**about, "dataset": place}))
     (run,) = gather([filmed.run])
-    assert reproduce_command(run, next(iter(run.rollouts.values()))).startswith("lookaway eval ./--output=x -o again ")
+    for command in (reproduce_command(run, next(iter(run.rollouts.values()))), run_command(run)):
+        assert command.startswith(f"lookaway eval {named} -o again ")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lookaway.core import UserError
@@ -34,48 +34,49 @@ class ClipPairs:
 class _Clip:
     rollout: str
     scene: str
-    value: float | None
+    value: float
 
 
-def clip_pairs(before: CountedValues, after: CountedValues) -> ClipPairs:
+def clip_pairs(before: CountedValues, after: CountedValues, shared: Mapping[str, Collection[str]]) -> ClipPairs:
     """Pairs by case and seed; a case whose seeds are all different counts once, with the means of its seeds.
 
-    Which seeds two models have in common does not depend on what could be scored: where one clip of a pair has no
-    score, the other is left out, and no clip of another seed takes its place.
+    `shared` are the seeds of each case that both models were asked for, whatever could be scored: where one clip of a
+    pair has no score, the other is left out, and no clip of another seed takes its place.
     """
     own, others = _by_case(before), _by_case(after)
-    pairs = [pair for case in own if case in others for pair in _pairs(case, own[case], others[case])]
+    pairs = [
+        pair
+        for case in own
+        if case in others
+        for pair in _pairs(case, own[case], others[case], sorted(shared.get(case, ())))
+    ]
     return ClipPairs(
         pairs=tuple(pairs),
-        only_before=_scored(before) - sum(len(pair.before_rollouts) for pair in pairs),
-        only_after=_scored(after) - sum(len(pair.after_rollouts) for pair in pairs),
+        only_before=len(before.values) - sum(len(pair.before_rollouts) for pair in pairs),
+        only_after=len(after.values) - sum(len(pair.after_rollouts) for pair in pairs),
     )
 
 
 def _by_case(column: CountedValues) -> dict[str, dict[str, _Clip]]:
     cases: dict[str, dict[str, _Clip]] = {}
-    columns = (column.cases, column.seeds, column.rollouts, column.scenes, column.values)
+    columns = (column.cases, column.seeds, column.rollouts, column.scenes, column.values.tolist())
     for case, seed, rollout, scene, value in zip(*columns, strict=True):
         cases.setdefault(case, {})[seed] = _Clip(rollout, scene, value)
     return cases
 
 
-def _pairs(case: str, before: dict[str, _Clip], after: dict[str, _Clip]) -> Iterator[ClipPair]:
+def _pairs(case: str, before: dict[str, _Clip], after: dict[str, _Clip], shared: Sequence[str]) -> Iterator[ClipPair]:
     scene = _scene(case, before, after)
-    shared = [seed for seed in before if seed in after]
-    groups = [([before[seed]], [after[seed]]) for seed in shared] or [([*before.values()], [*after.values()])]
-    for old, new in groups:
-        earlier = {clip.rollout: clip.value for clip in old if clip.value is not None}
-        later = {clip.rollout: clip.value for clip in new if clip.value is not None}
-        if earlier and later:
-            yield ClipPair(
-                case=case,
-                scene=scene,
-                before=sum(earlier.values()) / len(earlier),
-                after=sum(later.values()) / len(later),
-                before_rollouts=tuple(earlier),
-                after_rollouts=tuple(later),
-            )
+    pairs = [([before[seed]], [after[seed]]) for seed in shared if seed in before and seed in after]
+    for old, new in pairs if shared else [([*before.values()], [*after.values()])]:
+        yield ClipPair(
+            case=case,
+            scene=scene,
+            before=sum(clip.value for clip in old) / len(old),
+            after=sum(clip.value for clip in new) / len(new),
+            before_rollouts=tuple(clip.rollout for clip in old),
+            after_rollouts=tuple(clip.rollout for clip in new),
+        )
 
 
 def _scene(case: str, before: dict[str, _Clip], after: dict[str, _Clip]) -> str:
@@ -86,7 +87,3 @@ def _scene(case: str, before: dict[str, _Clip], after: dict[str, _Clip]) -> str:
             "the two runs do not mean the same by it, so their clips cannot be paired."
         )
     return scenes.pop()
-
-
-def _scored(column: CountedValues) -> int:
-    return sum(value is not None for value in column.values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -13,8 +13,9 @@ from lookaway.engine.run import Run
 from lookaway.reports.comparing.clip_pairs import ClipPair, ClipPairs, clip_pairs
 from lookaway.reports.comparing.comparable_metrics import NotCompared, comparable_metrics
 from lookaway.reports.comparing.paired_models import paired_models
-from lookaway.reports.counted_values import CountedValues, Place, counted_values, run_models, run_videos
+from lookaway.reports.counted_values import NO_VALUES, CountedValues, Place, counted_values
 from lookaway.reports.metric_facts import MetricFacts
+from lookaway.reports.site.gather import SiteRun, gathered
 from lookaway.statistics.detectable_effect import detectable_effect
 from lookaway.statistics.false_discovery import false_discovery
 from lookaway.statistics.paired_difference import CaseValues, PairedDifference, paired_difference
@@ -109,17 +110,18 @@ def compare_runs(
     `models` are the one of the first run and the one of the second. Without them every model is compared with that of
     its name, or the only one with the only one. Metrics whose locks differ are left out unless `across_locks`.
     """
-    chosen = paired_models(before, after, models)
+    first, second = gathered(before, str(before.path)), gathered(after, str(after.path))
+    chosen = paired_models(first, second, models)
     metrics, left_out = comparable_metrics(before, after, across_locks=across_locks)
-    old = counted_values(before, {name for name, _ in chosen})
-    new = counted_values(after, {name for _, name in chosen})
+    old = counted_values(first, {name for name, _ in chosen})
+    new = counted_values(second, {name for _, name in chosen})
     dimensions, clips = [], []
     for earlier, later in chosen:
+        shared = _shared_seeds(_seeds(first, earlier), _seeds(second, later))
         for metric, subset in _places(metrics, (old, earlier), (new, later)):
-            fact, nothing = metrics[metric], CountedValues()
-            pairs = clip_pairs(
-                old.get(Place(earlier, metric, subset), nothing), new.get(Place(later, metric, subset), nothing)
-            )
+            fact = metrics[metric]
+            own = old.get(Place(earlier, metric, subset), NO_VALUES)
+            pairs = clip_pairs(own, new.get(Place(later, metric, subset), NO_VALUES), shared)
             place = Place(earlier if earlier == later else f"{earlier} → {later}", metric, subset)
             dimensions.append(_dimension(place, fact, pairs, seed))
             clips += _changed_clips(place, fact, pairs.pairs)
@@ -129,12 +131,12 @@ def compare_runs(
         before=str(before.path),
         after=str(after.path),
         dimensions=tuple(_judged(entry, q) for entry, q in zip(dimensions, tests.q, strict=True)),
-        worst=_with_videos(worse[:worst], before, after),
+        worst=_with_videos(worse[:worst], first, second),
         got_worse=len(worse),
         not_compared=tuple(left_out),
         family=tests.family,
         seed=seed,
-        notes=_notes(before, after, chosen, across_locks=across_locks),
+        notes=_notes(first, second, chosen, across_locks=across_locks),
     )
 
 
@@ -212,15 +214,32 @@ def _changed_clips(place: Place, fact: MetricFacts, pairs: Sequence[ClipPair]) -
     ]
 
 
-def _with_videos(clips: Iterable[ChangedClip], before: Run, after: Run) -> tuple[ChangedClip, ...]:
-    old, new = run_videos(before), run_videos(after)
-    return tuple(replace(clip, video=new[clip.video], video_before=old[clip.video_before]) for clip in clips)
+def _seeds(run: SiteRun, model: str) -> dict[str, set[str]]:
+    """Seeds of every case that a model was asked for."""
+    found: dict[str, set[str]] = {}
+    for rollout in run.rollouts.values():
+        if rollout.model == model:
+            found.setdefault(rollout.case, set()).add(rollout.seed)
+    return found
 
 
-def _notes(before: Run, after: Run, chosen: Sequence[tuple[str, str]], *, across_locks: bool) -> tuple[str, ...]:
+def _shared_seeds(before: Mapping[str, set[str]], after: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    return {case: seeds & after[case] for case, seeds in before.items() if case in after}
+
+
+def _with_videos(clips: Iterable[ChangedClip], before: SiteRun, after: SiteRun) -> tuple[ChangedClip, ...]:
+    old, new = before.rollouts, after.rollouts
+    return tuple(
+        replace(clip, video=new[clip.video].video, video_before=old[clip.video_before].video) for clip in clips
+    )
+
+
+def _notes(
+    before: SiteRun, after: SiteRun, chosen: Sequence[tuple[str, str]], *, across_locks: bool
+) -> tuple[str, ...]:
     notes = []
     for run, place in ((before, 0), (after, 1)):
-        others = sorted(set(run_models(run)) - {pair[place] for pair in chosen})
+        others = sorted(set(run.models) - {pair[place] for pair in chosen})
         if others and before.path != after.path:
             notes.append(f"{run.path} also has {', '.join(others)}, which are not compared.")
     if before.lock.entries.get("dataset") != after.lock.entries.get("dataset"):

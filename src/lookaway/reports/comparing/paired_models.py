@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lookaway.core import UnknownName, UserError
-from lookaway.engine.run import Run
-from lookaway.reports.counted_values import run_models
+from lookaway.reports.site.gather import SiteRun
 
 
-def paired_models(before: Run, after: Run, models: Sequence[str] | None) -> list[tuple[str, str]]:
+def paired_models(before: SiteRun, after: SiteRun, models: Sequence[str] | None) -> list[tuple[str, str]]:
     """Which model of the first run is held against which of the second."""
-    own, others = run_models(before), run_models(after)
+    own, others = before.models, after.models
     if models is not None:
         if len(models) != 2:
             raise UserError(f"Two models are compared, found {', '.join(models) or 'none'}: give --models a,b.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -12,32 +11,24 @@ from lookaway.core import Floats
 from lookaway.reports.lint.column_roles import Column
 
 MOST_COLUMNS = 12
-"""All choices of more columns would be too many to try; then all columns are taken for parts."""
+"""All choices of more columns would be too many to try; then an average is that of all, or of what is not known."""
 LEAST_ROWS = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AverageParts:
-    """The columns, and whether the numbers say so."""
-
-    columns: tuple[Column, ...]
-    is_sure: bool
-
-
-def average_parts(average: Column, measures: Sequence[Column]) -> AverageParts:
-    """The largest choice of columns whose means are the averages in every row; else all columns, unsure.
+def average_parts(average: Column, measures: Sequence[Column]) -> tuple[Column, ...] | None:
+    """The largest choice of columns whose means are the averages in every row; `None` where no choice is.
 
     Cells without a number are left out of the mean of their row.
     """
-    if len(measures) <= MOST_COLUMNS:
-        values = np.array([[_number(cell.value) for cell in column.cells] for column in measures], np.float64)
-        means = np.array([_number(cell.value) for cell in average.cells], np.float64)
-        digits = min((cell.digits for cell in average.cells if cell.value is not None), default=0)
-        for size in range(len(measures), 1, -1):
-            for choice in combinations(range(len(measures)), size):
-                if _is_mean(values[list(choice)], means, 0.6 * 10.0**-digits):
-                    return AverageParts(columns=tuple(measures[place] for place in choice), is_sure=True)
-    return AverageParts(columns=tuple(measures), is_sure=False)
+    values = np.array([[_number(cell.value) for cell in column.cells] for column in measures], np.float64)
+    means = np.array([_number(cell.value) for cell in average.cells], np.float64)
+    digits = min((cell.digits for cell in average.cells if cell.value is not None), default=0)
+    fewest = 2 if len(measures) <= MOST_COLUMNS else len(measures)
+    for size in range(len(measures), fewest - 1, -1):
+        for choice in combinations(range(len(measures)), size):
+            if _is_mean(values[list(choice)], means, 0.6 * 10.0**-digits):
+                return tuple(measures[place] for place in choice)
+    return None
 
 
 def _number(value: float | None) -> float:

@@ -32,27 +32,31 @@ def _words(*words: str) -> re.Pattern[str]:
 COUNT_WORDS = ("n", "num", "count", "counts", "support", "no of", "number of")
 COUNTED_THINGS = (
     *("outputs?", "samples?", "clips?", "videos?", "rollouts?", "cases?", "items?", "pairs", "votes?", "points"),
-    *("trials?", "scored", "models?"),
+    *("trials?", "scored", "scenes?", "models?"),
 )
 COUNT = re.compile(
     rf"(?:{'|'.join(COUNT_WORDS)})(?: .*)?|.* (?:{'|'.join(COUNT_WORDS)})|(?:{'|'.join(COUNTED_THINGS)})"
 )
+AVERAGE = _words("avg", "average", "mean", "overall", "aggregate", "composite", "total")
+INTERVAL = _words("ci", "ci95", "lower", "upper", "low", "high", "lo", "hi", "std", "sd", "se", "sem", "stderr",
+                  "interval", "±", "95", "margin")  # fmt: skip
 NUMERIC_ROLES = (
     (Role.COUNT, COUNT),
-    (Role.INTERVAL, _words("ci", "ci95", "lower", "upper", "low", "high", "lo", "hi", "std", "sd", "se", "sem",
-                           "stderr", "interval", "±", "95", "margin")),
+    (Role.INTERVAL, INTERVAL),
     (Role.CORRELATION, _words("spearman", "pearson", "kendall", "correlation", "corr", "rho", "\u03c1", "\u03c4",
                               "tau b", "srcc", "srocc", "plcc", "krcc")),
-    (Role.AVERAGE, _words("avg", "average", "mean", "overall", "aggregate", "composite", "total")),
+    (Role.AVERAGE, AVERAGE),
     (Role.KEY, _words("seed", "level", "horizon", "split")),
     (Role.OTHER, _words("rank", "year", "date", "params", "parameters", "size", "fps", "frames", "width", "height",
-                        "seconds", "cost", "price", "id", "index", "version", "weight", "p", "q", "p value")),
+                        "seconds", "cost", "price", "id", "index", "version", "weight", "p", "q", "p value", "asked",
+                        "failed", "effective", "tie group", "family")),
 )  # fmt: skip
 TEXT_ROLES = (
     (Role.OTHER, _words("notes?", "comments?", "description", "remarks?")),
     (Role.MODEL, _words("models?", "methods?", "systems?", "approach", "generator")),
     (Role.KEY, _words("metric", "metrics", "dimension", "subset", "split", "track", "category", "task", "setting",
-                      "dataset", "benchmark", "judge", "phase", "seed", "level", "unit", "scene", "case")),
+                      "dataset", "benchmark", "judge", "phase", "seed", "level", "unit", "scene", "case", "suite",
+                      "lock", "run")),
 )  # fmt: skip
 UNITS = (
     ("dB", _words("psnr", "db")),
@@ -169,7 +173,9 @@ def _with_role(column: Column, role: Role) -> Column:
 def counts_of(column: Column, columns: Iterable[Column]) -> tuple[int | None, ...]:
     """On how many each cell of a column rests: printed in the cell, in the column's own count, or in a general one."""
     counts = [entry for entry in columns if entry.role is Role.COUNT]
-    own = [entry for entry in counts if _stem(entry.words) == column.words]
+    own = [
+        entry for entry in counts if (stem := _stem(entry.words)) and stem in {column.words, _averaged(column.words)}
+    ]
     general = [entry for entry in counts if re.fullmatch("|".join(("", *COUNTED_THINGS)), _stem(entry.words))]
     chosen = next(iter(own or general), None)
     return tuple(
@@ -184,6 +190,11 @@ def _stem(name: str) -> str:
     return re.sub(rf"^(?:{affixes})(?: |$)|(?:^| )(?:{affixes})$", "", name).strip()
 
 
+def _averaged(name: str) -> str:
+    """What a mean is of: the rest of its name."""
+    return " ".join(AVERAGE.sub(" ", name).split())
+
+
 def _whole(cell: PrintedCell) -> int | None:
     return int(cell.value) if cell.value is not None and cell.value >= 0 else None
 
@@ -194,4 +205,10 @@ def has_intervals(column: Column, columns: Sequence[Column]) -> bool:
         return True
     intervals = [entry for entry in columns if entry.role is Role.INTERVAL]
     measures = [entry for entry in columns if entry.role in {Role.MEASURE, Role.AVERAGE, Role.CORRELATION}]
-    return any(f" {column.words} " in f" {entry.words} " or len(measures) == 1 for entry in intervals)
+    stem = _averaged(column.words)
+    return any(
+        f" {column.words} " in f" {entry.words} "
+        or len(measures) == 1
+        or (stem != column.words and stem == " ".join(INTERVAL.sub(" ", entry.words).split()))
+        for entry in intervals
+    )

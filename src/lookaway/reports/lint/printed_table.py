@@ -43,7 +43,8 @@ def read_printed(path: Path) -> list[PrintedTable]:
     }
     read = readers.get(path.suffix.lower())
     if read is None:
-        raise UserError(f"{path}: a table is read from {', '.join(readers)}, by the suffix of its name.")
+        instead = " Give the same table as .md or .csv: `lookaway export table` writes both." if _is_latex(path) else ""
+        raise UserError(f"{path}: a table is read from {', '.join(readers)}, by the suffix of its name.{instead}")
     if not path.is_file():
         raise UserError(f"{path}: there is no such file.")
     if path.stat().st_size > LARGEST_BYTES:
@@ -52,6 +53,10 @@ def read_printed(path: Path) -> list[PrintedTable]:
     if not tables:
         raise UserError(f"{path}: holds no table with a row below its header.")
     return tables
+
+
+def _is_latex(path: Path) -> bool:
+    return path.suffix.lower() == ".tex"
 
 
 def _text(path: Path) -> str:

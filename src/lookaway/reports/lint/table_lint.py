@@ -26,7 +26,9 @@ def lint_table(table: PrintedTable) -> list[Finding]:
 def _sparse_averages(sheet: Sheet) -> Iterator[Finding]:
     for average in sheet.of(Role.AVERAGE):
         parts = average_parts(average, sheet.of(Role.MEASURE))
-        supports = [(column, counts_of(column, sheet.columns)) for column in parts.columns]
+        if parts is None:
+            continue
+        supports = [(column, counts_of(column, sheet.columns)) for column in parts]
         for row, cell in enumerate(average.cells):
             few = {
                 column.name: count
@@ -39,12 +41,12 @@ def _sparse_averages(sheet: Sheet) -> Iterator[Finding]:
                 continue
             is_error = any(count < LEAST_VALUES for count in few.values())
             rests = ", ".join(f"{name} on {count}" for name, count in few.items())
-            how = "is the mean" if parts.is_sure else "is called a mean, perhaps"
+            least = LEAST_VALUES if is_error else int(LEAST_EFFECTIVE)
             yield sheet.finding(
                 Rule.SPARSE_AVERAGE,
                 Severity.ERROR if is_error else Severity.WARNING,
-                f"{cell.text} {how} of {len(parts.columns)} columns, of which {rests}",
-                f"Leave cells on fewer than {LEAST_VALUES} out of every average, weight by n, or print no average.",
+                f"{cell.text} is the mean of {len(parts)} columns, of which {rests}",
+                f"Leave cells on fewer than {least} out of every average, weight by n, or print no average.",
                 row=row,
                 column=average.name,
             )
@@ -52,7 +54,7 @@ def _sparse_averages(sheet: Sheet) -> Iterator[Finding]:
 
 def _mixed_units(sheet: Sheet) -> Iterator[Finding]:
     for average in sheet.of(Role.AVERAGE):
-        parts = average_parts(average, sheet.of(Role.MEASURE)).columns
+        parts = average_parts(average, sheet.of(Role.MEASURE)) or ()
         kinds: dict[str, list[str]] = {}
         for column in parts:
             kinds.setdefault(_kind(column), []).append(column.name)
@@ -83,7 +85,9 @@ def _best_on_few(sheet: Sheet) -> Iterator[Finding]:
             for row in group if has_marks else _best_rows(column, group):
                 cell, count = column.cells[row], counts[row]
                 is_few = count is not None and count < LEAST_VALUES
-                if (has_marks and not cell.is_bold) or not (is_few or (has_marks and cell.is_daggered)):
+                # Where n is printed, a dagger says something else than what n says already.
+                is_weak = has_marks and cell.is_daggered and count is None
+                if (has_marks and not cell.is_bold) or not (is_few or is_weak):
                     continue
                 best = "is marked as the best" if has_marks else "is the best of its column"
                 rests = f"rests on {count}" if is_few else "is marked as weak as well"
@@ -113,10 +117,8 @@ def _mixed_scale(sheet: Sheet) -> Iterator[Finding]:
             found, severity = f"{sum(signs)} of {len(signs)} numbers have a percent sign", Severity.ERROR
         elif column.unit == "percent" and len(values) > 1 and max(values) <= 1:
             found, severity = f"is called percent, and no number is above {fixed(max(values), 2)}", Severity.ERROR
-        elif _has_fraction_among_hundredths(column):
-            shown = {cell.value: cell.text for cell in column.cells if cell.value}
-            small = shown[min(value for value in values if value > 0)]
-            found, severity = f"{small} stands among numbers up to {shown[max(values)]}", Severity.WARNING
+        elif shares := _fraction_among_hundredths(column, sheet.groups()):
+            found, severity = f"{shares[0]} stands among numbers up to {shares[1]}", Severity.WARNING
         else:
             continue
         yield sheet.finding(
@@ -128,11 +130,15 @@ def _mixed_scale(sheet: Sheet) -> Iterator[Finding]:
         )
 
 
-def _has_fraction_among_hundredths(column: Column) -> bool:
-    values = [value for value in column.values if value > 0]
-    if column.unit not in {None, "percent"} or column.lower_is_better or len(values) < 2:
-        return False
-    return min(values) < 1 and LEAST_PERCENT_TOP < max(values) <= PERCENT_TOP
+def _fraction_among_hundredths(column: Column, groups: Sequence[Sequence[int]]) -> tuple[str, str] | None:
+    """The least and the greatest number of the first rows that belong together, where they look like two scales."""
+    if column.unit not in {None, "percent"} or column.lower_is_better:
+        return None
+    for group in groups:
+        shown = {value: column.cells[row].text for row in group if (value := column.cells[row].value) and value > 0}
+        if shown and min(shown) < 1 and LEAST_PERCENT_TOP < max(shown) <= PERCENT_TOP:
+            return shown[min(shown)], shown[max(shown)]
+    return None
 
 
 def _duplicate_models(sheet: Sheet) -> Iterator[Finding]:

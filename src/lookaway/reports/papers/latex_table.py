@@ -47,17 +47,18 @@ def _table(table: PaperTable) -> str:
     note = "; ".join(EXPLAINED)
     for sign, command in NOTE_SIGNS.items():
         note = note.replace(sign, command)
+    said = "".join(f"{latex_text(entry)} " for entry in table.notes)
     titles = [f"{latex_text(column.title)}{ARROWS[column.higher_is_better]}" for column in table.columns]
     lines = [
         r"\begin{table}",
         r"\centering",
-        rf"\caption{{{latex_text(table.subset)}. {note}.}}",
+        rf"\caption{{{latex_text(table.subset)}. {said}{note}.}}",
         rf"\label{{tab:{_label(table.subset)}}}",
         rf"\begin{{tabular}}{{l{'c' * len(table.columns)}}}",
         r"\toprule",
         _line("model", *titles),
         r"\midrule",
-        *(line for number, model in enumerate(table.models) for line in _lines(table, number, model)),
+        *_body(table),
         r"\bottomrule",
         r"\end{tabular}",
         r"\end{table}",
@@ -65,11 +66,21 @@ def _table(table: PaperTable) -> str:
     return "\n".join(lines)
 
 
-def _lines(table: PaperTable, number: int, model: str) -> list[str]:
+def _body(table: PaperTable) -> list[str]:
+    competing = [line for number, model in enumerate(table.models) for line in _lines(table, number, model)]
+    others = [
+        line
+        for number, model in enumerate(table.baselines, start=len(table.models))
+        for line in _lines(table, number, model, " (baseline)")
+    ]
+    return [*competing, *([r"\midrule"] if competing and others else []), *others]
+
+
+def _lines(table: PaperTable, number: int, model: str, role: str = "") -> list[str]:
     # In braces, for a row that begins with [ or * would be taken for an argument of the line before it.
     means = [_mean(column, column.cells[number]) for column in table.columns]
     intervals = [_interval(column, column.cells[number]) for column in table.columns]
-    return [_line(f"{{{latex_text(model)}}}", *means), _line("", *intervals)]
+    return [_line(f"{{{latex_text(model)}}}{role}", *means), _line("", *intervals)]
 
 
 def _line(*cells: str) -> str:

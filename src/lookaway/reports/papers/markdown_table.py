@@ -9,6 +9,7 @@ from lookaway.reports.numbers import estimate_interval, fixed
 from lookaway.reports.papers.paper_table import EXPLAINED, PaperCell, PaperColumn, PaperTable
 
 ARROWS = {True: " ↑", False: " ↓", None: ""}
+LONGEST_NOTE = 2_000
 
 
 def markdown_tables(tables: Sequence[PaperTable], origin: str) -> str:
@@ -16,12 +17,14 @@ def markdown_tables(tables: Sequence[PaperTable], origin: str) -> str:
     parts = []
     for table in tables:
         titles = [f"{verbatim(column.title)}{ARROWS[column.higher_is_better]}" for column in table.columns]
+        names = [*map(verbatim, table.models), *(f"{verbatim(model)} (baseline)" for model in table.baselines)]
         rows = [
-            [verbatim(model), *(_cell(column, column.cells[number]) for column in table.columns)]
-            for number, model in enumerate(table.models)
+            [name, *(_cell(column, column.cells[number]) for column in table.columns)]
+            for number, name in enumerate(names)
         ]
         parts += [f"## {verbatim(table.subset)}", markdown_lines(["model", *titles], rows, [False] * (1 + len(titles)))]
-    parts += ["\n".join(f"- {line}" for line in EXPLAINED), verbatim(origin)]
+    notes = dict.fromkeys(verbatim(note, LONGEST_NOTE) for table in tables for note in table.notes)
+    parts += ["\n".join(f"- {line}" for line in (*notes, *EXPLAINED)), verbatim(origin)]
     return "\n\n".join(parts) + "\n"
 
 

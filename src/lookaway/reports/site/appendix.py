@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Any
 
 from lookaway.core import canonical_json
 from lookaway.reports.site.gather import SiteRun
+from lookaway.reports.site.reproduce import run_command
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,23 +36,10 @@ def appendix(run: SiteRun) -> Appendix:
     return Appendix(
         run=run.name,
         lock_sha256=str(run.about["lock_sha256"]),
-        command=command(run),
+        command=run_command(run),
         lock=tuple(parts),
         software=_software(metrics),
     )
-
-
-def command(run: SiteRun) -> str:
-    """The command that measures the same again, for the dataset in a folder of the same name.
-
-    Options that chose a judge, other extractors or a part of the dataset are in the lock and not repeated here.
-    """
-    dataset = PurePath(str(run.about.get("dataset", "DATASET"))).name or "DATASET"
-    version = run.about.get("lookaway")
-    installed = [f"pip install lookaway=={shlex.quote(str(version))}"] if version else []
-    metrics = ",".join(metric.name for metric in run.metrics)
-    words = ["lookaway", "eval", dataset, "--suite", run.suite, "--metrics", metrics, "-o", PurePath(run.name).name]
-    return "\n".join([*installed, shlex.join(words)])
 
 
 def _software(metrics: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lookaway.core.segments import segment_bounds
+from lookaway.reports.site.known_truth import known_truth
 from lookaway.reports.site.takes import CaseTakes, Take
 
 SHADES = 4
+PHASES = ("visible", "disappeared", "reappeared")
+"""Of the simulated world."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,13 +47,23 @@ def _bands(case: CaseTakes, take: Take) -> tuple[Band, ...]:
     if take.clip is None or take.described is None:
         return ()
     count, times = take.clip.frame_count, take.clip.times
-    stretches = list(take.described.phases.items())
-    if not stretches and case.case and case.case.prompt:
-        bounds = segment_bounds(count, len(case.case.prompt))
-        stretches = [(f"segment {number}", bound) for number, bound in enumerate(bounds, start=1)]
+    stretches = dict(take.described.phases) or _true_phases(take) or _segments(case, count)
     found = []
-    for number, (name, (start, end)) in enumerate(stretches):
+    for number, (name, (start, end)) in enumerate(stretches.items()):
         start, end = (min(max(frame, 0), count) for frame in (start, end))
         if start < end:
             found.append(Band(name=name, start=times[start], end=times[end], shade=number % SHADES))
     return tuple(found)
+
+
+def _true_phases(take: Take) -> dict[str, tuple[int, int]]:
+    truth = known_truth(take)
+    return {name: getattr(truth.card.phases, name) for name in PHASES} if truth else {}
+
+
+def _segments(case: CaseTakes, count: int) -> dict[str, tuple[int, int]]:
+    """Of the prompt; one that goes on for the whole video divides nothing."""
+    segments = len(case.case.prompt) if case.case else 0
+    if segments < 2:
+        return {}
+    return {f"segment {number}": bound for number, bound in enumerate(segment_bounds(count, segments), start=1)}

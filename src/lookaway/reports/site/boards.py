@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lookaway.core import Cell, Floats, Group
+from lookaway.core import Cell
+from lookaway.reports.counted_values import NO_VALUES, CountedValues, Place, counted_values
 from lookaway.reports.site.gather import SiteMetric, SiteRun
-from lookaway.statistics.effective_size import effective_size
 from lookaway.statistics.precision import Precision, precision
 from lookaway.statistics.proportion import Proportion, proportion
 from lookaway.statistics.rank_range import RankRange, rank_ranges
-from lookaway.statistics.scene_sums import SceneSums, ValueColumns, named_scene_sums, scene_sums
+from lookaway.statistics.scene_sums import SceneSums, ValueColumns, scene_sums
 from lookaway.statistics.tie_groups import tie_groups
 
 BASELINES = {"frozen": "a video that stands still", "perfect": "the true answer"}
 """Models of these names are there to be compared with, not to compete."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CountedValues:
-    """The values behind a cell, after the gate: columns."""
-
-    values: Floats
-    rollouts: tuple[str, ...]
-    cases: tuple[str, ...]
-    scenes: tuple[str, ...]
-    seeds: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,16 +30,19 @@ class Row:
     cell: Cell
     values: CountedValues
     precision: Precision
+    coverage: Precision
+    combined: Precision
+    """How sure the two numbers are that a gate makes of the cell."""
     support: Proportion | None
     """Share of asked rollouts that have a score; `None` where nothing was asked."""
     ranks: RankRange | None = None
-    """`None` where the value is not estimable or better has no direction."""
+    """`None` where the value is not estimable, better has no direction, or the model does not compete."""
     tie: int | None = None
     """Number of its tie group, the best is 0."""
 
     @property
     def is_comparable(self) -> bool:
-        """Whether it may be ranked and compared: it rests on enough values, and they are known."""
+        """Whether it may be held against others: it rests on enough values, and they are known."""
         return self.precision.is_estimable and len(self.values.values) > 0
 
     @property
@@ -61,7 +53,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Board:
-    """All models of a suite for one metric under one lock and one subset, the best mean first."""
+    """All models of a suite for one metric under one lock and one subset: the best mean first, baselines last."""
 
     suite: str
     metric: SiteMetric
@@ -89,8 +81,8 @@ class Board:
         return "\n".join((self.suite, self.metric.name, self.metric.lock, self.subset))
 
     @property
-    def ranked(self) -> tuple[Row, ...]:
-        """Those rows that can be compared."""
+    def comparable(self) -> tuple[Row, ...]:
+        """Those rows that can be compared, baselines included."""
         return tuple(row for row in self.rows if row.is_comparable)
 
     @property
@@ -106,11 +98,12 @@ def boards(runs: Sequence[SiteRun]) -> list[Board]:
     twice = models_of_several_runs(runs)
     for run in runs:
         known = {metric.name: metric for metric in run.metrics}
-        for cell, values in _counted(run):
+        counted = counted_values(run)
+        for cell in run.table.cells:
             metric = known[cell.metric]
             place = (run.suite, metric.name, cell.subset, metric.lock)
             metrics.setdefault(place, metric)
-            row = _row(run, cell, values, metric)
+            row = _row(run, cell, counted, metric)
             if (run.suite, cell.model) in twice:
                 row = replace(row, model=f"{cell.model} ({run.name})")
             places.setdefault(place, []).append(row)
@@ -134,49 +127,44 @@ def models_of_several_runs(runs: Sequence[SiteRun]) -> set[tuple[str, str]]:
     return {place for place, count in counts.items() if count > 1}
 
 
-def _counted(run: SiteRun) -> Iterator[tuple[Cell, CountedValues]]:
-    """Every cell of the run's table with the values that it rests on."""
-    groups = {(group.model, group.metric, group.subset): group for group in run.groups}
-    gates = {(group.model, group.subset): group for group in run.groups if group.is_gate}
-    for cell in run.table.cells:
-        group = groups.get((cell.model, cell.metric, cell.subset))
-        gate = gates.get((cell.model, cell.subset)) if cell.gated else None
-        yield cell, _values(run, group, gate)
-
-
-def _values(run: SiteRun, group: Group | None, gate: Group | None) -> CountedValues:
-    if group is None:  # a suite may add cells of its own; nothing is known of what they rest on
-        return CountedValues(values=np.array([]), rollouts=(), cases=(), scenes=(), seeds=())
-    kept = np.ones(len(group.values), np.bool_)
-    if gate is not None:
-        is_open = dict(zip(gate.rollouts, gate.values.tolist(), strict=True))
-        kept = np.array([is_open.get(rollout) == 1.0 for rollout in group.rollouts], np.bool_)
-    places = np.flatnonzero(kept).tolist()
-    rollouts = [run.rollouts[group.rollouts[place]] for place in places]
-    return CountedValues(
-        values=group.values[kept],
-        rollouts=tuple(rollout.id for rollout in rollouts),
-        cases=tuple(rollout.case for rollout in rollouts),
-        scenes=tuple(group.scenes[place] for place in places),
-        seeds=tuple(rollout.seed for rollout in rollouts),
-    )
-
-
-def _row(run: SiteRun, cell: Cell, values: CountedValues, metric: SiteMetric) -> Row:
-    effective = 0.0
-    if len(values.values):
-        effective = float(effective_size(named_scene_sums(values.values, values.scenes)).size)
+def _row(run: SiteRun, cell: Cell, counted: Mapping[Place, CountedValues], metric: SiteMetric) -> Row:
+    # A suite may add cells of its own; nothing is known of what they rest on.
+    values = counted.get(Place(cell.model, cell.metric, cell.subset), NO_VALUES)
+    coverage, combined = _gate_precisions(run, cell, counted, values)
     return Row(
         model=cell.model,
         run=run.name,
         cell=cell,
         values=values,
-        precision=precision(cell.estimate, effective, span=metric.span),
+        precision=precision(cell.estimate, values.effective, span=metric.span),
+        coverage=coverage,
+        combined=combined,
         support=proportion(cell.scored, cell.asked),
     )
 
 
+def _gate_precisions(
+    run: SiteRun, cell: Cell, counted: Mapping[Place, CountedValues], values: CountedValues
+) -> tuple[Precision, Precision]:
+    """How sure coverage and M-Score are; that nothing passed is as sure as the coverage."""
+    if cell.gated is None:
+        return precision(None, 0.0), precision(None, 0.0)
+    places = [Place(cell.model, metric.name, cell.subset) for metric in run.metrics if metric.is_gate]
+    judged = next((counted[place] for place in places if place in counted), NO_VALUES)
+    coverage = precision(cell.gated.coverage, judged.effective)
+    combined = cell.gated.combined
+    is_nothing = combined is not None and combined.scored == 0
+    return coverage, coverage if is_nothing else precision(combined, values.effective)
+
+
 def _ordered(rows: Sequence[Row], metric: SiteMetric) -> tuple[Row, ...]:
+    """Competitors with ranks from the best to the worst, those that have none, then baselines in the same order."""
+    competing = [row for row in rows if not row.baseline]
+    others = [replace(row, ranks=None, tie=None) for row in _ranked([row for row in rows if row.baseline], metric)]
+    return (*_ranked(competing, metric), *others)
+
+
+def _ranked(rows: Sequence[Row], metric: SiteMetric) -> tuple[Row, ...]:
     """Estimable ones from the best to the worst, with ranks; then those that are not, then those without any value."""
     fit = [row for row in rows if row.is_comparable]
     unfit = [row for row in rows if not row.is_comparable]

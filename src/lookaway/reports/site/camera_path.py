@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from lookaway.core import Floats, Indices, Trajectory, Unmeasurable, UserError
-from lookaway.io.world_clips import CARD, WorldClip
+from lookaway.core import Floats, Indices, Trajectory, Unmeasurable
 from lookaway.reports.site.kept_features import kept_feature
+from lookaway.reports.site.known_truth import known_truth
 from lookaway.reports.site.takes import CaseTakes, Take
 
 SIDE: Final = 160
@@ -94,9 +93,9 @@ def _path(take: Take) -> CameraPath | None:
     if world:
         requested_from = "the simulated world"
         if kept:
-            paths["requested"] = world["requested"]
+            paths |= _at_one_scale({"requested": world["requested"]})
         else:
-            found_by, paths = "the simulated world, as executed", world
+            found_by, paths = "the simulated world, as executed", _at_one_scale(world)
     return _drawn(take, paths, requested_from, found_by, is_same_scale=bool(world) and not kept) if paths else None
 
 
@@ -108,19 +107,21 @@ def _alone(trajectory: Trajectory) -> Path2D:
     return seen_from_first(trajectory.camera_to_world, trajectory.frame_indices, np.inf if only_turns else extent)
 
 
-def _world(take: Take) -> dict[str, Path2D] | None:
-    folder = Path(take.rollout.video).parent
-    if take.described is None or not (folder / CARD).is_file():
+def _world(take: Take) -> dict[str, Floats] | None:
+    clip = known_truth(take)
+    if clip is None:
         return None
     try:
-        arrays = WorldClip.open(folder).arrays()
-    except (Unmeasurable, UserError):
+        arrays = clip.arrays()
+    except Unmeasurable:
         return None  # its metrics abstain with the reason, which stands above
-    frames = np.arange(len(arrays.camera_to_world))
-    both = {"requested": arrays.requested_camera_to_world, "found": arrays.camera_to_world}
-    extent = max(float(np.linalg.norm(poses[:, :3, 3] - poses[0, :3, 3], axis=1).max()) for poses in both.values())
+    return {"requested": arrays.requested_camera_to_world, "found": arrays.camera_to_world}
+
+
+def _at_one_scale(paths: Mapping[str, Floats]) -> dict[str, Path2D]:
+    extent = max(float(np.linalg.norm(poses[:, :3, 3] - poses[0, :3, 3], axis=1).max()) for poses in paths.values())
     scale = extent if extent > NEGLIGIBLE_METRES else np.inf
-    return {name: seen_from_first(poses, frames, scale) for name, poses in both.items()}
+    return {name: seen_from_first(poses, np.arange(len(poses)), scale) for name, poses in paths.items()}
 
 
 def _drawn(

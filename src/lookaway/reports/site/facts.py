@@ -13,6 +13,7 @@ from typing import Any
 from lookaway.core import Json, Reason
 from lookaway.io.journal import Journal
 from lookaway.io.places import is_remote
+from lookaway.reports.numbers import amount
 from lookaway.reports.site.gather import SiteRun
 
 SHOWN_OF_HASH = 16
@@ -67,11 +68,13 @@ def facts(run: SiteRun) -> list[tuple[str, str]]:
     identity = ", ".join(f"{name} {value}" for name, value in said if not isinstance(value, (dict, list)))
     first, last = dates(run.path / "events.jsonl")
     judges = judges_of(run)
+    unasked = run.about.get("rollouts", len(run.rollouts)) - len(run.rollouts)
     return [
         ("Suite", f"{run.suite}: {run.suite_title}"),
         ("Dataset", identity or "says nothing of itself"),
         ("Cases", f"{dataset.get('cases', len({r.case for r in run.rollouts.values()}))}"),
         ("Cases SHA-256", str(dataset.get("cases_sha256", ""))[:SHOWN_OF_HASH] or "not locked"),
+        *([("Not asked", f"{amount(unasked, 'rollout')} of subsets that no metric is about")] if unasked > 0 else []),
         ("Lock SHA-256", str(run.about["lock_sha256"])[:SHOWN_OF_HASH]),
         ("Judge", "; ".join(judges) or "none"),
         ("Measured", f"{first} to {last}" if first else "no events"),

@@ -69,7 +69,7 @@ class SiteRun:
     table: Table
     """The cells of the suite's table: a gate, where there is one, has decided which rollouts count."""
     rollouts: Mapping[str, SiteRollout]
-    """By id."""
+    """Those that were asked, by id."""
 
     @property
     def path(self) -> Path:
@@ -96,7 +96,7 @@ def gather(paths: Sequence[Path]) -> list[SiteRun]:
     for path, place in zip(paths, places, strict=True):
         if places.count(place) > 1:
             raise UserError(f"{path}: is given more than once. Name every run once.")
-    return [_gathered(Run(path), name) for path, name in zip(paths, _names(places), strict=True)]
+    return [gathered(Run(path), name) for path, name in zip(paths, _names(places), strict=True)]
 
 
 def _names(places: Sequence[Path]) -> list[str]:
@@ -108,10 +108,12 @@ def _names(places: Sequence[Path]) -> list[str]:
     raise AssertionError("different paths have different parts")
 
 
-def _gathered(run: Run, name: str) -> SiteRun:
+def gathered(run: Run, name: str) -> SiteRun:
+    """One run under a name; rollouts of subsets that no metric is about are no part of it."""
     lock, about, asked = run.lock, run.about, run.metrics
     suite = load_suite(about["suite"])
     groups = OutcomeReader(RunFolder(run.path), asked).groups()
+    places = {(group.model, group.subset) for group in groups}
     return SiteRun(
         run=run,
         name=name,
@@ -122,7 +124,7 @@ def _gathered(run: Run, name: str) -> SiteRun:
         metrics=tuple(_metric(entry, lock) for entry in asked),
         groups=tuple(groups),
         table=suite.table(groups),
-        rollouts={rollout.id: rollout for rollout in _rollouts(RunFolder(run.path))},
+        rollouts={r.id: r for r in _rollouts(RunFolder(run.path)) if (r.model, r.subset) in places},
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from lookaway.reports.site.drifting import drift_charts
 from lookaway.reports.site.facts import counts, facts
 from lookaway.reports.site.gather import SiteRun
 from lookaway.reports.site.pairwise import Matrix
-from lookaway.reports.site.profile import axis_names, coverage_charts, profiles
+from lookaway.reports.site.profile import coverage_charts, profiles
 from lookaway.reports.site.rendering import Sources, write_page
 from lookaway.reports.site.sections import ROOM, placed, site_sections, suite_sections, write_section_pages
 from lookaway.reports.site.slices import phase_tables, seed_rows, subset_tables
@@ -79,7 +80,9 @@ def _suite(site: Site, suite: str, styles: Mapping[str, int]) -> dict[str, Any]:
         "name": suite,
         "title": own_runs[0].suite_title,
         "heads": _heads(boards),
-        "overview": overview(boards, styles),
+        "overview": overview(boards),
+        "is_gated": any(board.is_gated for board in boards),
+        "has_baselines": any(row.baseline for board in boards for row in board.rows),
         "boards": [_board(board, styles, is_open=number < MOST_OPEN) for number, board in enumerate(boards)],
         "matrices": [_matrix(matrix) for matrix in site.matrices if matrix.board.suite == suite],
         "profiles": profiles(boards, styles),
@@ -93,7 +96,8 @@ def _suite(site: Site, suite: str, styles: Mapping[str, int]) -> dict[str, Any]:
 
 def _heads(boards: Sequence[Board]) -> dict[str, Any]:
     """Heads of the overview: subsets above metrics, as often as they follow each other."""
-    names = axis_names(boards)
+    shown = Counter((board.subset, board.short) for board in boards)
+    names = [board.short if shown[board.subset, board.short] == 1 else board.title for board in boards]
     columns = [
         {"name": name, "title": board.title, "key": board.key, "better": _better(board)}
         for board, name in zip(boards, names, strict=True)
@@ -109,7 +113,7 @@ def _heads(boards: Sequence[Board]) -> dict[str, Any]:
 
 def _board(board: Board, styles: Mapping[str, int], *, is_open: bool) -> dict[str, Any]:
     ends = board_ends(board)
-    leaders = [row.model for row in board.ranked if row.tie == 0]
+    leaders = [row.model for row in board.rows if row.tie == 0]
     return {
         "board": board,
         "is_open": is_open,

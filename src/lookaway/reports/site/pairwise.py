@@ -43,7 +43,7 @@ class Matrix:
 
 def matrix(board: Board) -> Matrix | None:
     """The comparison of all models of a board that can be compared; `None` where there are not two."""
-    rows = board.ranked
+    rows = board.comparable
     if len(rows) < 2:
         return None
     values = [_case_values(row) for row in rows]

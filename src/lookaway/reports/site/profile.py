@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -80,9 +81,11 @@ def _section(boards: Sequence[Board], styles: Mapping[str, int]) -> ProfileSecti
 
 
 def axis_names(boards: Sequence[Board]) -> tuple[str, ...]:
-    """Short names where they tell boards apart, else long ones."""
-    names = [board.short for board in boards]
-    return tuple(board.title if names.count(name) > 1 else name for board, name in zip(boards, names, strict=True))
+    """Short names where they tell boards apart, else with their subsets, else long ones."""
+    short = Counter(board.short for board in boards)
+    names = [board.short if short[board.short] == 1 else f"{board.short} on {board.subset}" for board in boards]
+    shown = Counter(names)
+    return tuple(name if shown[name] == 1 else board.title for board, name in zip(boards, names, strict=True))
 
 
 def _why_no_radars(axes: int, models: int) -> str:
@@ -96,12 +99,12 @@ def _why_no_radars(axes: int, models: int) -> str:
 
 
 def _estimate(board: Board, model: str) -> Estimate | None:
-    return next((row.cell.estimate for row in board.ranked if row.model == model), None)
+    return next((row.cell.estimate for row in board.comparable if row.model == model), None)
 
 
 def _point(row: Row, styles: Mapping[str, int]) -> Point | None:
     gated, score = row.cell.gated, row.cell.estimate
-    if gated is None or score is None:
+    if gated is None or gated.coverage is None or score is None:
         return None
     return Point(
         model=row.model,

@@ -66,6 +66,7 @@ def environment() -> Environment:
         keep_trailing_newline=True,
     )
     made.filters["name"] = isolated
+    made.filters["parts"] = breakable
     made.filters["text"] = shortened
     made.filters["script_json"] = script_json
     made.filters["slug"] = slug
@@ -81,6 +82,17 @@ def isolated(text: object) -> Markup:
     from markupsafe import Markup
 
     return Markup("<bdi>{}</bdi>").format(_writable(text))
+
+
+def breakable(text: object) -> Markup:
+    """A name that breaks between its parts where a column is narrow, and not within a word.
+
+    >>> breakable("mind.lcm_mse")
+    Markup('<bdi>mind.</bdi><wbr><bdi>lcm_</bdi><wbr><bdi>mse</bdi>')
+    """
+    from markupsafe import Markup
+
+    return Markup("<wbr>").join(isolated(part) for part in re.split(r"(?<=[._/:-])", str(text)))
 
 
 def shortened(text: object, longest: int = LONGEST_TEXT) -> Markup:

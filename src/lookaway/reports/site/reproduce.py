@@ -1,32 +1,57 @@
-"""The command that measures one video again."""
+"""The commands that measure a run again, or the part of it that a video belongs to."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any, Final
 
+from lookaway.core import JudgeModel, describe
 from lookaway.engine.reading import load_suite
 from lookaway.reports.site.gather import SiteRollout, SiteRun
 
 AGAIN: Final = "again"
 """Folder of the new run."""
-READING: Final = ("limit", "pattern", "allow_outside", "truth", "as_published", "most_frames")
+DATASET: Final = "DATASET"
+"""Stands for a folder whose name is not known."""
+READING: Final = ("limit", "pattern", "allow_outside", "truth", "as_published", "most_frames", "alignment")
 """Options of reading that a run remembers, and that its lock does not say."""
+SAMPLING: Final = {"temperature": "temperature", "seed": "seed", "most_tokens": "answer-tokens"}
+"""How a lock and how an option call the same."""
+
+
+def run_command(run: SiteRun) -> str:
+    """The `lookaway eval` whose table is that of the run, where dataset and software are the same."""
+    reading = _mapping(_mapping(run.about.get("asked")).get("reading"))
+    chosen = {name: said for name in ("models", "subsets") if isinstance(said := reading.get(name), list) and said}
+    return _command(run, {name: ",".join(map(str, said)) for name, said in chosen.items()})
 
 
 def reproduce_command(run: SiteRun, rollout: SiteRollout) -> str:
-    """The `lookaway eval` whose rows hold the same numbers, where dataset and software are the same."""
-    place = str(run.about.get("dataset", "DATASET"))
-    # A path that looks like an option is no option.
-    words = ["lookaway", "eval", f"./{place}" if place.startswith("-") else place, "-o", AGAIN, "--suite", run.suite]
-    words += [f"--metrics={','.join(metric.name for metric in run.metrics)}"]
-    words += [f"--models={rollout.model}", f"--subsets={rollout.subset}"]
+    """The same for the model and subset of one video; single cases cannot be chosen."""
+    return _command(run, {"models": rollout.model, "subsets": rollout.subset})
+
+
+def _command(run: SiteRun, chosen: Mapping[str, str]) -> str:
     asked = _mapping(run.about.get("asked"))
-    words += _options(_mapping(asked.get("reading")), READING)
+    reading = dict(_mapping(asked.get("reading")))
+    if "truth" in reading:
+        reading["truth"] = _name(reading["truth"])
+    words = ["lookaway", "eval", _name(run.about.get("dataset")), "-o", AGAIN, "--suite", run.suite]
+    words += [f"--metrics={','.join(metric.name for metric in run.metrics)}"]
+    words += _options(chosen, tuple(chosen))
+    words += _options(reading, READING)
     words += _options(_mapping(asked.get("compute")), ("device", "precision"))
     words += _settings(run, asked)
-    return " ".join(shlex.quote(word) for word in words)
+    return shlex.join(words)
+
+
+def _name(place: object) -> str:
+    """The last part of a place: where it lies is another matter on every machine."""
+    name = PurePath(str(place)).name if place else ""
+    # A name that looks like an option is no option.
+    return f"./{name}" if name.startswith("-") else name or DATASET
 
 
 def _mapping(said: Any) -> Mapping[str, Any]:
@@ -60,9 +85,29 @@ def _settings(run: SiteRun, asked: Mapping[str, Any]) -> Iterator[str]:
             yield f"--use={feature}={recipe['kind']}"
     if asked.get("ignore_gates"):
         yield "--ignore-trigger"
-    judges = {recipe["judge"]["model"] for recipe in recipes.values() if "judge" in recipe} - {""}
+    judges = [recipe["judge"] for recipe in recipes.values() if _mapping(recipe.get("judge")).get("model")]
     if judges:
-        yield f"--judge-model={min(judges)}"
-        yield from (f"--judge-{option[2:]}" for option in _options(_mapping(asked.get("judge")), ("wording", "media")))
-        if kept := asked.get("replies") or (None if "merged" in run.about else run.path / "replies"):
+        yield from _judge(min(judges, key=lambda judge: str(judge["model"])), _mapping(asked.get("judge")))
+        if kept := _replies(run, asked):
             yield from (f"--replies={kept}", "--replay")
+
+
+def _judge(locked: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[str]:
+    """Who answered, and all that is not as usual: kept replies are found by the same questions alone."""
+    yield f"--judge-model={locked['model']}"
+    yield from (f"--judge-{option[2:]}" for option in _options(asked, ("wording", "media")))
+    usual = _mapping(describe(JudgeModel()))
+    for name in ("backend", "repeats", "extra"):
+        if locked.get(name, usual[name]) != usual[name]:
+            yield f"--judge-{name}={locked[name]}"
+    sampling = _mapping(locked.get("sampling"))
+    for name, option in SAMPLING.items():
+        if sampling.get(name, usual["sampling"][name]) != usual["sampling"][name]:
+            yield f"--judge-{option}={sampling[name]}"
+
+
+def _replies(run: SiteRun, asked: Mapping[str, Any]) -> str | None:
+    """Where the answers of the run are kept; a merged one has none of its own."""
+    if shared := asked.get("replies"):
+        return _name(shared)
+    return None if "merged" in run.about else f"{_name(run.path)}/replies"

@@ -11,12 +11,11 @@ import numpy as np
 from lookaway.core import Estimate
 from lookaway.reports.site.boards import Board, Row
 from lookaway.reports.site.gather import SiteRun
-from lookaway.statistics.scene_mean import scene_mean
+from lookaway.statistics.scene_mean import scene_means
 from lookaway.statistics.seed_spread import SeedSpread, seed_spread
 
-PHASED_KINDS = ("camera_interaction", "prompt_interaction")
-"""Metrics whose units are phases of a clip; looking for them among the units of all others would read every row."""
-PHASE = re.compile(r"(phase|segment)(\d+)")
+PHASE = re.compile(r"(phase|segment)([0-9]{1,9})")
+"""How units are named that are phases of a clip."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +47,13 @@ def subset_tables(boards: Sequence[Board]) -> list[Slices]:
 
 def phase_tables(runs: Sequence[SiteRun], boards: Sequence[Board]) -> list[Slices]:
     """One table for each board whose metric has values of phases; of the rollouts that count."""
-    return [table for board in boards if (table := _by_phase(runs, board)) is not None]
+    phased = {run.name: run.run.metrics_with_units(PHASE.pattern) for run in runs}
+    found = []
+    for board in boards:
+        own = [run for run in runs if run.suite == board.suite and board.metric.name in phased[run.name]]
+        if (table := _by_phase(own, board)) is not None:
+            found.append(table)
+    return found
 
 
 def seed_rows(boards: Sequence[Board]) -> list[SeedRow]:
@@ -74,26 +79,21 @@ def _by_subset(boards: Sequence[Board]) -> Slices:
 def _by_phase(runs: Sequence[SiteRun], board: Board) -> Slices | None:
     found: dict[tuple[str, str], tuple[list[float], list[str]]] = {}
     for run in runs:
-        if run.suite == board.suite and _has_phases(run, board):
-            for model, phase, value, scene in _phases(run, board):
-                values, scenes = found.setdefault((model, phase), ([], []))
-                values.append(value)
-                scenes.append(scene)
+        for model, phase, value, scene in _phases(run, board):
+            values, scenes = found.setdefault((model, phase), ([], []))
+            values.append(value)
+            scenes.append(scene)
     parts = sorted({phase for _, phase in found}, key=_phase_order)
     if len(parts) < 2:
         return None
-    means = {place: scene_mean(np.array(values), scenes) for place, (values, scenes) in found.items()}
+    series = [(np.array(values), scenes) for values, scenes in found.values()]
+    means = dict(zip(found, scene_means(series), strict=True))
     models = [row.model for row in board.rows]
     return Slices(
         title=board.title,
         parts=tuple(parts),
         rows=tuple((model, tuple(means.get((model, phase)) for phase in parts)) for model in models),
     )
-
-
-def _has_phases(run: SiteRun, board: Board) -> bool:
-    entries = run.lock.entries.get("metrics", {}).get(board.metric.name, {})
-    return entries.get("metric", {}).get("kind", board.metric.name) in PHASED_KINDS
 
 
 def _phases(run: SiteRun, board: Board) -> Iterator[tuple[str, str, float, str]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lookaway.core import Estimate
-from lookaway.reports.numbers import counts, fixed
+from lookaway.reports.numbers import LEAST_DIGITS, counts, digits_for, fixed
 from lookaway.reports.site.boards import Board, Row
 from lookaway.reports.site.charts.scale import extent
 from lookaway.reports.site.charts.strip import strip
@@ -21,18 +21,26 @@ from lookaway.statistics.precision import Mark
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-USUAL_DIGITS = 3
 TO = "\N{EN DASH}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """One cell: its text, what it is sorted by, and what is to be said of it in small letters."""
+    """One cell: its text, what it is sorted by, and what is to be said of it in small letters, line by line."""
 
     text: str
     sort: float | str | None = None
-    note: str = ""
+    notes: tuple[str, ...] = ()
     classes: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverviewLine:
+    """One model on all boards of a suite, ready to be printed."""
+
+    model: str
+    baseline: str | None
+    cells: tuple[Shown, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,23 +61,9 @@ class BoardLine:
     lacking: str
 
 
-def digits_of(values: Sequence[float]) -> int:
-    """Three digits after the point, more where all values are small, fewer where they are large.
-
-    >>> digits_of([0.5]), digits_of([0.0004]), digits_of([31.2, 28.7]), digits_of([])
-    (3, 6, 2, 3)
-    """
-    largest = max((abs(value) for value in values), default=0.0)
-    if largest == 0:
-        return USUAL_DIGITS
-    if largest < 0.1:
-        return USUAL_DIGITS - 1 - math.floor(math.log10(largest))
-    return USUAL_DIGITS if largest < 10 else max(0, USUAL_DIGITS - math.floor(math.log10(largest)))
-
-
 def board_digits(board: Board) -> int:
     """How many digits all numbers of a board have."""
-    return digits_of([row.cell.estimate.mean for row in board.rows if row.cell.estimate])
+    return digits_for([row.cell.estimate.mean for row in board.rows if row.cell.estimate])
 
 
 def board_lines(board: Board, styles: Mapping[str, int]) -> list[BoardLine]:
@@ -84,7 +78,7 @@ def board_lines(board: Board, styles: Mapping[str, int]) -> list[BoardLine]:
             rank=rank_text(row),
             group=_group(row),
             mean=mean_text(row, digits),
-            bar=strip(row.cell.estimate, ends, styles[row.model], is_hollow=not row.is_comparable),
+            bar=strip(row.cell.estimate, ends, styles[row.model], is_hollow=not _competes(row)),
             support=_support(row),
             scenes=_scenes(row),
             coverage=_estimate(row.cell.gated.coverage if row.cell.gated else None),
@@ -102,16 +96,15 @@ def board_ends(board: Board) -> tuple[float, float]:
     return extent(known, board.metric.range)
 
 
-def overview(boards: Sequence[Board], styles: Mapping[str, int]) -> list[tuple[str, list[Shown]]]:
-    """Every model on every board of a suite, for one look."""
-    found = []
+def overview(boards: Sequence[Board]) -> list[OverviewLine]:
+    """Every model on every board of a suite: the best ranks first, baselines last."""
     cells = [{row.model: (row, board_digits(board)) for row in board.rows} for board in boards]
-    for model in sorted({row.model for board in boards for row in board.rows}, key=lambda model: styles[model]):
-        line = []
-        for own in cells:
-            row, digits = own.get(model, (None, 0))
-            line.append(Shown(text="-") if row is None else _overview_cell(row, digits))
-        found.append((model, line))
+    baselines = {row.model: row.baseline for board in boards for row in board.rows}
+    ranks = {model: _mean_rank([own[model][0] for own in cells if model in own]) for model in baselines}
+    found = []
+    for model in sorted(baselines, key=lambda model: (baselines[model] is not None, ranks[model], model)):
+        line = [_overview_cell(*own[model]) if model in own else Shown(text="-") for own in cells]
+        found.append(OverviewLine(model=model, baseline=baselines[model], cells=tuple(line)))
     return found
 
 
@@ -124,7 +117,7 @@ def mean_text(row: Row, digits: int) -> Shown:
     mark = row.precision.mark.value
     if row.precision.mark is Mark.NOT_ESTIMABLE:
         return Shown(text=f"{interval or 'no interval'}{mark}", sort=None, classes="weak")
-    return Shown(text=f"{fixed(estimate.mean, digits)}{mark}", sort=estimate.mean, note=interval or "no interval")
+    return Shown(text=f"{fixed(estimate.mean, digits)}{mark}", sort=estimate.mean, notes=(interval or "no interval",))
 
 
 def rank_text(row: Row) -> Shown:
@@ -163,28 +156,50 @@ def seed_table(
                 line.append(Shown(text="-"))
                 continue
             ends = f"{fixed(spread.low, digits)}{TO}{fixed(spread.high, digits)} of {spread.seeds}"
-            line.append(Shown(text=f"±{fixed(spread.deviation, digits)}", sort=spread.deviation, note=ends))
+            line.append(Shown(text=f"±{fixed(spread.deviation, digits)}", sort=spread.deviation, notes=(ends,)))
         lines.append((row.model, line))
     return tuple(names[place] for place in kept), lines
 
 
 def _pair_cell(pair: Pair | None, digits: int) -> Shown:
     if pair is None:
-        return Shown(text="-", note="no shared case")
+        return Shown(text="-", notes=("no shared case",))
     size = f"{pair.found.difference.mean:+z.{digits}f}"
     q = f"q {pair.q:.3f}" if pair.q >= 0.001 else "q <0.001"
     if not pair.is_apart:
-        return Shown(text=f"≈ {size}", note=q, classes="tied")
+        return Shown(text=f"≈ {size}", notes=(q,), classes="tied")
     sign = {True: "▲ ", False: "▼ ", None: ""}[pair.is_first_better]
     classes = {True: "better", False: "worse", None: ""}[pair.is_first_better]
-    return Shown(text=f"{sign}{size}", note=q, classes=classes)
+    return Shown(text=f"{sign}{size}", notes=(q,), classes=classes)
 
 
 def _overview_cell(row: Row, digits: int) -> Shown:
-    shown, rank = mean_text(row, digits), rank_text(row)
-    note = f"rank {rank.text}" if row.ranks else f"{row.cell.scored} of {row.cell.asked}"
+    shown = mean_text(row, digits)
     classes = "weak" if not row.is_comparable else "best" if row.tie == 0 else ""
-    return Shown(text=shown.text, sort=shown.sort, note=note, classes=classes)
+    support = f"{row.cell.scored} of {row.cell.asked}"
+    ranked = f"rank {rank_text(row).text} · {support}" if row.ranks else support
+    return Shown(text=shown.text, sort=shown.sort, notes=(*shown.notes, ranked, *_gate_notes(row)), classes=classes)
+
+
+def _mean_rank(rows: Sequence[Row]) -> float:
+    """Says in which order models are printed, and is printed nowhere: it mixes metrics."""
+    middles = [(row.ranks.best + row.ranks.worst) / 2 for row in rows if row.ranks]
+    return sum(middles) / len(middles) if middles else math.inf
+
+
+def _gate_notes(row: Row) -> tuple[str, ...]:
+    """How often it was put to the test, and what that makes of its score."""
+    if row.cell.gated is None:
+        return ()
+    coverage, combined = row.cell.gated.coverage, row.cell.gated.combined
+    return (
+        f"tested {fixed(coverage.mean if coverage else None)}",
+        f"M-Score {fixed(combined.mean if combined else None)}",
+    )
+
+
+def _competes(row: Row) -> bool:
+    return row.is_comparable and row.baseline is None
 
 
 def _group(row: Row) -> Shown:
@@ -202,7 +217,7 @@ def _support(row: Row) -> Shown:
     return Shown(
         text=f"{share.hits} of {share.total}",
         sort=share.share,
-        note=f"{_percent(share.low)}{TO}{_percent(share.high)} %",
+        notes=(f"{_percent(share.low)}{TO}{_percent(share.high)} %",),
     )
 
 
@@ -214,10 +229,10 @@ def _scenes(row: Row) -> Shown:
 def _estimate(estimate: Estimate | None) -> Shown:
     if estimate is None:
         return Shown(text="-")
-    return Shown(text=fixed(estimate.mean), sort=estimate.mean, note=_interval(estimate, USUAL_DIGITS) or "no interval")
+    return Shown(text=fixed(estimate.mean), sort=estimate.mean, notes=(_interval(estimate) or "no interval",))
 
 
-def _interval(estimate: Estimate, digits: int) -> str:
+def _interval(estimate: Estimate, digits: int = LEAST_DIGITS) -> str:
     if estimate.low is None or estimate.high is None:
         return ""
     return f"{fixed(estimate.low, digits)}{TO}{fixed(estimate.high, digits)}"

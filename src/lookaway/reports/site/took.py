@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from lookaway.engine.effort import WAITING, Effort, Stage
+from lookaway.engine.effort import IDLE, Effort, Stage
 from lookaway.engine.run_costs import RunCosts, SessionCosts, read_run_costs
 from lookaway.reports.numbers import amount, duration, size
 from lookaway.reports.site.gather import SiteRun
@@ -34,7 +34,7 @@ def took(runs: Sequence[SiteRun]) -> list[Took]:
 
 def _took(name: str, costs: RunCosts) -> Took:
     effort = costs.effort
-    ordered = sorted(effort.stages.items(), key=lambda entry: (entry[0] == WAITING, -entry[1].seconds, entry[0]))
+    ordered = sorted(effort.stages.items(), key=lambda entry: (entry[0] in IDLE, -entry[1].seconds, entry[0]))
     return Took(
         run=name,
         summary=_summary(costs, effort),
@@ -58,8 +58,8 @@ def _summary(costs: RunCosts, effort: Effort) -> str:
 
 
 def _stage_row(name: str, stage: Stage, effort: Effort) -> tuple[str, ...]:
-    whole = sum(other.seconds for kind, other in effort.stages.items() if kind != WAITING)
-    is_work = name != WAITING and whole > 0
+    whole = sum(other.seconds for kind, other in effort.stages.items() if kind not in IDLE)
+    is_work = name not in IDLE and whole > 0
     return (
         name,
         _short(stage.seconds),

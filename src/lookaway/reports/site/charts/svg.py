@@ -11,8 +11,11 @@ from lookaway.reports.text import visible
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-COLOURS, SHAPES = 7, 5
-"""Of which every pair is one model's: seven and five have no divisor in common, so that 35 models differ in both."""
+COLOURS, SHAPES = 7, 6
+"""Of which every pair is one model's: seven and six have no divisor in common, so that 42 models differ in one of them.
+
+Colours 0 and 5 are both blue: among the first twelve models they have different shapes.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +75,7 @@ def mark(style: int, x: float, y: float, *, is_hollow: bool = False, title: str 
         "M0 -4.6L4.6 3.6H-4.6z",
         "M0 -5L5 0L0 5L-5 0z",
         "M0 4.6L4.6 -3.6H-4.6z",
+        "M-1.6 -4.8h3.2v3.2h3.2v3.2h-3.2v3.2h-3.2v-3.2h-3.2v-3.2h3.2z",
     )
     name = (element("title", title),) if title else ()
     return element(

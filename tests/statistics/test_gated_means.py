@@ -5,13 +5,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookaway.statistics.gated_mean import gated_mean
+from lookaway.core import Estimate, Gated
+from lookaway.statistics.clustered_share import clustered_share
+from lookaway.statistics.gated_means import GatedValues, gated_means
 from lookaway.statistics.scene_mean import scene_mean
 
 SCENES = [f"scene {number}" for number in range(8)]
+NAMES = [f"{number:02}" for number in range(60)]
+FORTY = NAMES[:40]
 OPEN = np.array([1.0, 1, 1, 1, 1, 0, 0, 0])
 VALUES = np.array([0.9, 0.7, 0.8, 0.6])
 """Of the first four; the fifth was put to the test and has no score."""
+
+
+def gated_mean(values, scenes, is_open, gate_scenes) -> tuple[Estimate | None, Gated | None]:
+    data = GatedValues(values=values, scenes=scenes, is_open=is_open, gate_scenes=gate_scenes)
+    return gated_means([data])[0]
 
 
 def test_score_coverage_and_both_are_those_of_a_hand_computation():
@@ -22,16 +31,57 @@ def test_score_coverage_and_both_are_those_of_a_hand_computation():
     assert (score.scored, gated.coverage.scored, gated.combined.scored) == (4, 8, 4)
 
 
-def test_intervals_of_score_and_coverage_are_those_of_their_means():
+def test_intervals_of_score_and_coverage_are_those_of_a_mean_and_of_a_share():
     score, gated = gated_mean(VALUES, SCENES[:4], OPEN, SCENES)
     assert score == scene_mean(VALUES, SCENES[:4])
-    assert gated.coverage == scene_mean(OPEN, SCENES)
+    assert gated.coverage == clustered_share(OPEN == 1, SCENES)
+
+
+@pytest.mark.parametrize(("opened", "low", "high"), [(40, 0.912, 1.0), (39, 0.871, 0.996), (0, 0.0, 0.088)])
+def test_a_coverage_near_its_ends_is_neither_sure_nor_beyond_them(opened, low, high):
+    _, gated = gated_mean(np.full(opened, 0.5), FORTY[:opened], (np.arange(40) < opened).astype(float), FORTY)
+    assert (gated.coverage.low, gated.coverage.high) == (pytest.approx(low, abs=1e-3), pytest.approx(high, abs=1e-3))
+
+
+def test_where_all_passed_the_combined_number_may_still_fall_with_the_coverage():
+    values = np.linspace(0.4, 0.8, 40)
+    score, gated = gated_mean(values, FORTY, np.ones(40), FORTY)
+    by_score = gated.combined.mean - 2 * score.low / (1 + score.low)
+    by_coverage = gated.combined.mean - 2 * 0.6 * gated.coverage.low / (0.6 + gated.coverage.low)
+    assert by_coverage > 0.02
+    assert gated.combined.mean == pytest.approx(2 * 0.6 / 1.6)
+    assert gated.combined.mean - gated.combined.low == pytest.approx(np.sqrt(by_score**2 + by_coverage**2))
+    assert gated.combined.high == pytest.approx(2 * score.high / (1 + score.high))
+    assert (gated.combined.scored, gated.combined.scenes) == (40, 40)
+
+
+def test_where_all_passed_with_the_same_score_the_combined_number_is_still_not_sure():
+    _, gated = gated_mean(np.ones(40), FORTY, np.ones(40), FORTY)
+    assert (gated.combined.mean, gated.combined.high) == (1.0, 1.0)
+    assert gated.combined.low == pytest.approx(2 * gated.coverage.low / (1 + gated.coverage.low))
+
+
+def test_many_at_once_are_what_each_is_alone():
+    random = np.random.default_rng(3)
+    several = []
+    for scenes in (40, 60, 8):
+        is_open = (random.random(scenes) < 0.8).astype(float)
+        own = [name for name, passed in zip(NAMES, is_open.tolist(), strict=False) if passed]
+        several.append(
+            GatedValues(values=random.random(len(own)), scenes=own, is_open=is_open, gate_scenes=NAMES[:scenes])
+        )
+    together = gated_means(several)
+    for data, (score, gated) in zip(several, together, strict=True):
+        ((alone, own),) = gated_means([data])
+        assert (score.low, score.high) == pytest.approx((alone.low, alone.high), abs=1e-12)
+        assert gated == own
 
 
 def test_nothing_that_passes_is_worth_nothing():
     score, gated = gated_mean(np.array([]), [], np.zeros(3), SCENES[:3])
     assert score is None
     assert (gated.coverage.mean, gated.combined.mean) == (0.0, 0.0)
+    assert (gated.combined.low, gated.combined.high) == (None, None)
 
 
 def test_what_passed_without_a_score_leaves_the_combined_number_open():
@@ -60,6 +110,8 @@ def test_a_closed_gate_with_scores_of_zero_does_not_divide_by_zero():
 def test_one_scene_has_no_interval():
     _, gated = gated_mean(np.array([0.5, 0.7]), ["a", "a"], np.array([1.0, 1, 0]), ["a", "a", "a"])
     assert (gated.combined.low, gated.combined.high) == (None, None)
+    _, gated = gated_mean(np.array([0.5, 0.7]), ["a", "a"], np.ones(2), ["a", "a"])
+    assert (gated.combined.mean, gated.combined.low) == (pytest.approx(0.75), None)
 
 
 @given(st.lists(st.floats(0.01, 1), min_size=1, max_size=12), st.integers(0, 8), st.randoms(use_true_random=False))
