@@ -21,6 +21,7 @@ os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
 import argparse
 import json
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -91,6 +92,17 @@ class Watched:
         return self.overhead_ms - 1000 * self.starting_processor_seconds / self.rollouts
 
     @property
+    def growth_bytes(self) -> int:
+        """Of the driver, from the first look to the last."""
+        return self.late_bytes - self.early_bytes
+
+    @property
+    def is_as_asked(self) -> bool:
+        """Whether overhead and memory stay below what is asked."""
+        is_small = self.peak_bytes < MOST_BYTES and self.growth_bytes < MOST_GROWTH_BYTES
+        return is_small and self.overhead_ms < MOST_OVERHEAD_MS
+
+    @property
     def wall_overhead_ms(self) -> float:
         """The same by the wall, of all cores together."""
         return 1000 * self.wall_seconds * WORKERS / self.rollouts - self.bare_wall_ms
@@ -139,8 +151,8 @@ def watched_run(root: Path, output: Path, rollouts: int) -> Watched:
     return watched
 
 
-def main() -> None:
-    """Print what it took, or with --json what was watched."""
+def main() -> int:
+    """Print what it took, and 1 where it is more than is asked; or with --json what was watched, and judge nothing."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rollouts", type=int, default=100_000)
     parser.add_argument("--json", action="store_true")
@@ -152,14 +164,14 @@ def main() -> None:
         shown = {entry.name: getattr(watched, entry.name) for entry in fields(watched) if entry.name[0] != "_"}
         overhead = {"overhead_ms": watched.overhead_ms, "working_overhead_ms": watched.working_overhead_ms}
         print(json.dumps({**shown, **overhead}))
-    else:
-        report(watched)
+        return 0
+    report(watched)
+    return 0 if watched.is_as_asked else 1
 
 
 def report(watched: Watched) -> None:
     """Print figures beside what is asked of them."""
     count, rest = watched.rollouts, watched.wall_seconds - watched.first_result_seconds - watched.working_seconds
-    growth = watched.late_bytes - watched.early_bytes
     print(
         f"{count} rollouts in {watched.wall_seconds:.1f} s on {WORKERS} cores: until the first is done "
         f"{watched.first_result_seconds:.1f} s, the others {watched.working_seconds:.1f} s, after the last {rest:.1f} s"
@@ -172,9 +184,9 @@ def report(watched: Watched) -> None:
     )
     print(
         f"driver: at most {watched.peak_bytes / 1e6:.0f} MB (asked: {MOST_BYTES / 1e6:.0f}), from a tenth to the end "
-        f"{growth / 1e6:+.0f} MB (asked: {MOST_GROWTH_BYTES / 1e6:.0f})"
+        f"{watched.growth_bytes / 1e6:+.0f} MB (asked: {MOST_GROWTH_BYTES / 1e6:.0f})"
     )
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

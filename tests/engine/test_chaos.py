@@ -110,8 +110,8 @@ def test_a_run_whose_workers_and_drivers_are_killed_at_random_loses_and_doubles_
     assert chaos.left_behind == []
     lookaway.evaluate(root, tmp_path / "undisturbed", suite=lightness_suite.NAME)
     assert table_text(tmp_path / "run") == table_text(tmp_path / "undisturbed")
-    rows = [row["rollout"] for row in Run(tmp_path / "run").items()]
-    assert len(rows) == len(set(rows)) == ROLLOUTS
-    units = Counter(row["rollout"] for row in Run(tmp_path / "run").units(lightness_suite.NAME))
-    assert set(units.values()) == {2}
-    assert len(units) == ROLLOUTS
+    run, undisturbed = Run(tmp_path / "run"), Run(tmp_path / "undisturbed")
+    items, units = list(run.items()), list(run.units(lightness_suite.NAME))
+    assert items == list(undisturbed.items())
+    assert units == list(undisturbed.units(lightness_suite.NAME))
+    assert (len(items), len(units)) == (ROLLOUTS, 2 * ROLLOUTS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 import lookaway
-from lookaway.core import Compute, JudgeModel
+from lookaway.core import Abstention, Compute, JudgeModel, Reason
 from lookaway.engine.binding import bind_metrics
 from lookaway.engine.costs import Cost, StageCost, estimate_cost
 from lookaway.engine.effort import Effort, Stage
@@ -19,14 +20,17 @@ from lookaway.engine.machine import kind_of_machine
 from lookaway.engine.machine_costs import JudgeCosts, MachineCosts, read_machine_costs
 from lookaway.engine.plan import make_plan
 from lookaway.engine.run_costs import read_run_costs
+from lookaway.engine.worker import Work
 from lookaway.io.sampling import UniformFrames
 from lookaway.judges.pacing import Manners
 from lookaway.judges.settings import JudgeSettings
+from lookaway.reports.plan import print_plan
 from lookaway.store.run_folder import RunFolder
 from tests.support.command import lookaway as command
 from tests.support.scripted import Brightness, bound, script
 from tests.support.tiny import FRAMES, HEIGHT, WIDTH, write_folder, write_mbench
 
+ASKS = 7
 LIGHT = "mbencha.environment.rendering_lighting"
 
 
@@ -153,6 +157,70 @@ def test_a_plan_of_many_looks_at_rollouts_from_all_over_it(tmp_path, monkeypatch
     assert int(seen[-1]) >= 36
 
 
+class Asking(Brightness):
+    """A judge who is asked seven questions about every rollout, with two frames."""
+
+    judge = None
+    frames = UniformFrames(2)
+
+    def questions_per_rollout(self, rollout) -> int:
+        return ASKS
+
+    def load_with(self, asking: Any) -> Any:
+        raise NotImplementedError
+
+
+class AskingSome(Asking):
+    """Declines all but the rollouts of one case."""
+
+    def declines(self, rollout) -> Abstention | None:
+        return None if rollout.case.id == "case3" else Abstention(Reason.NO_TARGET, "nothing to ask.")
+
+
+def many(root: Path, metrics: Callable[[int], tuple[str, ...]], count: int) -> list[Work]:
+    """So many rollouts, one after the other of the four in a folder, each with metrics by its number."""
+    dataset = lookaway.read(root, suite="scripted")
+    four = make_plan(dataset, bind_metrics(dataset)).work()
+    return [replace(four[n % 4], content=f"{n:032d}", metrics=metrics(n)) for n in range(count)]
+
+
+@pytest.mark.parametrize("judged", [range(10), range(150, 160), range(300, 310)])
+def test_a_small_part_that_a_judge_is_asked_about_is_neither_missed_nor_taken_for_the_whole(root, monkeypatch, judged):
+    script(monkeypatch, bound("plain"), bound("judged", Asking(name="judge")))
+    metrics = bind_metrics(lookaway.read(root, suite="scripted"))
+    work = many(root, lambda n: ("judged",) if n in judged else ("plain",), 310)
+    cost = estimate_cost(work, metrics)
+    assert (cost.judge_calls, cost.judge_tokens) == (10 * ASKS, 10 * ASKS * (900 + 2 * 500))
+    assert stages_of(cost)["brightness"].frames == pytest.approx(300 * FRAMES)
+    assert stages_of(cost)["brightness"].disk_bytes == pytest.approx(300 * FRAMES * Brightness.bytes_per_frame)
+    assert stages_of(cost)["judge"].rollouts == pytest.approx(10)
+    assert stages_of(cost)["decoding"].rollouts == pytest.approx(310)
+    assert cost.looked_at <= 20
+
+
+def test_a_metric_that_few_rollouts_lack_is_planned_for_these(root, monkeypatch):
+    script(monkeypatch, bound("plain"), bound("rare", Brightness(name="other")))
+    work = many(root, lambda n: ("rare",) if n == 301 else ("plain",), 310)
+    stages = stages_of(estimate_cost(work, bind_metrics(lookaway.read(root, suite="scripted"))))
+    assert stages["brightness"].frames == pytest.approx(309 * FRAMES)
+    assert stages["other"].frames == FRAMES
+
+
+def test_some_of_every_subset_are_looked_at(root, monkeypatch):
+    script(monkeypatch, bound())
+    metrics = bind_metrics(lookaway.read(root, suite="scripted"))
+    work = many(root, lambda n: (metrics[0].name,), 310)
+    rare = [replace(e, rollout=replace(e.rollout, case=replace(e.rollout.case, subset="rare"))) for e in work[:10]]
+    assert estimate_cost([*rare, *work[10:]], metrics).looked_at == 4 + 15
+
+
+def test_questions_are_counted_where_cases_differ_and_metrics_do_not(root, monkeypatch):
+    script(monkeypatch, bound("judged", AskingSome(name="judge"), needs=(), uses=("judge",)))
+    metrics = bind_metrics(lookaway.read(root, suite="scripted"))
+    work = [entry for n, entry in enumerate(many(root, lambda n: ("judged",), 400)) if n % 4 < 3 or n == 303]
+    assert estimate_cost(work, metrics).judge_calls == ASKS
+
+
 def test_seconds_of_a_gpu_stand_apart_and_are_those_of_the_wall(root, monkeypatch):
     script(monkeypatch, bound(recipe=OnGpu()))
     name = "brightness cuda float16"
@@ -193,28 +261,19 @@ def test_cores_gpus_and_the_judge_work_side_by_side():
 
 
 def test_the_judge_takes_what_it_took_before(root, monkeypatch):
-    asks = 7
-
-    class Asking(Brightness):
-        judge = None
-        frames = UniformFrames(2)
-
-        def questions_per_rollout(self, rollout) -> int:
-            return asks
-
-        def load_with(self, asking: Any) -> Any:
-            raise NotImplementedError
-
     script(monkeypatch, bound(recipe=Asking()))
     settings = JudgeSettings(model=JudgeModel(backend="server", model="known"))
     unknown = plan_cost(root, judge=settings)
-    assert (unknown.judge_calls, unknown.judge_measured_calls, unknown.judge_seconds) == (4 * asks, 0, None)
-    assert unknown.judge_tokens == 4 * asks * (900 + 2 * 500)
-    known = MachineCosts(judges={"known": JudgeCosts(calls=10, tokens=50, seconds=20.0)})
+    assert (unknown.judge_calls, unknown.judge_measured_calls, unknown.judge_seconds) == (4 * ASKS, 0, None)
+    assert unknown.judge_tokens == 4 * ASKS * (900 + 2 * 500)
+    known = MachineCosts(judges={"known": JudgeCosts(calls=10, tokens=50, paced_calls=5, seconds=10.0)})
     cost = plan_cost(root, judge=settings, measured=known)
-    assert (cost.judge_tokens, cost.judge_measured_calls, cost.judge_seconds) == (4 * asks * 5, 10, 4 * asks * 2.0)
+    assert (cost.judge_tokens, cost.judge_measured_calls, cost.judge_seconds) == (4 * ASKS * 5, 10, 4 * ASKS * 2.0)
+    hurried = MachineCosts(judges={"known": JudgeCosts(calls=10, tokens=50)})
+    assert plan_cost(root, judge=settings, measured=hurried).judge_seconds is None
+    assert plan_cost(root, judge=settings, measured=hurried).judge_tokens == 4 * ASKS * 5
     limited = replace(settings, manners=Manners(per_second=4.0))
-    assert plan_cost(root, judge=limited, measured=known).judge_seconds == asks
+    assert plan_cost(root, judge=limited, measured=known).judge_seconds == ASKS
 
 
 def test_a_plan_is_printed_with_its_sources(tmp_path):
@@ -234,3 +293,25 @@ def test_a_plan_is_printed_with_its_sources(tmp_path):
     assert {stage["source"] for stage in cost["stages"]} == {"measured"}
     assert cost["wall_seconds"] == pytest.approx(cost["cpu_seconds"] / 2)
     assert (cost["workers"], cost["gpu_seconds"], cost["judge_calls"]) == (2, 0, 0)
+
+
+def test_features_that_runs_share_are_not_planned_again(tmp_path):
+    root = write_mbench(tmp_path / "dataset", samples=2, subsets=("environment",)).root
+    arguments = (root, "--metrics", LIGHT, "--features", tmp_path / "shared")
+    command("eval", *arguments, "-o", tmp_path / "run", "--quiet")
+    for output in ((), ("-o", tmp_path / "another")):
+        cost = command("plan", *arguments, *output, "--json").json["cost"]
+        assert cost["measurements"] == 2
+        assert not {stage["stage"] for stage in cost["stages"]} & {"lab_means", "decoding"}
+
+
+def test_a_plan_says_that_kept_replies_count_and_when_the_pace_of_a_judge_is_not_known(capsys, root, monkeypatch):
+    script(monkeypatch, bound(recipe=Asking()))
+    dataset = lookaway.read(root, suite="scripted")
+    plan = make_plan(dataset, bind_metrics(dataset))
+    print_plan(plan, [], a_cost(judge_calls=3, judge_tokens=9, judge_seconds=None), as_json=False)
+    out = capsys.readouterr().out
+    assert "judge: about 3 calls of 9 tokens in all (declared); replies that are kept already count as well" in out
+    assert "with 1 worker and 1 GPU, without the judge, whose pace is not known before a run has mostly waited" in out
+    print_plan(plan, [], a_cost(judge_calls=3, judge_tokens=9), as_json=False)
+    assert "whose pace" not in capsys.readouterr().out

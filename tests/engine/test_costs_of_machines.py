@@ -11,9 +11,9 @@ import pytest
 
 import lookaway
 from lookaway.engine import machine, machine_costs
-from lookaway.engine.effort import WAITING, Effort, Stage
+from lookaway.engine.effort import ASKING, WAITING, Effort, Stage
 from lookaway.engine.machine import kind_of_machine
-from lookaway.engine.machine_costs import MachineCosts, add_to_machine_costs, read_machine_costs
+from lookaway.engine.machine_costs import JudgeCosts, MachineCosts, add_to_machine_costs, read_machine_costs
 from lookaway.judges.spending import Spent
 from tests.support.scripted import bound, script
 from tests.support.tiny import FRAMES, write_folder
@@ -52,7 +52,9 @@ def test_other_kinds_of_machines_say_nothing_of_this_one():
 
 
 def test_waiting_is_nothing_of_the_machine():
-    add_to_machine_costs({kind_of_machine(): Effort({WAITING: Stage(seconds=9, rollouts=1)})})
+    add_to_machine_costs(
+        {kind_of_machine(): Effort({name: Stage(seconds=9, rollouts=1) for name in (WAITING, ASKING)})}
+    )
     assert read_machine_costs().machines[kind_of_machine()].stages == {}
 
 
@@ -86,7 +88,19 @@ def test_judges_are_known_by_their_models_and_fade(monkeypatch):
     add_to_machine_costs({}, ("oracle", Spent(calls=8, prompt_tokens=80, answer_tokens=8), 4.0))
     add_to_machine_costs({}, ("silent", Spent(), 4.0))
     (oracle,) = read_machine_costs().judges.values()
-    assert (oracle.calls, oracle.tokens, oracle.seconds) == (8, 88, 4.0)
+    assert (oracle.calls, oracle.tokens, oracle.paced_calls, oracle.seconds) == (8, 88, 8, 4.0)
+
+
+def test_a_session_that_was_busy_with_something_else_tells_tokens_of_a_judge_and_no_pace():
+    add_to_machine_costs({}, ("oracle", Spent(calls=8, prompt_tokens=80), 4.0))
+    add_to_machine_costs({}, ("oracle", Spent(calls=2, prompt_tokens=20), None))
+    assert read_machine_costs().judges["oracle"] == JudgeCosts(calls=10, tokens=100, paced_calls=8, seconds=4.0)
+
+
+def test_a_pace_that_was_kept_without_saying_what_was_waited_for_is_none(home):
+    home.mkdir()
+    (home / "costs.json").write_text('{"machines": {}, "judges": {"o": {"calls": 5, "tokens": 9, "seconds": 7.0}}}')
+    assert read_machine_costs().judges["o"].paced_calls == 0
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ import pytest
 import lookaway
 from lookaway.core import RunError
 from lookaway.engine import account, session
+from lookaway.engine.effort import ASKING, Effort, Stage
 from lookaway.engine.inline import Inline
+from lookaway.engine.machine_costs import read_machine_costs
 from lookaway.engine.run_costs import RunCosts, SessionCosts, read_run_costs, save_session
 from lookaway.judges.spending import Spent
 from lookaway.store.run_folder import RunFolder
@@ -191,6 +194,18 @@ def test_the_judge_costs_what_was_spent_in_this_session(tmp_path, monkeypatch):
     assert read_run_costs(tmp_path).judge == Spent(calls=2, prompt_tokens=70, answer_tokens=7)
     table = json.loads((tmp_path / "home" / "costs.json").read_text())
     assert (table["judges"]["oracle"]["calls"], table["judges"]["oracle"]["tokens"]) == (2, 77)
+
+
+@pytest.mark.parametrize(("asked", "paced_calls"), [(1000.0, 2), (0.0, 0)])
+def test_a_session_says_how_fast_a_judge_is_only_if_it_waited_for_it(tmp_path, monkeypatch, asked, paced_calls):
+    monkeypatch.setenv("LOOKAWAY_HOME", str(tmp_path / "home"))
+    judge: Any = type("Settings", (), {"model": type("Model", (), {"model": "oracle"})})
+    effort = Effort({ASKING: Stage(seconds=asked)})
+    a_second_ago = time.perf_counter() - 1
+    with account.Account(RunFolder(tmp_path), Inline(), judge, [], effort, a_second_ago):
+        (tmp_path / "spending.jsonl").write_text('{"calls": 2}\n')
+    costs = read_machine_costs().judges["oracle"]
+    assert (costs.calls, costs.paced_calls, costs.seconds > 0) == (2, paced_calls, paced_calls > 0)
 
 
 def test_rollouts_of_a_batch_that_was_written_count_though_nobody_was_told_of_all(root, tmp_path):

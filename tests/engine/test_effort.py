@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -13,7 +14,19 @@ import pytest
 import lookaway
 from lookaway.core import Compute, Feature, Frame, RunError
 from lookaway.engine import perceiving as module
-from lookaway.engine.effort import DECODING, READING, SENDING, WAITING, WRITING, Effort, Stage, is_on_gpu, stage_of
+from lookaway.engine.effort import (
+    ASKING,
+    DECODING,
+    METRICS,
+    READING,
+    SENDING,
+    WAITING,
+    WRITING,
+    Effort,
+    Stage,
+    is_on_gpu,
+    stage_of,
+)
 from lookaway.engine.networks import NetworkService
 from lookaway.engine.perceiving import Extractors, Perceiving
 from lookaway.store.feature_store import FeatureStore
@@ -28,6 +41,7 @@ class Clock:
         self.now = self.busy = 1000.0
         monkeypatch.setattr(time, "perf_counter", lambda: self.now)
         monkeypatch.setattr(time, "process_time", lambda: self.busy)
+        monkeypatch.setattr(time, "thread_time", lambda: self.busy)
 
     def go(self, seconds: float, *, is_busy: bool = True) -> None:
         self.now += seconds
@@ -163,8 +177,38 @@ def test_waiting_for_an_answer_is_no_work_of_the_extractor(clock, rollout, tmp_p
             return SimpleNamespace(request=watch.request, see=watch.see, perceive=lambda: later)
 
     effort = perceive(rollout, tmp_path, Asking()).effort
-    assert (effort.of(WAITING).seconds, effort.of(WAITING).cpu_seconds) == (1000, 0)
+    assert (effort.of(ASKING).seconds, effort.of(ASKING).cpu_seconds) == (1000, 0)
+    assert WAITING not in effort.stages
     assert effort.of("slow").seconds == 10 + FRAMES
+
+
+@pytest.mark.parametrize(
+    ("stage", "is_of_all_threads"),
+    [(READING, False), (WRITING, False), (ASKING, False), (WAITING, False), (DECODING, True), (METRICS, True)],
+)
+def test_what_is_done_beside_another_rollout_counts_no_work_of_that_one(stage, is_of_all_threads):
+    effort, went_by = Effort(), 0.05
+
+    def work() -> None:
+        started = time.thread_time()
+        while time.thread_time() - started < went_by:
+            pass
+
+    other = threading.Thread(target=work)
+    with effort.timed(stage):
+        other.start()
+        other.join()
+    assert (effort.of(stage).cpu_seconds >= went_by) == is_of_all_threads
+    assert effort.of(stage).seconds >= went_by
+
+
+@pytest.mark.parametrize(
+    ("asking", "working", "is_pace"), [(60, 10, True), (60, 55, False), (40, 10, False), (0, 0, False)]
+)
+def test_a_session_tells_the_pace_of_a_judge_only_if_it_mostly_waited_for_answers(asking, working, is_pace):
+    work = Stage(seconds=working - 5, loading_seconds=5) if working else Stage()
+    effort = Effort({ASKING: Stage(seconds=asking), "sift": work, WAITING: Stage(seconds=99)})
+    assert effort.is_mostly_asking(100) == is_pace
 
 
 def test_the_effort_of_a_session_is_that_of_all_its_rollouts(tmp_path, monkeypatch):

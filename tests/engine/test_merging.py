@@ -238,6 +238,20 @@ def test_merging_again_changes_nothing(scripted, root, tmp_path):
     assert files_under(tmp_path / "out") == before
 
 
+def test_merging_again_after_a_run_has_grown_leaves_no_row_twice(scripted, root, tmp_path, monkeypatch):
+    monkeypatch.setattr("lookaway.engine.session.MOST", 1)
+    ANSWERS["first"] = ANSWERS["second"] = lambda rollout: Score(0.5)
+    whole = evaluate(root, tmp_path / "whole")
+    run = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(root, run, on_progress=interrupt(3))
+    merge([run], tmp_path / "out")
+    assert 0 < len(sorted_rows(tmp_path / "out")) < len(sorted_rows(whole))
+    evaluate(root, run)
+    merge([run], tmp_path / "out")
+    assert sorted_rows(tmp_path / "out") == sorted_rows(whole)
+
+
 def test_an_output_that_is_anything_else_is_refused_and_left_as_it_is(scripted, root, tmp_path):
     parts = shards(root, tmp_path, 2)
     another = evaluate(root, tmp_path / "another")

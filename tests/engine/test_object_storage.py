@@ -13,13 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import lookaway
-from lookaway.core import RunError
+from lookaway.core import Resources, RunError
 from lookaway.engine.run import Run
 from lookaway.io import patience
 from lookaway.io.files import read_all
 from lookaway.io.journal import Journal
 from lookaway.store.run_folder import RunFolder
 from tests.support.command import lookaway as command
+from tests.support.ray_runs import ray_folder
 from tests.support.runs import table_text
 from tests.support.s3_server import S3Server, new_bucket, s3_server
 from tests.support.tiny import QUICK, write_mbench
@@ -95,6 +96,25 @@ def test_a_server_that_is_killed_again_and_again_loses_nothing_and_doubles_nothi
         restart.join()
     assert len(restarts) == 2
     assert_whole(run, on_disk)
+
+
+def test_a_server_that_is_killed_while_workers_of_ray_write_loses_nothing_and_doubles_nothing(
+    server, root, run, on_disk, monkeypatch
+):
+    restarts = []
+
+    def kill(progress):
+        if progress.done >= 6 and not restarts:
+            restarts.append(server.kill_and_start(seconds=0.2))
+
+    monkeypatch.setenv("RAY_ADDRESS", "")
+    with ray_folder() as env:
+        monkeypatch.setenv("RAY_TMPDIR", env["RAY_TMPDIR"])
+        monkeypatch.setattr("lookaway.engine.session.MOST", 1)  # so that rows are written while it is gone
+        lookaway.evaluate(root, run, metrics=QUICK, executor="ray", resources=Resources(workers=1), on_progress=kill)
+    restarts[0].join()
+    assert_whole(run, on_disk)
+    assert list(Run(run).items()) == list(Run(on_disk).items())
 
 
 def test_a_server_that_stays_dead_ends_the_run_which_goes_on_when_it_is_back(server, root, run, on_disk, monkeypatch):

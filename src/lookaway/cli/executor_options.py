@@ -33,9 +33,7 @@ def executor_options(command: Command) -> Command:
             help="What runs the work: inline, or ray for many workers.",
         ),
         click.option("--workers", type=click.IntRange(min=1), help="Rollouts at once; by default one for each core."),
-        click.option(
-            "--address", help="Ray cluster to join, such as auto or ray://HOST:10001; by default a new one, here."
-        ),
+        click.option("--address", help="Ray cluster to join, such as auto or HOST:6379; by default a new one, here."),
         click.option(
             "--gpus-per-worker",
             type=click.FloatRange(min=0),

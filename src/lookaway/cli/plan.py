@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @dataset_options
 @click.option("-o", "--output", type=PLACE, help="Run folder; what it holds already is not planned.")
 @judge_options
+@click.option("--features", type=PLACE, help="Folder of features that runs share; what it holds is not planned.")
 @shard_option
 @click.option("--workers", type=click.IntRange(min=1), help="Workers of the run; by default one, without Ray.")
 @json_option
@@ -26,7 +27,7 @@ def plan_command(output: Path | None, shard: Shard | None, workers: int | None, 
     """Say what `eval` would run on DATASET, how long it takes, how much disk it needs and what a judge is asked.
 
     Every run notes what its stages took on this kind of machine; what was never measured takes what its extractor
-    declares. Nobody is asked anything.
+    declares. Nobody is asked anything. Questions whose replies are kept count as well: only frames would tell which.
     """
     from lookaway.engine.changes import Changes
     from lookaway.engine.costs import estimate_cost
@@ -37,7 +38,7 @@ def plan_command(output: Path | None, shard: Shard | None, workers: int | None, 
     from lookaway.reports.plan import print_plan
     from lookaway.store.run_folder import RunFolder
 
-    judge = chosen_judge(options)
+    judge, features = chosen_judge(options), options.pop("features")
     dataset, metrics = read_dataset(options)
     if judge is None:
         metrics = without_gates(metrics)
@@ -45,6 +46,6 @@ def plan_command(output: Path | None, shard: Shard | None, workers: int | None, 
         metrics = Changes(judge=planned_judge(judge, output)).apply(metrics)
     plan = make_plan(dataset, metrics, shard)
     folder = RunFolder(output) if output else None
-    kept = folder.features if folder else None
+    kept = features or (folder.features if folder else None)
     cost = estimate_cost(plan.work(folder), metrics, kept, measured=read_machine_costs(), judge=judge)
     print_plan(plan, coverage(plan.dataset, metrics), cost, workers=workers, as_json=as_json)

@@ -103,9 +103,8 @@ class Account:
 
     def _end(self, how: str, **facts: str) -> None:
         self.notice_workers()
-        judge = None if self.judge is None else self.judge.model.model
         self.save()
-        add_to_machine_costs(self._by_machine, None if judge is None else (judge, self.costs.judge, self.costs.seconds))
+        add_to_machine_costs(self._by_machine, self._of_judge())
         self.folder.note(
             how,
             session=self.costs.id,
@@ -114,6 +113,14 @@ class Account:
             seconds=self.costs.seconds,
             **facts,
         )
+
+    def _of_judge(self) -> tuple[str, Spent, float | None] | None:
+        """Who was asked how much, and how long that took where it was what the session waited for."""
+        if self.judge is None:
+            return None
+        seconds = self.costs.seconds
+        is_its_pace = self.effort.is_mostly_asking(self.costs.workers * seconds)
+        return self.judge.model.model, self.costs.judge, seconds if is_its_pace else None
 
     def _spent(self) -> Spent:
         return Spent() if self.judge is None else self._spending.spent()

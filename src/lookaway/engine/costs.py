@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lookaway.core import AskingExtractor, BoundMetric, Extractor, FrameRequest, Timeline, Unmeasurable
+from lookaway.core import AskingExtractor, BoundMetric, Extractor, FrameRequest, Rollout, Timeline, Unmeasurable
 from lookaway.engine.effort import DECODING, METRICS, READING, WRITING, Stage, is_on_gpu, stage_of
+from lookaway.engine.judging import asks_judge
 from lookaway.engine.machine_costs import MachineCosts
-from lookaway.engine.perceiving import Extractors, Perceiving
-from lookaway.engine.worker import Work, why_declined
+from lookaway.engine.perceiving import Extractors, Perceiving, with_needs
+from lookaway.engine.worker import Work, why_declined_safely
 from lookaway.judges.settings import JudgeSettings
 from lookaway.store.feature_store import FeatureStore
 
@@ -22,7 +23,8 @@ ROWS_PER_METRIC = 21
 """An item and the pairs of a fold."""
 TOKENS_PER_QUESTION, TOKENS_PER_PICTURE = 900, 500
 """Question and answer in words, and a frame of 480p as a vision-language model cuts it up: the order of magnitude."""
-LOOKED_AT = 16
+LOOKED_AT, LOOKED_AT_OF_EACH = 16, 4
+"""Rollouts of a plan, shared out among those of a kind by their number; and the least of each kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +79,9 @@ class Cost:
         return sum(stage.seconds for stage in self.stages if stage.is_on_gpu)
 
     def wall_seconds(self, workers: int | None = None, gpus: int = 1) -> float:
-        """From the start to the end, without loading: the slowest of cores, GPUs and judge, which work side by side.
+        """From the first rollout to the last: the slowest of cores, GPUs and judge, which work side by side.
+
+        Reading, hashing and planning come before, and so does starting Ray and loading networks.
 
         One worker alone, which is none that was asked for, does not decode while its network looks.
         """
@@ -95,7 +99,10 @@ def estimate_cost(
     measured: MachineCosts | None = None,
     judge: JudgeSettings | None = None,
 ) -> Cost:
-    """Open a few rollouts, ask the extractors which frames they would want, and scale up; nothing is written.
+    """Open a few rollouts of each kind, ask the extractors which frames they would want, and scale up.
+
+    Nothing is written. Rollouts are of a kind if they are of one subset, lack the same metrics and have a judge asked
+    as many questions, which is counted for all of them.
 
     `features` is the folder of features that need not be perceived again. Stages that were `measured` take what they
     took; the others what their recipes declare.
@@ -105,15 +112,17 @@ def estimate_cost(
     bounds = {bound.name: bound for bound in metrics}
     measured = measured or MachineCosts()
     distinct = list({(entry.content, entry.metrics): entry for entry in work}.values())
-    looked_at = _evenly_spread(distinct)
-    look = _Look()
-    for entry in looked_at:
-        look.add(entry, [bounds[name] for name in entry.metrics], extractors)
-    scale = len(distinct) / len(looked_at) if looked_at else 0.0
-    stages = tuple(_stage_cost(name, asked, scale, measured.of_stage(name)) for name, asked in look.stages.items())
+    look, looked_at = _Look(), 0
+    for alike in _by_kind(distinct, bounds):
+        some = _evenly_spread(alike, max(LOOKED_AT_OF_EACH, round(LOOKED_AT * len(alike) / len(distinct))))
+        look.weight = len(alike) / len(some)
+        looked_at += len(some)
+        for entry in some:
+            look.add(entry, [bounds[name] for name in entry.metrics], extractors)
+    stages = tuple(_stage_cost(name, asked, measured.of_stage(name)) for name, asked in look.stages.items())
     measurements = sum(len(entry.metrics) for entry in work)
-    calls = round(scale * look.questions)
-    tokens = scale * (look.questions * TOKENS_PER_QUESTION + look.pictures * TOKENS_PER_PICTURE)
+    calls = round(look.questions)
+    tokens = look.questions * TOKENS_PER_QUESTION + look.pictures * TOKENS_PER_PICTURE
     known = measured.judges.get(judge.model.model) if judge else None
     return Cost(
         rollouts=len(work),
@@ -124,52 +133,82 @@ def estimate_cost(
         judge_tokens=round(calls * known.tokens / known.calls if known else tokens),
         judge_measured_calls=known.calls if known else 0,
         judge_seconds=_judge_seconds(calls, judge, measured),
-        looked_at=len(looked_at),
+        looked_at=looked_at,
     )
+
+
+def _by_kind(work: Sequence[Work], bounds: Mapping[str, BoundMetric]) -> list[list[Work]]:
+    """Rollouts apart that may take different work, each kind in their order."""
+    asking = {name for name, bound in bounds.items() if asks_judge([bound])}
+    kinds: dict[tuple[object, ...], list[Work]] = {}
+    for entry in work:
+        questions = _questions(entry.rollout, [bounds[name] for name in entry.metrics if name in asking])
+        kinds.setdefault((entry.rollout.case.subset, entry.metrics, questions), []).append(entry)
+    return list(kinds.values())
+
+
+def _questions(rollout: Rollout, bounds: Sequence[BoundMetric]) -> int:
+    """That a judge is asked about a rollout if no answer is kept; no video is opened for it."""
+    recipes = with_needs(recipe for bound in _able(bounds, rollout) for recipe in bound.recipes.values())
+    return sum(
+        recipe.questions_per_rollout(rollout)
+        for recipe in recipes
+        if isinstance(recipe, AskingExtractor) and recipe.declines(rollout) is None
+    )
+
+
+def _able(bounds: Iterable[BoundMetric], rollout: Rollout) -> list[BoundMetric]:
+    return [bound for bound in bounds if why_declined_safely(bound, rollout) is None]
+
+
+def _evenly_spread(work: Sequence[Work], most: int) -> list[Work]:
+    count = min(most, len(work))
+    return [work[position * len(work) // count] for position in range(count)]
 
 
 @dataclass(slots=True, kw_only=True)
 class _Asked:
     """What is asked of one stage, and what its recipes declare that it takes."""
 
-    rollouts: int = 0
-    frames: int = 0
-    pixels: int = 0
+    rollouts: float = 0.0
+    frames: float = 0.0
+    pixels: float = 0.0
     seconds: float = 0.0
     disk_bytes: float = 0.0
 
 
 @dataclass(slots=True)
 class _Look:
-    """What the rollouts that were looked at take; nothing where they cannot be opened."""
+    """What all rollouts take, as far as some tell; nothing where these cannot be opened."""
 
     stages: dict[str, _Asked] = field(default_factory=dict)
-    questions: int = 0
-    pictures: int = 0
+    questions: float = 0.0
+    pictures: float = 0.0
+    weight: float = 1.0
+    """How many rollouts the next one stands for."""
 
     def add(self, work: Work, bounds: Sequence[BoundMetric], extractors: Extractors) -> None:
         """Rehearse one more."""
-        able = [bound for bound in bounds if why_declined(bound, work.rollout) is None]
-        recipes = [recipe for bound in able for recipe in bound.recipes.values()]
+        recipes = [recipe for bound in _able(bounds, work.rollout) for recipe in bound.recipes.values()]
         perceiving = Perceiving(extractors, work.rollout, work.content, recipes)
         try:
             requests = perceiving.rehearse()
         except Unmeasurable:
             return
         for name in (METRICS, READING, WRITING):
-            self._of(name).rollouts += 1
+            self._of(name).rollouts += self.weight
         for recipe, request in requests.items():
             self._add_recipe(recipe, request)
             if isinstance(recipe, AskingExtractor) and request is not None:
-                questions = recipe.questions_per_rollout(work.rollout)
+                questions = self.weight * recipe.questions_per_rollout(work.rollout)
                 self.questions += questions
                 self.pictures += questions * len(request.indices)
         if perceiving.timeline is not None:
             self._add_decoding(perceiving.timeline, [request for request in requests.values() if request])
 
     def _add_recipe(self, recipe: Extractor, request: FrameRequest | None) -> None:
-        asked, frames = self._of(stage_of(recipe)), len(request.indices) if request else 0
-        asked.rollouts += 1
+        asked, frames = self._of(stage_of(recipe)), self.weight * len(request.indices) if request else 0.0
+        asked.rollouts += self.weight
         asked.frames += frames
         asked.seconds += recipe.seconds_per_frame * frames
         asked.disk_bytes += recipe.bytes_per_frame * frames
@@ -181,10 +220,10 @@ class _Look:
             for request in requests
             if request.partners is not None
         }
-        frames = max((max(request.indices, default=-1) for request in requests), default=-1) + 1
-        frames += sum(last + 1 for _, last in partners)
+        own = max((max(request.indices, default=-1) for request in requests), default=-1) + 1
+        frames = self.weight * (own + sum(last + 1 for _, last in partners))
         decoding = self._of(DECODING)
-        decoding.rollouts += 1
+        decoding.rollouts += self.weight
         decoding.frames += frames
         decoding.pixels += frames * timeline.width * timeline.height
         decoding.seconds = decoding.pixels / DECODED_PIXELS_PER_SECOND
@@ -193,12 +232,7 @@ class _Look:
         return self.stages.setdefault(name, _Asked())
 
 
-def _evenly_spread(work: Sequence[Work]) -> list[Work]:
-    count = min(LOOKED_AT, len(work))
-    return [work[position * len(work) // count] for position in range(count)]
-
-
-def _stage_cost(name: str, asked: _Asked, scale: float, known: Stage | None) -> StageCost:
+def _stage_cost(name: str, asked: _Asked, known: Stage | None) -> StageCost:
     seconds, disk_bytes = asked.seconds, asked.disk_bytes
     if known is not None:
         share = _share(asked, known)
@@ -206,10 +240,10 @@ def _stage_cost(name: str, asked: _Asked, scale: float, known: Stage | None) -> 
         disk_bytes = share * known.stored_bytes
     return StageCost(
         stage=name,
-        rollouts=scale * asked.rollouts,
-        frames=scale * asked.frames,
-        seconds=scale * seconds,
-        disk_bytes=scale * disk_bytes,
+        rollouts=asked.rollouts,
+        frames=asked.frames,
+        seconds=seconds,
+        disk_bytes=disk_bytes,
         measured_rollouts=known.rollouts if known else 0,
     )
 
@@ -224,10 +258,10 @@ def _share(asked: _Asked, known: Stage) -> float:
 
 
 def _judge_seconds(calls: int, judge: JudgeSettings | None, measured: MachineCosts) -> float | None:
-    """At the rate that was asked for; else at the one that was reached before."""
+    """At the rate that was asked for; else at the one that was reached where workers mostly waited for answers."""
     if not calls:
         return 0.0
     if judge is not None and judge.manners.per_second is not None:
         return calls / judge.manners.per_second
     known = measured.judges.get(judge.model.model) if judge else None
-    return calls * known.seconds / known.calls if known else None
+    return calls * known.seconds / known.paced_calls if known and known.paced_calls else None

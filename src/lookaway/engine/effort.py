@@ -13,8 +13,12 @@ from lookaway.core import Extractor, Json, RunError
 
 DECODING, METRICS, READING, WRITING = "decoding", "metrics", "reading", "writing"
 """Stages that every run has; the others are named after extractors. Reading is of features that were kept."""
-SENDING, WAITING = "sending", "waiting"
-"""What a worker does about networks and judges elsewhere: gives them frames, and waits, which is no work."""
+SENDING, WAITING, ASKING = "sending", "waiting", "asking"
+"""What a worker does about networks elsewhere and about a judge: gives frames, waits for the one, for the other."""
+IDLE = frozenset({WAITING, ASKING})
+"""Stages that are no work."""
+BESIDE_OTHERS = frozenset({READING, WRITING, *IDLE})
+"""Stages of one thread, in which another rollout of the same worker may have its networks."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -36,14 +40,15 @@ class Stage:
     """Of networks, apart from `seconds`."""
 
     @contextmanager
-    def timed(self) -> Iterator[Self]:
-        """Add the seconds of what is done meanwhile."""
-        started, cpu_started = time.perf_counter(), time.process_time()
+    def timed(self, *, of_thread: bool = False) -> Iterator[Self]:
+        """Add the seconds of what is done meanwhile; by default those of the processor in all threads."""
+        cpu_clock = time.thread_time if of_thread else time.process_time
+        started, cpu_started = time.perf_counter(), cpu_clock()
         try:
             yield self
         finally:
             self.seconds += time.perf_counter() - started
-            self.cpu_seconds += time.process_time() - cpu_started
+            self.cpu_seconds += cpu_clock() - cpu_started
 
     def add(self, other: Stage) -> None:
         """Take the other one in."""
@@ -73,7 +78,13 @@ class Effort:
 
     def timed(self, name: str) -> AbstractContextManager[Stage]:
         """Add the seconds of what is done meanwhile to a stage."""
-        return self.of(name).timed()
+        return self.of(name).timed(of_thread=name in BESIDE_OTHERS)
+
+    def is_mostly_asking(self, seconds: float) -> bool:
+        """Whether more than half of so many seconds of workers went by for want of answers, and less at work."""
+        asked = sum(stage.seconds for name, stage in self.stages.items() if name == ASKING)
+        worked = sum(stage.seconds + stage.loading_seconds for name, stage in self.stages.items() if name not in IDLE)
+        return asked > seconds / 2 > worked
 
     def to_json(self) -> Json:
         """As it is kept."""

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 from lookaway.core import DatasetError, Json, RunError
-from lookaway.engine.effort import WAITING, Effort, Stage, amount_of
+from lookaway.engine.effort import IDLE, Effort, Stage, amount_of
 from lookaway.engine.machine import kind_of_machine
 from lookaway.io.files import read_json, write_json
 from lookaway.judges.spending import Spent
@@ -31,8 +31,10 @@ class JudgeCosts:
 
     calls: int = 0
     tokens: int = 0
+    paced_calls: int = 0
+    """Of sessions whose workers mostly waited for answers: others say nothing of the judge's pace."""
     seconds: float = 0.0
-    """Of the sessions in which it was asked, so that calls a second are no more than it can answer."""
+    """Of these sessions."""
 
 
 @dataclass(slots=True)
@@ -47,11 +49,14 @@ class MachineCosts:
         stage = self.machines.get(kind_of_machine(), Effort()).stages.get(name)
         return stage if stage is not None and stage.rollouts else None
 
-    def add(self, efforts: Mapping[str, Effort], judge: tuple[str, Spent, float] | None = None) -> None:
-        """Take in what a session took: by kind of machine, and its judge with the seconds of the session."""
+    def add(self, efforts: Mapping[str, Effort], judge: tuple[str, Spent, float | None] | None = None) -> None:
+        """Take in what a session took: by kind of machine, and its judge.
+
+        With the seconds of the session where they were the judge's, and `None` where others took them.
+        """
         for kind, effort in efforts.items():
             known = self.machines.setdefault(kind, Effort())
-            known.add(Effort({name: stage for name, stage in effort.stages.items() if name != WAITING}))
+            known.add(Effort({name: stage for name, stage in effort.stages.items() if name not in IDLE}))
             for stage in known.stages.values():
                 while stage.frames > MOST_FRAMES or stage.rollouts > MOST_ROLLOUTS:
                     _halve(stage)
@@ -60,7 +65,9 @@ class MachineCosts:
             costs = self.judges.setdefault(name, JudgeCosts())
             costs.calls += spent.calls
             costs.tokens += spent.prompt_tokens + spent.answer_tokens
-            costs.seconds += seconds
+            if seconds is not None:
+                costs.paced_calls += spent.calls
+                costs.seconds += seconds
             while costs.calls > MOST_CALLS:
                 _halve(costs)
 
@@ -93,7 +100,7 @@ def read_machine_costs() -> MachineCosts:
         return MachineCosts()
 
 
-def add_to_machine_costs(efforts: Mapping[str, Effort], judge: tuple[str, Spent, float] | None = None) -> None:
+def add_to_machine_costs(efforts: Mapping[str, Effort], judge: tuple[str, Spent, float | None] | None = None) -> None:
     """Add what a session took to the table. A home that cannot be written is told of, and ends no run."""
     home = lookaway_home()
     try:
@@ -122,6 +129,6 @@ def _halve(totals: Stage | JudgeCosts) -> None:
 
 def _judge(name: str, value: Json) -> JudgeCosts:
     names = {entry.name for entry in fields(JudgeCosts)}
-    if not isinstance(value, dict) or value.keys() != names:
+    if not isinstance(value, dict) or not value.keys() <= names:
         raise RunError(f"judge {name!r:.80}: expected {', '.join(sorted(names))}, found {value!r:.80}")
     return JudgeCosts(**{entry: amount_of(number, f"judge {name!r:.80}: {entry}") for entry, number in value.items()})  # type: ignore[arg-type]

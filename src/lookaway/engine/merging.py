@@ -17,7 +17,7 @@ from lookaway.core import Json, Lock, RunError, StorageError, UserError
 from lookaway.engine.divisions import divisions
 from lookaway.engine.run import Run
 from lookaway.engine.run_costs import COSTS, read_run_costs
-from lookaway.io.files import is_file, read_all, write_json, write_whole
+from lookaway.io.files import is_file, read_all, remove_all, write_json, write_whole
 from lookaway.io.journal import Journal
 from lookaway.io.places import place
 from lookaway.io.storage_faults import run_errors
@@ -31,7 +31,7 @@ MOST_DIFFERENCES = 5
 def merge(runs: Sequence[Path | str], output: Path | str, *, partial: bool = False) -> Run:
     """Put runs with one lock into one: shards of a dataset, or runs of different models.
 
-    Every measurement is there once. With `partial`, shards may be missing, and the run says which. Features and replies
+    Every measurement counts once. With `partial`, shards may be missing, and the run says which. Features and replies
     stay where they are. An output that is there already must come from an earlier merge of the same runs.
     """
     out = RunFolder(place(output))
@@ -51,8 +51,11 @@ def merge(runs: Sequence[Path | str], output: Path | str, *, partial: bool = Fal
     _require_own(out, about, rollouts)
     with run_errors(f"{out.path}: the run cannot be written here"):
         out.begin_with(lock, rollouts, about)
+        written = set()
         for name, table in _merged_rows(folders):
-            write_whole(out.outcomes / f"{COMPACT}{name}.parquet", functools.partial(write_rows, table))
+            written.add(path := out.outcomes / f"{COMPACT}{name}.parquet")
+            write_whole(path, functools.partial(write_rows, table))
+        remove_all([part for part in out.parts() if part not in written])  # of a merge before the runs had grown
         for name in (EVENTS, SPENDING):
             _join_journals(out, folders, name)
         _add_up_costs(out, folders)

@@ -31,7 +31,7 @@ from lookaway.core import (
     Unmeasurable,
     Watch,
 )
-from lookaway.engine.effort import DECODING, READING, SENDING, WAITING, WRITING, Effort, Stage, stage_of
+from lookaway.engine.effort import ASKING, DECODING, READING, SENDING, WAITING, WRITING, Effort, Stage, stage_of
 from lookaway.engine.locking import recipe_key
 from lookaway.engine.networks import RemoteFeature, RemotePerceiver, service_name
 from lookaway.io.partner_frames import PartnerFrames
@@ -156,9 +156,11 @@ class Perceiving:
     def settle(self) -> dict[Extractor, Perceived]:
         """Wait for what others were asked; returns every wanted feature, or why there is none."""
         for recipe, pending in self._pending.items():
-            self._take(recipe, WAITING, pending.result)
             if isinstance(pending, RemoteFeature):
+                self._take(recipe, WAITING, pending.result)
                 self.effort.of(stage_of(recipe)).add(_of_elsewhere(pending))
+            else:
+                self._take(recipe, ASKING, pending.result)
         self._pending.clear()
         return self.perceived
 

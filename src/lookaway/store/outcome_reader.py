@@ -129,6 +129,7 @@ class OutcomeReader:
         # A folder of its own, made only when needed: processes and users that share one trip over each other's files.
         spill = str(Path(tempfile.gettempdir()) / f"lookaway-{uuid4().hex}")
         self._database = duckdb.connect(config={"temp_directory": spill, **SETTINGS})
+        self._database.execute("SET enable_progress_bar = false")  # in a notebook it would draw into what is printed
         self._objects: Any = None
         if is_remote(folder.path):
             from lookaway.io.objects_in_place import ObjectsInPlace
