@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import io
 import json
 import pickle
 import resource
@@ -89,16 +88,6 @@ def test_a_line_that_is_being_written_is_not_given_yet(tmp_path):
     with path.open("ab") as file:
         file.write(b"lf\n")
     assert reader.news() == [b"half"]
-
-
-def test_a_disk_that_takes_half_a_line_is_full(tmp_path, monkeypatch):
-    class Full(io.BytesIO):
-        def write(self, content):
-            return super().write(content[:3])
-
-    monkeypatch.setattr(Path, "open", lambda path, *arguments, **options: Full())
-    with pytest.raises(OSError, match="No space left"):
-        Journal(tmp_path / "events.jsonl").append(["a line"])
 
 
 def test_merging_changes_no_line_and_gives_none_twice(path):
