@@ -18,7 +18,7 @@ from lookaway.judges.settings import JudgeSettings
 from lookaway.world.exports import export_world
 from lookaway.world.recipe import PERFECT
 from tests.support.command import Result, lookaway
-from tests.support.hub import publish
+from tests.support.hub import empty_hub, publish
 from tests.support.onnx_networks import tiny_buffalo
 from tests.support.scripted import ANSWERS, install
 from tests.support.tiny import write_folder, write_mbench
@@ -117,10 +117,7 @@ def judge(world: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OracleServer
 @pytest.fixture
 def faces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiny networks that find the same two faces in every frame."""
-    for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    empty_hub(tmp_path / "home", monkeypatch)
     publish(tiny_buffalo(), monkeypatch)
 
 

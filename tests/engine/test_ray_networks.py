@@ -61,6 +61,7 @@ from lookaway.perception.isolation.runner import Runner
 from lookaway.store.run_folder import RunFolder
 from tests.judges.asked import QUICK, completion
 from tests.support.command import lookaway as command
+from tests.support.hub import empty_hub
 from tests.support.runs import outcomes, table_text
 from tests.support.scripted import Brightness, MeanBrightness, script
 from tests.support.tiny import write_folder, write_mbench
@@ -75,10 +76,7 @@ ROLLOUTS = 4
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Ray with three cores, tiny weights and a home for environments; yields its address."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
-            patch.delenv(name, raising=False)
-        patch.setenv("HF_HOME", str(tmp_path_factory.mktemp("hub")))
-        patch.setenv("HF_HUB_OFFLINE", "1")
+        empty_hub(tmp_path_factory.mktemp("hub"), patch)
         patch.setenv("LOOKAWAY_HOME", str(tmp_path_factory.mktemp("home")))
         patch.setenv(MARKS, str(tmp_path_factory.mktemp("marks")))
         if os.environ.get("PIP_FIND_LINKS"):

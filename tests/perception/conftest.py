@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.hub import empty_hub
+
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache of published weights; nothing can be fetched."""
-    for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    empty_hub(tmp_path / "home", monkeypatch)
     return tmp_path / "home"

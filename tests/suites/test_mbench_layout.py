@@ -300,6 +300,13 @@ def test_an_anchor_is_four_numbers_with_an_area_or_none_and_then_it_is_wrong_not
     assert len(dataset.problems) == len(told) == (box is None)
 
 
+@pytest.mark.parametrize(("told", "scene"), [("hall", "hall"), (None, "room"), (3, "room"), ("", "room")])
+def test_a_place_without_a_name_is_that_of_its_sample_alone(tmp_path, told, scene):
+    writer = MBenchWriter(tmp_path)
+    writer.add(subset="environment", metadata={"scene": told})
+    assert only(read(writer)).case.scene == f"environment:{scene}"
+
+
 def test_the_target_of_setting_t_has_a_name_and_attributes(tmp_path):
     writer = MBenchWriter(tmp_path, dataset_id="mbencht")
     writer.add(subset="object", metadata={"object_card": {"name": "cup", "core_attributes": ["red", "round"]}})
@@ -328,6 +335,8 @@ def test_the_target_of_setting_t_has_a_name_and_attributes(tmp_path):
         ({"caption_segments": "a door; a hall"}, "metadata.caption_segments is 'a door; a hall', expected a list"),
         ({"caption_segments": ["a door", None]}, "metadata.caption_segments is ['a door', None], expected a list"),
         ({"caption": ["a door"]}, "metadata.caption is ['a door'], expected a text"),
+        ({"scene": 3}, "metadata.scene is 3, expected the name of a place"),
+        ({"scene": " "}, "metadata.scene is ' ', expected the name of a place"),
     ],
 )
 def test_metadata_in_another_form_is_told_where_it_stands(tmp_path, metadata, message):

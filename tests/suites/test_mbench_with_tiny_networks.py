@@ -25,7 +25,7 @@ from lookaway.world.exports import export_world
 from lookaway.world.grid import Grid
 from lookaway.world.rendering import render_set
 from tests.judges.asked import QUICK
-from tests.support.hub import publish
+from tests.support.hub import empty_hub, publish
 from tests.support.mask_networks import tiny_grounding_dino, tiny_sam2
 from tests.support.networks import tiny_dinov2
 from tests.support.onnx_networks import tiny_buffalo
@@ -75,10 +75,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         export_world(root / "world", setting, root / setting)
         keep_one_a_subset(root / setting)
     with pytest.MonkeyPatch.context() as patch, OracleServer(root / "world", key=KEY) as oracle:
-        for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
-            patch.delenv(name, raising=False)
-        patch.setenv("HF_HOME", str(root / "home"))
-        patch.setenv("HF_HUB_OFFLINE", "1")
+        empty_hub(root / "home", patch)
         weights = (
             tiny_buffalo(),
             tiny_sam2(seen=5.0),

@@ -17,6 +17,14 @@ from lookaway.perception.weights.places import URL, hub_cache, hub_home
 COMMIT = "5e" * 20
 
 
+def empty_hub(home: Path, patch: pytest.MonkeyPatch) -> None:
+    """Look for published weights in a cache that holds none, and fetch nothing."""
+    for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
+        patch.delenv(name, raising=False)
+    patch.setenv("HF_HOME", str(home))
+    patch.setenv("HF_HUB_OFFLINE", "1")
+
+
 def put_into_hub(name: str, save: Callable[[Path], Any], commit: str = COMMIT) -> Weights:
     """Save the files of a published network as if they had been fetched; returns them as a recipe holds them."""
     listing = CATALOGUE[name]

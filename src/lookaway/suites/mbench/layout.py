@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from lookaway.core import Case, Dataset, DatasetError, Problem, Rollout, Unmeasurable
 from lookaway.io.files import parse_json, read_json
 from lookaway.io.paths import inside
-from lookaway.suites.mbench.metadata import malformed, prompt_of, target_of
+from lookaway.suites.mbench.metadata import malformed, prompt_of, scene_of, target_of
 from lookaway.suites.mbench.records import DatasetCard, SampleCard, SampleLine, first_error
 
 SUBSETS: Final = ("environment", "human", "object", "causal")
@@ -146,7 +146,7 @@ class LayoutReader:
         case = Case(
             id=f"{line.subset}:{line.sample_id}:{line.condition_id}",
             subset=line.subset,
-            scene=f"{line.subset}:{metadata.get('scene', line.sample_id)}",
+            scene=f"{line.subset}:{scene_of(metadata, line.sample_id)}",
             prompt=prompt_of(metadata),
             action=_action(annotations, line.condition_id, self.card.dataset_id),
             target=target_of(metadata),

@@ -1,4 +1,4 @@
-"""What the `metadata` of a sample or of a line say: the prompt and the target."""
+"""What the `metadata` of a sample or of a line say: the scene, the prompt and the target."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ from lookaway.core import Target
 Box: TypeAlias = tuple[float, float, float, float]
 LARGEST_PIXEL: Final = 1_000_000
 """No picture is wider: a larger coordinate is a mistake."""
+
+
+def scene_of(metadata: Mapping[str, Any], sample: str) -> str:
+    """The place that a sample shows, if it is named; else every sample is a place of its own."""
+    scene = metadata.get("scene")
+    return scene if _is_name(scene) else sample
 
 
 def prompt_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
@@ -42,6 +48,10 @@ def malformed(metadata: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
+def _is_name(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and bool(value.strip())
+
+
 def _is_texts(value: object) -> TypeGuard[list[str]]:
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
@@ -64,6 +74,7 @@ def _box(anchor: object) -> Box | None:
 
 
 _EXPECTED: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
+    "scene": (_is_name, "the name of a place"),
     "caption": (lambda value: isinstance(value, str), "a text"),
     "caption_segments": (_is_texts, "a list of texts"),
     "object_card": (_is_card, "a mapping with a name and core_attributes"),
