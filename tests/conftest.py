@@ -6,9 +6,15 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 # A shell that starts the tests in the background may have them ignore Ctrl-C, and so would every command they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The same examples everywhere, however slow the machine: a test that fails here fails elsewhere too. New examples are
+# looked for with `--hypothesis-profile default`.
+settings.register_profile("same_everywhere", derandomize=True, deadline=None, database=None)
+settings.load_profile("same_everywhere")
 
 
 @pytest.fixture(scope="session", autouse=True)
