@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import lookaway
-from tests.support.runs import events
+from tests.support.runs import events, outcomes
 from tests.support.tiny import QUICK, write_folder, write_mbench
 
+CASE = "causal:sample0:left_then_right_10s"
 METRICS = ("--metrics", ",".join(QUICK))
 WITHOUT_NETWORKS = (
     "--metrics",
@@ -132,6 +133,15 @@ def test_eval_chooses_models_subsets_and_the_first_cases(dataset, tmp_path):
     assert [(cell["model"], cell["subset"], cell["asked"]) for cell in cells] == [("beta", "causal", 1)]
 
 
+def test_eval_chooses_single_cases_whose_names_may_hold_commas(tmp_path):
+    root = write_folder(tmp_path / "videos", cases=3)
+    for path in root.rglob("case1.mp4"):
+        path.rename(path.with_name("left, then right.mp4"))
+    chosen = ("--case", "left, then right", "--case", "case2", "--metrics", "rendering_lighting")
+    lookaway("eval", root, *chosen, "-o", tmp_path / "run", "--quiet")
+    assert {row["case"] for row in outcomes(tmp_path / "run").values()} == {"left, then right", "case2"}
+
+
 def test_eval_warns_of_problems_in_the_dataset(dataset, tmp_path):
     with (dataset / "models" / "beta" / "samples.jsonl").open("a") as file:
         file.write("not json\n")
@@ -182,6 +192,7 @@ def test_features_can_be_shared_between_runs(dataset, tmp_path):
         ("--suite", "mbenc-a", "No suite is named 'mbenc-a'. Did you mean 'mbench-a'?"),
         ("--models", "alpa", "No model is named 'alpa'. Did you mean 'alpha'?"),
         ("--subsets", "enviroment", "No subset is named 'enviroment'. Did you mean 'environment'?"),
+        ("--case", "causal:sample0:left_then", f"No case is named 'causal:sample0:left_then'. Did you mean {CASE!r}?"),
         ("--models", "zzz", "No model is named 'zzz'. Known: alpha, beta."),
     ],
 )

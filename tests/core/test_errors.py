@@ -60,5 +60,11 @@ def test_a_name_that_resembles_nothing_is_answered_with_all_that_is_known():
     assert str(UnknownName("suite", "zzz", ["b", "a"])) == "No suite is named 'zzz'. Known: a, b."
 
 
+def test_of_thousands_of_names_a_line_shows_some_and_how_many_there_are():
+    told = str(UnknownName("case", "zzz", (f"{number:05}" for number in range(10_000))))
+    assert told.startswith("No case is named 'zzz'. Known: 00000, 00001, ")
+    assert told.endswith("00019 and 9,980 more.")
+
+
 def test_a_missing_extra_says_how_to_install_it():
     assert "pip install 'lookaway[ray]'" in str(MissingExtra("The cluster", "ray"))

@@ -128,7 +128,7 @@ def test_a_server_that_stays_dead_ends_the_run_which_goes_on_when_it_is_back(ser
     try:
         with pytest.raises(RunError, match=r"did not answer for .*the same command goes on from there"):
             lookaway.evaluate(root, run, metrics=QUICK, on_progress=kill)
-        assert time.monotonic() - started < 20
+        assert time.monotonic() - started < 120
         shown = command("show", run)
     finally:
         server.start()
@@ -181,7 +181,7 @@ def test_a_missing_bucket_is_told_before_anything_is_measured(server, root):
     found = command("eval", root, "--metrics", ",".join(QUICK), "-o", "s3://no-such-bucket/run")
     assert (found.code, found.out) == (2, "")
     assert "s3://no-such-bucket: there is no such bucket. Make it, or name another one." in found.err
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 120
 
 
 def test_features_there_are_shared_between_runs(root, run):

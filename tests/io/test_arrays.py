@@ -178,14 +178,14 @@ HUGE = [(10**12,), (2**62, 2**62), (2**40, 0), (2**63,), (10**6, 10**6), (2**33,
 @pytest.mark.parametrize("attempt", [read, read_rows])
 def test_a_claim_beyond_what_the_file_holds_is_refused_at_once(tmp_path, shape, attempt):
     path = archive_of(tmp_path / "a.npz", values=header_bytes(shape) + bytes(1000))
-    started = time.perf_counter()
+    started = time.process_time()
     tracemalloc.start()
     message = refused(path, read=attempt)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert str(shape) in message
     assert peak < 1_000_000
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_a_bomb_that_does_unpack_is_refused_by_its_size(tmp_path, monkeypatch):

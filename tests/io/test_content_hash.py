@@ -74,7 +74,7 @@ def test_encoding_again_gives_another_hash(tmp_path):
 def test_a_huge_file_is_not_read_whole(tmp_path):
     path = tmp_path / "sparse"
     with path.open("wb") as file:
-        file.truncate(1024 * MEBIBYTE)
-    started = time.perf_counter()
+        file.truncate(64 * 1024 * MEBIBYTE)
+    started = time.process_time()
     content_hash(path)
-    assert time.perf_counter() - started < 0.2
+    assert time.process_time() - started < 1

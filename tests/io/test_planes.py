@@ -136,9 +136,9 @@ def test_a_header_that_claims_a_huge_picture_is_refused_at_once(tmp_path, monkey
     width = data.index(b"\xb0\x81\x40")  # PixelWidth of one byte, 64, and PixelHeight, 48
     assert data[width + 3 : width + 6] == b"\xba\x81\x30"
     (tmp_path / "b.mkv").write_bytes(data[:width] + b"\xb0\x84\x7f\xff\xff\xff"[:6] + data[width + 6 :])
-    started = time.perf_counter()
+    started = time.process_time()
     refused(tmp_path / "b.mkv")
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_a_damaged_width_is_noticed(tmp_path):

@@ -73,7 +73,7 @@ def test_a_run_that_is_interrupted_while_it_waits_ends_at_once_and_writes_no_hal
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "the same command goes on from there" in err
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 30
     assert not list((run / "outcomes").glob("*.parquet"))
     with OracleServer(world) as server:
         assert lookaway(*arguments, "--judge-url", server.base_url).code == 0

@@ -159,10 +159,10 @@ def test_an_answer_that_was_cut_off_is_told_to_have_been():
 
 
 def test_a_fence_with_thousands_of_blank_lines_takes_no_time():
-    begin = time.perf_counter()
+    begin = time.process_time()
     with pytest.raises(Unreadable):
         QUESTION.read(reply("```" + "\n" * 20_000 + "x"))
-    assert time.perf_counter() - begin < 2
+    assert time.process_time() - begin < 2
 
 
 def test_a_good_answer_is_asked_for_once():

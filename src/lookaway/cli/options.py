@@ -16,6 +16,7 @@ READING = (
     "suite",
     "models",
     "subsets",
+    "cases",
     "limit",
     "pattern",
     "extrinsics_convention",
@@ -72,6 +73,7 @@ def dataset_options(command: Command) -> Command:
         ),
         click.option("--models", callback=split_names, default="", metavar="A,B", help="Only these models."),
         click.option("--subsets", callback=split_names, default="", metavar="A,B", help="Only these subsets."),
+        click.option("--case", "cases", multiple=True, metavar="ID", help="Only this case; can be repeated."),
         click.option("--limit", type=click.IntRange(min=1), help="Only the first N cases of each model and subset."),
         click.option("--pattern", help="Meaning of the paths in a folder, such as '{model}/{case}/{seed}.mp4'."),
         click.option(

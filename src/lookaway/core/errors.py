@@ -27,6 +27,9 @@ from collections.abc import Iterable
 
 from lookaway.core.reasons import Reason
 
+MOST_NAMED = 20
+"""Names that a message lists; a dataset may have thousands of cases."""
+
 
 def _restored(kind: type[LookawayError], args: tuple[object, ...], state: dict[str, object]) -> LookawayError:
     error = kind.__new__(kind, *args)
@@ -56,8 +59,13 @@ class UnknownName(UserError):
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         known = sorted(known)
         close = difflib.get_close_matches(name, known, n=1)
-        hint = f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(known) or 'none'}."
+        hint = f"Did you mean {close[0]!r}?" if close else f"Known: {_some(known)}."
         super().__init__(f"No {kind} is named {name!r}. {hint}")
+
+
+def _some(names: list[str]) -> str:
+    rest = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {rest:,} more" if rest > 0 else "") or "none"
 
 
 class NameClash(UserError):

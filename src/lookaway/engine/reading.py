@@ -23,6 +23,7 @@ def read(  # noqa: PLR0913 - each narrows or explains what is read, and all have
     suite: str | None = None,
     models: Collection[str] = (),
     subsets: Collection[str] = (),
+    cases: Collection[str] = (),
     limit: int | None = None,
     pattern: str | None = None,
     extrinsics_convention: str | None = None,
@@ -32,7 +33,7 @@ def read(  # noqa: PLR0913 - each narrows or explains what is read, and all have
     most_frames: int | None = None,
     alignment: str | None = None,
 ) -> Dataset:
-    """All cases and rollouts under a root, or those of some models and subsets.
+    """All cases and rollouts under a root, or some of them: those of some models, some subsets, some cases.
 
     Without a name, the suite is the one that recognises the folder. `limit` keeps the first cases of each model and
     subset. `pattern` says what the paths in a plain folder mean, `extrinsics_convention` what supplied poses turn into
@@ -57,9 +58,11 @@ def read(  # noqa: PLR0913 - each narrows or explains what is read, and all have
     dataset = load_suite(suite or _recognised(root)).read(root, options)
     _check_known("model", models, (rollout.model for rollout in dataset.rollouts))
     _check_known("subset", subsets, (rollout.case.subset for rollout in dataset.rollouts))
+    _check_known("case", cases, (rollout.case.id for rollout in dataset.rollouts))
 
     def is_wanted(rollout: Rollout) -> bool:
-        return (not models or rollout.model in models) and (not subsets or rollout.case.subset in subsets)
+        chosen = ((models, rollout.model), (subsets, rollout.case.subset), (cases, rollout.case.id))
+        return all(not wanted or name in wanted for wanted, name in chosen)
 
     return dataset.select(is_wanted, limit)
 

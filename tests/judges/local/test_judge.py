@@ -83,7 +83,8 @@ def test_a_question_that_is_given_up_does_not_meet_the_next(slow: dict[str, int]
     async def ask() -> None:
         judge = LocalJudge(published, Compute())
         given_up = asyncio.ensure_future(judge.reply(question()))
-        await asyncio.sleep(0.02)
+        while not slow["asking"]:
+            await asyncio.sleep(0.005)
         given_up.cancel()
         await judge.reply(question())
         await judge.close()

@@ -207,7 +207,7 @@ def test_a_child_that_takes_too_long_is_ended_with_all_that_it_started(runner):
     before = time.monotonic()
     with pytest.raises(RunnerFailed, match=r"did not answer within 0\.5 seconds"):
         runner.ask({}, do="hang", nap=nap)
-    assert time.monotonic() - before < 5
+    assert time.monotonic() - before < 30
     assert gone(pid)
     assert not sleeping(nap)
     runner.seconds_to_answer = 60

@@ -1,4 +1,4 @@
-"""The commands that measure a run again, or the part of it that a video belongs to."""
+"""The commands that measure a run again, or one video of it."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ def run_command(run: SiteRun) -> str:
     """The `lookaway eval` whose table is that of the run, where dataset and software are the same."""
     reading = _mapping(_mapping(run.about.get("asked")).get("reading"))
     chosen = {name: said for name in ("models", "subsets") if isinstance(said := reading.get(name), list) and said}
-    return _command(run, {name: ",".join(map(str, said)) for name, said in chosen.items()})
+    cases = said if isinstance(said := reading.get("cases"), list) else []
+    return _command(run, {name: ",".join(map(str, said)) for name, said in chosen.items()}, cases)
 
 
 def reproduce_command(run: SiteRun, rollout: SiteRollout) -> str:
-    """The same for the model and subset of one video; single cases cannot be chosen."""
-    return _command(run, {"models": rollout.model, "subsets": rollout.subset})
+    """The same for one video, with its other seeds where it has some."""
+    return _command(run, {"models": rollout.model, "subsets": rollout.subset}, [rollout.case])
 
 
-def _command(run: SiteRun, chosen: Mapping[str, str]) -> str:
+def _command(run: SiteRun, chosen: Mapping[str, str], cases: Sequence[str]) -> str:
     asked = _mapping(run.about.get("asked"))
     reading = dict(_mapping(asked.get("reading")))
     if "truth" in reading:
@@ -41,6 +42,7 @@ def _command(run: SiteRun, chosen: Mapping[str, str]) -> str:
     words = ["lookaway", "eval", _name(run.about.get("dataset")), "-o", AGAIN, "--suite", run.suite]
     words += [f"--metrics={','.join(metric.name for metric in run.metrics)}"]
     words += _options(chosen, tuple(chosen))
+    words += [f"--case={case}" for case in cases]
     words += _options(reading, READING)
     words += _options(_mapping(asked.get("compute")), ("device", "precision"))
     words += _settings(run, asked)
