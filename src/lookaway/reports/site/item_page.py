@@ -159,7 +159,7 @@ def _silent(case: CaseTakes) -> list[tuple[str, str, str, str, list[Take]]]:
 
 
 def _commands(case: CaseTakes) -> list[tuple[Take, str, str]]:
-    """The first video of each model and run, the run, and the command that measures them all again."""
+    """The first video of each model and run, the run, and the command that measures it again with its other seeds."""
     found: dict[str, tuple[Take, str, str]] = {}
     for take in case.takes:
         for run in {outcome.run.name: outcome.run for outcome in take.outcomes}.values():
