@@ -12,6 +12,7 @@ from lookaway.io import decoding
 from lookaway.io.video import Video, probe
 from tests.support.clips import (
     LOSSLESS,
+    X265_ALONE,
     numbered_frames,
     with_edit,
     write_clip,
@@ -28,11 +29,11 @@ KINDS = {
     "one_group.mp4": {"options": {"g": "250", "bf": "3"}},
     "refreshed_bit_by_bit.mp4": {"options": {"g": "15", "bf": "0", "intra-refresh": "1"}},
     "fragments.mp4": {"options": {"g": "12", "bf": "2"}, "container": {"movflags": "frag_keyframe+empty_moov"}},
-    "hevc.mp4": {"codec": "libx265", "options": {"x265-params": "keyint=15:log-level=none"}},
+    "hevc.mp4": {"codec": "libx265", "options": {"x265-params": f"keyint=15:{X265_ALONE}"}},
     "hevc_leading.mp4": {
         "codec": "libx265",
         "options": {
-            "x265-params": "keyint=15:min-keyint=15:open-gop=0:radl=3:bframes=3:b-adapt=0:scenecut=0:log-level=none"
+            "x265-params": (f"keyint=15:min-keyint=15:open-gop=0:radl=3:bframes=3:b-adapt=0:scenecut=0:{X265_ALONE}")
         },
     },
     "vp9.webm": {"codec": "libvpx-vp9", "options": {"g": "15", "deadline": "realtime", "lag-in-frames": "16"}},
@@ -332,7 +333,7 @@ def outcome(path, whole):
     [
         ("h264.mp4", {"options": {"crf": "18"}}, 0.45),
         ("mpeg4.mp4", {"codec": "mpeg4", "options": {"b": "2000000"}}, 0.3),
-        ("hashed.mp4", {"codec": "libx265", "options": {"x265-params": "hash=1:log-level=none"}}, 0.0),
+        ("hashed.mp4", {"codec": "libx265", "options": {"x265-params": f"hash=1:{X265_ALONE}"}}, 0.0),
         ("png.mov", {"codec": "png", "pixel_format": "rgb24"}, 0.0),
     ],
 )

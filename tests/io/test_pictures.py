@@ -5,7 +5,7 @@ from av.video.reformatter import ColorRange
 
 from lookaway.core import FrameRequest, Reason, VideoError
 from lookaway.io.video import Video
-from tests.support.clips import LOSSLESS, numbered_frames, with_display_matrix, write_clip
+from tests.support.clips import LOSSLESS, X265_ALONE, numbered_frames, with_display_matrix, write_clip
 
 COLOURS = [
     (255, 0, 0),
@@ -114,7 +114,7 @@ def test_texture_survives_in_every_format_that_keeps_it(tmp_path, name, settings
     assert furthest(pixels, frames) <= tolerance
 
 
-X265 = {"codec": "libx265", "options": {"x265-params": "lossless=1:log-level=none"}}
+X265 = {"codec": "libx265", "options": {"x265-params": f"lossless=1:{X265_ALONE}"}}
 VP9 = {"codec": "libvpx-vp9", "options": {"lossless": "1", "deadline": "realtime"}}
 
 

@@ -17,6 +17,8 @@ Picture = NDArray[np.uint8]
 CLOCK = Fraction(1, 60_000)
 LOSSLESS = {"codec": "libx264rgb", "pixel_format": "rgb24", "options": {"qp": "0"}}
 """Settings under which RGB goes in and the same RGB comes out."""
+X265_ALONE = "pools=none:frame-threads=1:log-level=none"
+"""Without the pool of threads that x265 makes for itself: once it waited for them for ever."""
 
 
 def write_clip(
