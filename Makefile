@@ -1,7 +1,7 @@
 # The same commands for people and for CI.
 PYTHON ?= python
 
-.PHONY: install vllm lock check format lint types contracts test docs bench bench-scale bench-sensitivity bench-report
+.PHONY: install vllm lock check format lint types contracts test test-slow docs bench bench-scale bench-sensitivity bench-report
 
 # Which build of torch fits depends on the machine, so it is not in the lock, but what it asks for is.
 TORCH = torch==2.13.0
@@ -48,6 +48,9 @@ contracts:
 
 test:
 	$(PYTHON) -m pytest --numprocesses auto --dist loadfile
+
+test-slow:  ## What takes too long for every change: more scenes, more severities, whole simulations
+	$(PYTHON) -m pytest --numprocesses auto --dist loadfile -m slow
 
 docs:
 	$(PYTHON) -m mkdocs build --strict

@@ -305,7 +305,12 @@ DEVIATIONS = {("order of models", "kendall"): (0.97, 0.99), ("gate 0.05", "M-Sco
 M-Score of eight clips that passed, of 160, is bent more than a straight line can follow."""
 
 
-@pytest.mark.parametrize("name", SIMULATIONS)
+QUICK = ("equal scenes", "unequal scenes", "yes or no", "share 0.5, four clips per scene")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in SIMULATIONS]
+)
 def test_intervals_of_forty_scenes_hold_the_truth_as_often_as_they_say(name, monkeypatch):
     monkeypatch.setattr("lookaway.statistics.paired_difference.sign_flip", lambda *_, **__: None)
     covered: dict[str, list[bool]] = {}

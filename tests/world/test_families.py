@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import cv2
@@ -21,7 +21,6 @@ from lookaway.world.rules import broken_rule
 from lookaway.world.turns import quaternion_from_degrees, rotation
 
 NAMES = tuple(FAMILIES)
-CAMERAS = ("yaw_right_60", "yaw_left_120")
 WIDTH, HEIGHT = 832, 480
 ON_THE_WAY = 8
 """A frame of the clips of 12 frames a second at which the camera has gone a fifth of its way."""
@@ -71,16 +70,16 @@ def scene(family: str) -> Scene:
 
 
 @pytest.fixture(scope="module")
-def broken(family: str, scene: Scene) -> Iterator[dict[tuple[str, str], str]]:
+def broken(family: str, scene: Scene) -> Iterator[Callable[[str, str], str]]:
     """The rule that the first scene of a seed breaks, by event and camera."""
-    found = {}
     with Drawer(scene, 448, 256) as drawer:
-        for camera in CAMERAS:
-            for event in EVENTS:
-                clip = build_clip(recipe(family, event, camera, fps=4))
-                shown = clip.table.take(np.arange(clip.recipe.frames))
-                found[event, camera] = broken_rule(clip, [drawer.instances(row) == 1 for row in shown.rows()])
-    return found
+
+        def rule(event: str, camera: str) -> str:
+            clip = build_clip(recipe(family, event, camera, fps=4))
+            shown = clip.table.take(np.arange(clip.recipe.frames))
+            return broken_rule(clip, [drawer.instances(row) == 1 for row in shown.rows()])
+
+        yield rule
 
 
 @pytest.fixture(scope="module")
@@ -187,10 +186,10 @@ def test_physics_takes_the_target_along_its_way_and_never_throws_it_up(scene, di
     assert np.linalg.norm(middles[1] - middles[0]) < 0.2 * scene.target.diameter
 
 
-@pytest.mark.parametrize("camera", CAMERAS)
+@pytest.mark.parametrize("camera", ["yaw_right_60", pytest.param("yaw_left_120", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("event", EVENTS)
 def test_the_first_scene_of_a_seed_keeps_the_rules(broken, event, camera):
-    assert broken[event, camera] == ""
+    assert broken(event, camera) == ""
 
 
 def test_at_least_three_of_at_least_four_movable_things_are_in_the_first_view(scene, sights):
