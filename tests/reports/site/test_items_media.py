@@ -11,8 +11,9 @@ import pytest
 from lookaway.core import FrameRequest, Reason, Timeline
 from lookaway.io.video import Video, probe
 from lookaway.reports.site.filmstrip import FRAMES, MOST_BYTES, filmstrip, strip_frames
-from lookaway.reports.site.media import Clip, Media, Placeholder, frame_times
+from lookaway.reports.site.media import Clip, Media
 from lookaway.reports.site.playable import is_playable
+from lookaway.reports.site.stills import Placeholder, frame_times
 from tests.support.clips import write_clip
 from tests.support.filmed import write_numbers
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from lookaway.core import UserError
@@ -18,22 +19,20 @@ from lookaway.reports.site.rendering import environment
 
 def build_site(runs: Sequence[SiteRun], output: Path, *, title: str | None = None) -> Path:
     """Write the site and return its index; a site that is there already is written over."""
+    site = site_of(runs, title)
+    try:
+        data = write_data(output, runs, site.boards, site.matrices)
+        return write_index(replace(site, data=data, items=write_items(runs, output)), output)
+    except OSError as error:
+        raise UserError(f"{output}: the site cannot be written here: {error}.") from error
+
+
+def site_of(runs: Sequence[SiteRun], title: str | None) -> Site:
+    """What runs say together, before anything of it lies anywhere."""
     environment()  # refuses before anything is computed
     found = boards(runs)
     matrices = [made for board in found if (made := matrix(board)) is not None]
-    try:
-        data = write_data(output, runs, found, matrices)
-        site = Site(
-            title=title or _title(runs),
-            runs=runs,
-            boards=found,
-            matrices=matrices,
-            data=data,
-            items=write_items(runs, output),
-        )
-        return write_index(site, output)
-    except OSError as error:
-        raise UserError(f"{output}: the site cannot be written here: {error}.") from error
+    return Site(title=title or _title(runs), runs=runs, boards=found, matrices=matrices)
 
 
 def _title(runs: Sequence[SiteRun]) -> str:

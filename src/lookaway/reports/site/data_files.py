@@ -32,10 +32,18 @@ PAIRS = pa.schema(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFile:
-    """A file, from the index."""
+    """A file that comes with the index."""
 
-    href: str
+    name: str
+    """From the root of the site."""
     holds: str
+    content: str | None = None
+    """What it holds, as an address; `None` where it lies beside the index."""
+
+    @property
+    def href(self) -> str:
+        """Where it is."""
+        return self.content or self.name
 
 
 def write_data(
@@ -45,15 +53,15 @@ def write_data(
     write_row_file(output / "data" / "table.csv", SCHEMA, estimate_rows(boards))
     write_row_file(output / "data" / "pairs.csv", PAIRS, (pair for matrix in matrices for pair in _pairs(matrix)))
     found = [
-        DataFile(href="data/table.csv", holds="every cell with interval, rank range, support and mark"),
-        DataFile(href="data/pairs.csv", holds="every paired difference with interval, p and q"),
+        DataFile(name="data/table.csv", holds="every cell with interval, rank range, support and mark"),
+        DataFile(name="data/pairs.csv", holds="every paired difference with interval, p and q"),
     ]
     for run in runs:
         name = slug(run.name)
         write_tidy_table(run.run, output / "data" / f"outcomes-{name}.parquet")
         write_json(output / "data" / f"lock-{name}.json", {**run.lock.entries, "sha256": run.lock.sha256})
-        found.append(DataFile(href=f"data/outcomes-{name}.parquet", holds=f"every outcome of {run.name}"))
-        found.append(DataFile(href=f"data/lock-{name}.json", holds=f"the lock of {run.name}"))
+        found.append(DataFile(name=f"data/outcomes-{name}.parquet", holds=f"every outcome of {run.name}"))
+        found.append(DataFile(name=f"data/lock-{name}.json", holds=f"the lock of {run.name}"))
     return found
 
 

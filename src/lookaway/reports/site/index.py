@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lookaway.reports.site.appendix import appendix
 from lookaway.reports.site.boards import Board
@@ -17,16 +17,19 @@ from lookaway.reports.site.facts import counts, facts
 from lookaway.reports.site.gather import SiteRun
 from lookaway.reports.site.pairwise import Matrix
 from lookaway.reports.site.profile import coverage_charts, profiles
-from lookaway.reports.site.rendering import Sources, write_page
-from lookaway.reports.site.sections import ROOM, placed, site_sections, suite_sections, write_section_pages
+from lookaway.reports.site.rendering import Sources, rendered_page, write_page
+from lookaway.reports.site.sections import ROOM, Section, placed, site_sections, suite_sections, write_section_pages
 from lookaway.reports.site.slices import phase_tables, seed_rows, subset_tables
 from lookaway.reports.site.tables import board_digits, board_ends, board_lines, matrix_cells, overview, seed_table
 from lookaway.reports.site.took import SESSION_HEADS, STAGE_HEADS, took
 from lookaway.reports.site.warnings import warnings
 
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
 MOST_OPEN = 12
 """With more boards than these, all but the first start closed."""
-TEMPLATE = "index.html.j2"
+NAME, TEMPLATE = "index.html", "index.html.j2"
 SOURCES = Sources(styles=("site.css",), scripts=("index.js",), is_inlined=True)
 
 
@@ -38,33 +41,55 @@ class Site:
     runs: Sequence[SiteRun]
     boards: Sequence[Board]
     matrices: Sequence[Matrix]
-    data: Sequence[DataFile]
-    items: Mapping[str, str]
+    data: Sequence[DataFile] = ()
+    items: Mapping[str, str] = field(default_factory=dict)
     """Address of the page of each case; empty where there are none."""
+    folded: Markup | None = None
+    """The cases themselves, where they have no pages."""
 
 
 def write_index(site: Site, output: Path) -> Path:
-    """Write `index.html`, whole in itself."""
+    """Write `index.html`, whole in itself, and the pages of sections for which it has no room."""
+    found = placed(_sections(site), ROOM)
+    write_section_pages(output, found, site.title, SOURCES)
+    return write_page(output, NAME, TEMPLATE, sources=SOURCES, **_context(site, found))
+
+
+def index_alone(site: Site, sources: Sources) -> str:
+    """The index with all its sections, however large they are."""
+    return rendered_page(NAME, TEMPLATE, sources, **_context(site, _sections(site)))
+
+
+def _context(site: Site, found: Sequence[Section]) -> dict[str, Any]:
+    return {
+        "title": site.title,
+        "warnings": warnings(site.runs, site.boards),
+        "runs": [{"run": run, "facts": facts(run), "counts": counts(run)} for run in site.runs],
+        "suites": [{"name": suite, "title": runs[0].suite_title} for suite, runs in _suites(site).items()],
+        "placed": found,
+    }
+
+
+def _sections(site: Site) -> list[Section]:
     styles = model_styles(site.boards)
-    suites = [_suite(site, suite, styles) for suite in dict.fromkeys(run.suite for run in site.runs)]
+    suites = [_suite(site, suite, styles) for suite in _suites(site)]
     of_site = site_sections(
         cases=_cases(site),
+        folded=site.folded,
         took=took(site.runs),
         stage_heads=STAGE_HEADS,
         session_heads=SESSION_HEADS,
         appendices=[appendix(run) for run in site.runs],
         data=site.data,
     )
-    found = placed([*(section for suite in suites for section in suite_sections(suite, styles)), *of_site], ROOM)
-    write_section_pages(output, found, site.title, SOURCES)
-    context: dict[str, Any] = {
-        "title": site.title,
-        "warnings": warnings(site.runs, site.boards),
-        "runs": [{"run": run, "facts": facts(run), "counts": counts(run)} for run in site.runs],
-        "suites": suites,
-        "placed": found,
-    }
-    return write_page(output, "index.html", TEMPLATE, sources=SOURCES, **context)
+    return [*(section for suite in suites for section in suite_sections(suite, styles)), *of_site]
+
+
+def _suites(site: Site) -> dict[str, list[SiteRun]]:
+    found: dict[str, list[SiteRun]] = {}
+    for run in site.runs:
+        found.setdefault(run.suite, []).append(run)
+    return found
 
 
 def model_styles(boards: Sequence[Board]) -> dict[str, int]:
@@ -75,10 +100,9 @@ def model_styles(boards: Sequence[Board]) -> dict[str, int]:
 def _suite(site: Site, suite: str, styles: Mapping[str, int]) -> dict[str, Any]:
     boards = [board for board in site.boards if board.suite == suite]
     seeds = seed_rows(boards)
-    own_runs = [run for run in site.runs if run.suite == suite]
+    own_runs = _suites(site)[suite]
     return {
         "name": suite,
-        "title": own_runs[0].suite_title,
         "heads": _heads(boards),
         "overview": overview(boards),
         "is_gated": any(board.is_gated for board in boards),

@@ -6,111 +6,50 @@ import hashlib
 import math
 import os
 import shutil
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 
-from lookaway.core import FrameRequest, Pixels, Reason, Timeline, Unmeasurable
+from lookaway.core import FrameRequest, Pixels
 from lookaway.io.content_hash import content_hash
 from lookaway.io.encoding import write_video
 from lookaway.io.files import write_whole
 from lookaway.io.video import Video
-from lookaway.reports.site.filmstrip import filmstrip
 from lookaway.reports.site.playable import is_playable
+from lookaway.reports.site.stills import Still, Stills, frame_times
 
 ASSETS: Final = "assets"
-THREADS: Final = 2
 NAME_CHARACTERS: Final = 20
 MOST_PROXY_HEIGHT: Final = 480
 MOST_PROXY_FPS: Final = 60
-USUAL_FRAME_SECONDS: Final = 0.04
-"""How long a video of one frame is shown."""
 SLACK_FPS: Final = 0.05
 """Times of frames are rounded to ticks: 24 frames a second may look like 24.04."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clip:
+class Clip(Still):
     """A video that a page can play."""
 
     href: str
     """From the root of the site."""
-    strip: str
-    """Eight of its frames, from the root of the site."""
-    times: tuple[float, ...]
-    """When each frame begins, and when the last one ends."""
-    width: int
-    height: int
     is_proxy: bool
     """Whether it was encoded anew, because browsers would not play the original."""
     sha256: str
     """Of the content of the original, as the project hashes files."""
 
-    @property
-    def frame_count(self) -> int:
-        """Frames of the original."""
-        return len(self.times) - 1
-
-    @property
-    def seconds(self) -> float:
-        """Until the last frame ends."""
-        return self.times[-1]
-
 
 @dataclass(frozen=True, slots=True)
-class Placeholder:
-    """Why there is nothing to play."""
-
-    reason: Reason
-    message: str
-
-
-Shown: TypeAlias = Clip | Placeholder
-
-
-@dataclass(frozen=True, slots=True)
-class Media:
-    """The `assets` of one site."""
+class Media(Stills):
+    """The `assets` of one site: strips are files there, and every video can be played."""
 
     output: Path
-    _known: dict[Path, Shown] = field(default_factory=dict)
 
-    def prepare(self, videos: Iterable[Path]) -> None:
-        """Get many videos ready at once: decoding leaves Python free to do the next one."""
-        unknown = [video for video in dict.fromkeys(videos) if video not in self._known]
-        with ThreadPoolExecutor(THREADS) as pool:
-            self._known.update(zip(unknown, pool.map(self._shown, unknown), strict=True))
-
-    def show(self, video: Path) -> Shown:
-        """The video as the site shows it; what cannot be read becomes a placeholder that says why."""
-        if video not in self._known:
-            self._known[video] = self._shown(video)
-        return self._known[video]
-
-    def _shown(self, path: Path) -> Shown:
-        try:
-            with Video(path) as video:
-                strip = self.picture(filmstrip(video))
-                return self._clip(path, video, strip)
-        except Unmeasurable as error:
-            return Placeholder(error.reason, str(error))
-        except OSError as error:
-            return Placeholder(Reason.MISSING_VIDEO, f"{path.name}: cannot be read: {error.strerror}.")
-
-    def picture(self, encoded: bytes) -> str:
-        """Keep a picture in JPEG; its place from the root of the site."""
-        name = f"{hashlib.sha256(encoded).hexdigest()[:NAME_CHARACTERS]}.jpg"
-        target = self.output / ASSETS / name
-        if not target.is_file():
-            write_whole(target, lambda file: file.write(encoded))
-        return f"{ASSETS}/{name}"
-
-    def _clip(self, path: Path, video: Video, strip: str) -> Clip:
+    def kept(self, path: Path, video: Video, strip: bytes) -> Clip:
+        """Keep the strip, and the video or what is played in its place."""
         timeline, sha256 = video.timeline, content_hash(path)
         is_proxy = not is_playable(path)
         name = f"{sha256[:NAME_CHARACTERS]}{'-proxy' if is_proxy else ''}.mp4"
@@ -122,7 +61,7 @@ class Media:
                 _link_or_copy(path, target)
         return Clip(
             href=f"{ASSETS}/{name}",
-            strip=strip,
+            strip=self.picture(strip),
             times=frame_times(timeline),
             width=timeline.width,
             height=timeline.height,
@@ -130,12 +69,13 @@ class Media:
             sha256=sha256,
         )
 
-
-def frame_times(timeline: Timeline) -> tuple[float, ...]:
-    """When each frame begins, and when the last one ends: as long after it began as frames last on average."""
-    starts = timeline.times_seconds - timeline.times_seconds[0]
-    last = 1 / timeline.fps if timeline.fps else USUAL_FRAME_SECONDS
-    return tuple(round(float(time), 5) for time in (*starts, starts[-1] + last))
+    def picture(self, encoded: bytes) -> str:
+        """Keep a picture in JPEG; its place from the root of the site."""
+        name = f"{hashlib.sha256(encoded).hexdigest()[:NAME_CHARACTERS]}.jpg"
+        target = self.output / ASSETS / name
+        if not target.is_file():
+            write_whole(target, lambda file: file.write(encoded))
+        return f"{ASSETS}/{name}"
 
 
 def _link_or_copy(source: Path, target: Path) -> None:

@@ -103,7 +103,7 @@ def shortened(text: object, longest: int = LONGEST_TEXT) -> Markup:
     if len(whole) <= longest:
         return isolated(whole)
     start = isolated(whole[:longest].rstrip() + "…")
-    return Markup("<details class=long><summary>{}</summary><bdi>{}</bdi></details>").format(start, whole)
+    return Markup("<details class=long><summary>{}</summary><bdi tabindex=0>{}</bdi></details>").format(start, whole)
 
 
 def script_json(value: Json) -> Markup:
@@ -119,24 +119,26 @@ def script_json(value: Json) -> Markup:
 
 
 def write_page(output: Path, name: str, template: str, *, sources: Sources | None = None, **context: Any) -> Path:
-    """Write one page, e.g. `items/x.html`; the template also gets `root` (the way to the index), `page` and `policy`.
-
-    The policy lets a page use what lies beside it and nothing else.
-    """
+    """Write one page, e.g. `items/x.html`, and the style sheets and scripts that lie beside it."""
     sources = sources or Sources()
-    root = "../" * name.count("/")
-    styles, scripts = ([_asset(entry) for entry in entries] for entries in (sources.styles, sources.scripts))
     if not sources.is_inlined:
-        for asset in (*styles, *scripts):
+        for asset in map(_asset, (*sources.styles, *sources.scripts)):
             write_text(output / "assets" / asset["file"], asset["text"])
-    page = {"styles": styles, "scripts": scripts, "is_inlined": sources.is_inlined}
-    text = (
-        environment()
-        .get_template(template)
-        .render(root=root, page=page, policy=_policy(styles, scripts, sources.is_inlined), **context)
-    )
-    write_text(output / name, text)
+    write_text(output / name, rendered_page(name, template, sources, **context))
     return output / name
+
+
+def rendered_page(name: str, template: str, sources: Sources, **context: Any) -> str:
+    """One page as text; the template also gets `root` (the way to the index), `page` and `policy`.
+
+    The policy lets a page use what lies beside it and nothing else, or only what it holds itself.
+    """
+    styles, scripts = ([_asset(entry) for entry in entries] for entries in (sources.styles, sources.scripts))
+    page = {"styles": styles, "scripts": scripts, "is_inlined": sources.is_inlined}
+    policy = _policy(styles, scripts, sources.is_inlined)
+    return (
+        environment().get_template(template).render(root="../" * name.count("/"), page=page, policy=policy, **context)
+    )
 
 
 def _policy(styles: Sequence[Mapping[str, str]], scripts: Sequence[Mapping[str, str]], is_inlined: bool) -> str:
@@ -147,8 +149,9 @@ def _policy(styles: Sequence[Mapping[str, str]], scripts: Sequence[Mapping[str, 
             return "'none'"
         return " ".join(asset["digest"] for asset in assets) if is_inlined else "'self'"
 
+    pictures = "img-src data:" if is_inlined else "img-src 'self' data:; media-src 'self'"
     return (
-        "default-src 'none'; img-src 'self' data:; media-src 'self'; "
+        f"default-src 'none'; {pictures}; "
         f"style-src {sources(styles)}; script-src {sources(scripts)}; base-uri 'none'; form-action 'none'"
     )
 

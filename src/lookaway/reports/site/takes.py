@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 from lookaway.core import Case, Json, Rollout
 from lookaway.reports.site.gather import SiteMetric, SiteRollout, SiteRun
-from lookaway.reports.site.media import Clip, Media, Shown
+from lookaway.reports.site.media import Clip
 from lookaway.reports.site.reread import Reread, read_again
+from lookaway.reports.site.stills import Shown, Stills
 
 FRAME = re.compile(r"f([0-9]{1,9})")
 
@@ -60,7 +61,8 @@ class Take:
     described: Rollout | None
     """As the dataset describes it; `None` where that could not be read, or is no longer what was measured."""
     is_changed: bool
-    shown: Shown
+    shown: Shown | None
+    """`None` where nobody asked to see it."""
     outcomes: tuple[Outcome, ...]
     colour: int
     """Number of its model among all of the site."""
@@ -106,14 +108,15 @@ class _Measured:
     outcomes: Mapping[str, Sequence[Outcome]]
 
 
-def case_takes(runs: Sequence[SiteRun], media: Media) -> Iterator[CaseTakes]:
-    """Every case of the runs, in order of ids."""
+def case_takes(runs: Sequence[SiteRun], media: Stills | None) -> Iterator[CaseTakes]:
+    """Every case of the runs, in order of ids; without media no video is opened."""
     measured = [_Measured(run, read_again(run), _outcomes(run)) for run in runs]
     cases: dict[str, list[tuple[_Measured, SiteRollout]]] = defaultdict(list)
     for entry in measured:
         for rollout in entry.run.rollouts.values():
             cases[rollout.case].append((entry, rollout))
-    media.prepare(_videos(measured))
+    if media:
+        media.prepare(_videos(measured))
     models = sorted({model for run in runs for model in run.models})
     for case in sorted(cases):
         yield _case(case, cases[case], media, models)
@@ -125,7 +128,9 @@ def _videos(measured: Sequence[_Measured]) -> Iterator[Path]:
         yield from (r.case.reference.video for r in entry.again.rollouts.values() if r.case.reference)
 
 
-def _case(name: str, found: Sequence[tuple[_Measured, SiteRollout]], media: Media, models: Sequence[str]) -> CaseTakes:
+def _case(
+    name: str, found: Sequence[tuple[_Measured, SiteRollout]], media: Stills | None, models: Sequence[str]
+) -> CaseTakes:
     # Two runs that measured one video with different metrics show it once.
     same: dict[tuple[str, str, str], list[tuple[_Measured, SiteRollout]]] = defaultdict(list)
     for entry, rollout in found:
@@ -143,12 +148,14 @@ def _case(name: str, found: Sequence[tuple[_Measured, SiteRollout]], media: Medi
         scene=found[0][1].scene,
         case=described,
         takes=tuple(takes),
-        reference=media.show(reference.video) if reference else None,
+        reference=media.show(reference.video) if media and reference else None,
         notes=tuple(_notes(found, takes)),
     )
 
 
-def _take(key: str, found: Sequence[tuple[_Measured, SiteRollout]], media: Media, colour: int, take: int) -> Take:
+def _take(
+    key: str, found: Sequence[tuple[_Measured, SiteRollout]], media: Stills | None, colour: int, take: int
+) -> Take:
     rollout = found[0][1]
     described = next((e.again.rollouts[r.id] for e, r in found if r.id in e.again.rollouts), None)
     return Take(
@@ -156,7 +163,7 @@ def _take(key: str, found: Sequence[tuple[_Measured, SiteRollout]], media: Media
         rollout=rollout,
         described=described,
         is_changed=described is None and any(r.id in e.again.changed for e, r in found),
-        shown=media.show(Path(rollout.video)),
+        shown=media.show(Path(rollout.video)) if media else None,
         outcomes=tuple(outcome for e, r in found for outcome in e.outcomes.get(r.id, ())),
         colour=colour,
         take=take,

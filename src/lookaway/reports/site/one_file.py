@@ -1,0 +1,89 @@
+"""A report as one file, to be mailed or attached: filmstrips and data inside, no videos."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from lookaway.core import UserError
+from lookaway.reports.numbers import amount, size
+from lookaway.reports.row_files import write_file
+from lookaway.reports.site.building import site_of
+from lookaway.reports.site.data_files import DataFile, write_data
+from lookaway.reports.site.data_uri import data_uri
+from lookaway.reports.site.folded_cases import folded_cases
+from lookaway.reports.site.gather import SiteRun
+from lookaway.reports.site.index import Site, index_alone
+from lookaway.reports.site.rendering import Sources
+from lookaway.reports.site.stills import Still, Stills
+from lookaway.reports.site.takes import CaseTakes, case_takes
+
+MOST_BYTES: Final = 15_000_000
+"""What mail and pull requests take."""
+SUFFIX: Final = ".html"
+SOURCES: Final = Sources(styles=("site.css", "item.css"), scripts=("index.js",), is_inlined=True)
+KINDS: Final = {".csv": "text/csv", ".json": "application/json", ".parquet": "application/vnd.apache.parquet"}
+
+
+def write_one_file(runs: Sequence[SiteRun], target: Path, *, title: str | None = None, strips: bool = True) -> Path:
+    """Write the whole report as one page that needs nothing beside it; above 15 MB a `UserError` says what to drop."""
+    _refuse_other_places(target)
+    site = site_of(runs, title)
+    cases = list(case_takes(runs, Stills() if strips else None))
+    site = replace(site, data=_carried_data(site), folded=folded_cases(cases) if cases else None)
+    page = index_alone(site, SOURCES).encode()
+    if len(page) > MOST_BYTES:
+        raise UserError(_too_large(target, len(page), site, cases))
+    write_file(target, lambda file: file.write(page))
+    return target
+
+
+def _refuse_other_places(target: Path) -> None:
+    if target.is_dir():
+        raise UserError(
+            f"{target}: is a folder, and one file was asked for. Name a file, such as {target / 'report.html'}."
+        )
+    if target.suffix.lower() != SUFFIX:
+        raise UserError(f"{target}: the name of a report in one file ends in {SUFFIX}, such as {target.stem}{SUFFIX}.")
+
+
+def _carried_data(site: Site) -> list[DataFile]:
+    """The data files of a site with what they hold."""
+    with TemporaryDirectory(prefix="lookaway-") as folder:
+        found = write_data(Path(folder), site.runs, site.boards, site.matrices)
+        return [
+            replace(file, content=data_uri((Path(folder) / file.name).read_bytes(), KINDS[Path(file.name).suffix]))
+            for file in found
+        ]
+
+
+def _too_large(target: Path, total: int, site: Site, cases: Sequence[CaseTakes]) -> str:
+    shown = [shown for case in cases for shown in (case.reference, *(take.shown for take in case.takes))]
+    strips = [len(still.strip) for still in shown if isinstance(still, Still)]
+    outcomes, others = (
+        sum(len(file.href) for file in site.data if file.name.endswith(".parquet") is is_parquet)
+        for is_parquet in (True, False)
+    )
+    rest = total - sum(strips) - outcomes - others
+    parts = [
+        *([f"filmstrips of {amount(len(strips), 'video')} take {size(sum(strips))}"] if strips else []),
+        f"outcomes {size(outcomes)}",
+        f"tables and locks as files {size(others)}",
+        f"the page itself {size(rest)}",
+    ]
+    ways = [
+        *(["leave the filmstrips out with --without-filmstrips"] if total - sum(strips) <= MOST_BYTES else []),
+        *(["give fewer runs"] if len(site.runs) > 1 else []),
+        "write the folder, without --single-file",
+    ]
+    return (
+        f"{target}: would be {size(total)}, above the {size(MOST_BYTES)} that one file may have; nothing is written. "
+        f"{_sentence(', '.join(parts))} {_sentence(', or '.join(ways))}"
+    )
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
