@@ -236,6 +236,18 @@ def test_a_number_of_few_values_is_an_interval_without_a_rank(tmp_path, build_in
     assert marks["good"] == ("not_estimable", "")
 
 
+def test_where_no_mean_can_be_compared_a_sentence_stands_in_place_of_an_empty_chart(tmp_path, build_index):
+    run = Simulated(
+        path=tmp_path / "run",
+        skills=SKILLS,
+        metrics=[STYLE, TEXTURE],
+        decide=lambda model, number, metric: ABSTAINED if number >= 9 else None,
+    ).write()
+    page = build_index(run)
+    assert "No model has a value that can be compared." in [note.text for note in page.all("p", "note")]
+    assert not [figure for figure in page.all("figure") if "Means of all models" in figure.text]
+
+
 def test_a_gate_gives_coverage_and_m_score_and_marks_the_baselines(tmp_path, build_index):
     skills = {"frozen": 0.9, "perfect": 0.95, "model": 0.6}
     triggered = {"frozen": 0.4, "perfect": 1.0, "model": 0.9}
