@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lookaway.core import Abstention, Failure, Outcome, RunError, Score, Unit, canonical_json
+from lookaway.io.parquet import read_parquet
 
 SCHEMA = pa.schema(
     [
@@ -61,20 +62,20 @@ def each_measurement_once(tables: Sequence[pa.Table]) -> pa.Table:
     status = pc.fill_null(pc.index_in(items["status"], pa.array(STATUSES)), len(STATUSES)).to_numpy()
     # The smallest is the best: by status, then the later of two files.
     rank = pa.array(status * len(tables) + (len(tables) - 1 - item_file), pa.int64())
-    best = items.append_column("rank", rank).group_by(KEY).aggregate([("rank", "min")])
+    best = items.append_column("rank", rank).group_by(KEY, use_threads=False).aggregate([("rank", "min")])
     if len(best) == len(items):
         return rows
     winner = len(tables) - 1 - best["rank_min"].to_numpy() % len(tables)
     wanted = best.select(KEY).append_column("file", pa.array(winner))
     kept = rows.select(KEY).append_column("file", pa.array(file)).append_column("row", pa.array(np.arange(len(rows))))
-    kept = kept.join(wanted, keys=[*KEY, "file"], join_type="left semi")
+    kept = kept.join(wanted, keys=[*KEY, "file"], join_type="left semi", use_threads=False)
     return rows.take(kept["row"].sort())
 
 
 def read_rows(path: Path, content: bytes) -> pa.Table:
     """The rows that a file of this content holds."""
     try:
-        return pq.ParquetFile(pa.BufferReader(content)).read()
+        return read_parquet(content)
     except (pa.ArrowException, OSError) as error:
         raise RunError(
             f"{path}: cannot be read ({error}). Delete it; the same `lookaway eval` measures its rollouts again."

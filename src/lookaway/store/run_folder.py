@@ -30,7 +30,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lookaway.core import Json, Lock, Rollout, RunError, StorageError
 from lookaway.io.files import (
@@ -46,6 +45,7 @@ from lookaway.io.files import (
     write_whole,
 )
 from lookaway.io.journal import Journal
+from lookaway.io.parquet import read_parquet
 from lookaway.io.places import is_remote
 from lookaway.io.storage_faults import run_errors
 from lookaway.store.outcome_rows import Measured, each_measurement_once, read_rows, rows, write_rows
@@ -115,7 +115,7 @@ class RunFolder:
     def rollouts(self, columns: Sequence[str] | None = None) -> pa.Table:
         """The rollouts that the run asked when it was last begun, as rows."""
         try:
-            return pq.read_table(pa.BufferReader(read_bytes(self.rollouts_file)), columns=columns and list(columns))
+            return read_parquet(read_bytes(self.rollouts_file), columns)
         except StorageError:
             raise
         except (pa.ArrowException, OSError) as error:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lookaway.core import UserError
+from lookaway.io.parquet import read_parquet
 from lookaway.reports.lint.printed_cell import PrintedCell, printed_cell
 from lookaway.reports.published_table import LARGEST_BYTES
 
@@ -129,7 +129,7 @@ def _is_records(value: Any) -> bool:
 
 def _parquet_tables(path: Path) -> Iterator[PrintedTable]:
     try:
-        records = pq.read_table(path).to_pylist()
+        records = read_parquet(path.read_bytes()).to_pylist()
     except (pa.ArrowException, OSError) as error:
         raise UserError(f"{path}: not readable as Parquet: {error}.") from error
     yield _record_table("", records)
