@@ -30,6 +30,11 @@ def test_what_is_no_table_is_an_error_of_arrow(damaged):
         read_parquet(damaged)
 
 
+def test_a_column_that_is_not_there_is_an_error_of_arrow_and_not_left_out():
+    with pytest.raises(pa.ArrowInvalid, match="lacks the columns y, z"):
+        read_parquet(content(), ["a", "z", "y"])
+
+
 READ = """
 import sys
 from pathlib import Path

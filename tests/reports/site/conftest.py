@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,13 @@ from lookaway.reports.site import building
 from lookaway.reports.site.building import build_site
 from lookaway.reports.site.gather import gather
 from tests.reports.site.page import Node, read_page
+from tests.support.browser import chromium
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as opened:
+        yield opened
 
 
 @pytest.fixture

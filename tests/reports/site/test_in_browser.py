@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from lookaway.reports.site.curves import PLOT
 from lookaway.reports.site.gather import gather
 from lookaway.reports.site.items import write_items
 from tests.reports.site.test_items_parts import mind_page
-from tests.support.browser import Visit, chromium, serious_violations, visit
+from tests.support.browser import Visit, serious_violations, visit
 from tests.support.filmed import HOSTILE, FilmedRun
 
 SHOWN = """() => [...document.querySelectorAll(".player video")].map((video) => ({
@@ -29,12 +28,6 @@ def site(root: Path, filmed: FilmedRun, **outcomes: Any) -> Path:
     """The page of the only case of a run."""
     (href,) = write_items(gather([filmed.write(**outcomes)]), root / "site").values()
     return root / "site" / href
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

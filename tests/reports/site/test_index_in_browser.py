@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,15 +11,9 @@ from lookaway.reports.site.building import build_site
 from lookaway.reports.site.gather import gather
 from tests.reports.site.simulated import Simulated
 from tests.reports.site.test_index_markup import HOSTILE, HOSTILE_EVERYWHERE, write_run
-from tests.support.browser import Visit, chromium, serious_violations, visit
+from tests.support.browser import Visit, serious_violations, visit
 
 STYLE = "mbencht.environment.rendering_style"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

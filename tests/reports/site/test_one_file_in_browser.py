@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,17 +10,11 @@ from lookaway.reports.site.gather import gather
 from lookaway.reports.site.one_file import write_one_file
 from lookaway.reports.site.rendering import slug
 from tests.reports.site.test_one_file import filmed_run, hostile_run
-from tests.support.browser import chromium, serious_violations, visit
+from tests.support.browser import serious_violations, visit
 
 VASE = f"case-{slug('vase')}"
 OPEN_ALL = "() => { for (const d of document.querySelectorAll('details')) d.open = true; }"
 OPEN_CASES = "() => [...document.querySelectorAll('details.case')].map((entry) => entry.open)"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")
