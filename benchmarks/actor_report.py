@@ -28,12 +28,12 @@ from lookaway.cli.world import executor_of
 from lookaway.core import JudgeModel
 from lookaway.engine.run import Run
 from lookaway.io.world_clips import WorldClip, open_world
-from lookaway.judges.connection import Connection
 from lookaway.judges.oracle import OracleServer
+from lookaway.judges.server import Connection
 from lookaway.judges.settings import JudgeSettings
-from lookaway.reports.site.boards import boards
+from lookaway.reports.leaderboards import boards
+from lookaway.reports.runs import SiteRun, gather
 from lookaway.reports.site.building import build_site
-from lookaway.reports.site.gather import SiteRun, gather
 from lookaway.world.actors import ACTORS
 from lookaway.world.exports import EXPORTS
 from lookaway.world.families import FAMILIES

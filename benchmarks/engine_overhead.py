@@ -22,12 +22,11 @@ from lookaway.engine.evaluate import evaluate
 from lookaway.engine.reading import read
 from lookaway.io.video import Video
 from lookaway.metrics.fold_pairs import FoldPairs
+from lookaway.metrics.match_errors import SpatialEpipolar, SpatialReprojection
 from lookaway.metrics.rendering_lighting import RenderingLighting
-from lookaway.metrics.spatial_epipolar import SpatialEpipolar
-from lookaway.metrics.spatial_reprojection import SpatialReprojection
-from lookaway.perception.lab_means import LabMeans
-from lookaway.perception.sift_matches import SiftMatches
-from lookaway.perception.supplied_poses import SuppliedPoses
+from lookaway.perception.poses.sift_matches import SiftMatches
+from lookaway.perception.poses.supplied_poses import SuppliedPoses
+from lookaway.perception.quality.lab_means import LabMeans
 from tests.support.clips import write_clip
 from tests.support.mbench import MBenchWriter, write_poses
 from tests.support.room import Room, there_and_back

@@ -20,11 +20,10 @@ import numpy as np
 
 from lookaway.core import Cell, Estimate, Group
 from lookaway.statistics.cells import mean_cells
-from lookaway.statistics.clustered_estimate import clustered_estimate
-from lookaway.statistics.effective_size import effective_size
+from lookaway.statistics.intervals import clustered_estimate, effective_size
 from lookaway.statistics.precision import precision
 from lookaway.statistics.rank_range import rank_ranges
-from lookaway.statistics.scene_sums import ValueColumns, named_scene_sums, scene_sums
+from lookaway.statistics.scene_bootstrap import ValueColumns, named_scene_sums, scene_sums
 
 MODELS, METRICS, ROWS = 25, 40, 10_000_000
 EACH = ROWS // (MODELS * METRICS)

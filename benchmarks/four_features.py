@@ -27,11 +27,11 @@ from lookaway.core import (
 )
 from lookaway.io.video import Video
 from lookaway.metrics.fold_pairs import FoldPairs
-from lookaway.perception.dis_flow import DisFlow
-from lookaway.perception.lab_means import LabMeans
-from lookaway.perception.realised_motion import RealisedMotion
-from lookaway.perception.sift_matches import SiftMatches
-from lookaway.perception.supplied_poses import SuppliedPoses
+from lookaway.perception.motion.dis_flow import DisFlow
+from lookaway.perception.motion.realised_motion import RealisedMotion
+from lookaway.perception.poses.sift_matches import SiftMatches
+from lookaway.perception.poses.supplied_poses import SuppliedPoses
+from lookaway.perception.quality.lab_means import LabMeans
 from lookaway.suites.folder import Folder
 
 POSES, FLOW = SuppliedPoses(), DisFlow()

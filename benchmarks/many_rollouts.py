@@ -34,7 +34,7 @@ from lookaway.engine.evaluate import evaluate
 from lookaway.engine.reading import read
 from lookaway.engine.session import Progress
 from lookaway.io.video import Video
-from lookaway.perception.lab_means import LabMeans
+from lookaway.perception.quality.lab_means import LabMeans
 from tests.support import lightness_suite
 from tests.support.clips import numbered_frames, write_clip
 

@@ -41,23 +41,21 @@ from lookaway.core import (
     Score,
     Unmeasurable,
 )
-from lookaway.engine.changes import Changes
+from lookaway.engine.binding import Changes
+from lookaway.engine.feature_job import Extractors, Perceived, Perceiving
 from lookaway.engine.inline import Inline
 from lookaway.engine.judging import with_judge
 from lookaway.engine.locking import content_key
-from lookaway.engine.perceiving import Extractors, Perceived, Perceiving
 from lookaway.engine.reading import load_suite, read
 from lookaway.engine.worker import why_declined
 from lookaway.io.sampling import BySegment, OverSegments, Sampler, UniformFrames
-from lookaway.judges.connection import Connection
 from lookaway.judges.oracle import OracleServer
+from lookaway.judges.server import Connection
 from lookaway.judges.settings import JudgeSettings
-from lookaway.perception.efficientnet_embeddings import EfficientnetEmbeddings
-from lookaway.perception.region_embeddings import RegionEmbeddings
-from lookaway.perception.true_depth import TrueDepth
-from lookaway.perception.true_masks import TrueMasks
+from lookaway.perception.similarity.efficientnet_embeddings import EfficientnetEmbeddings
+from lookaway.perception.similarity.region_embeddings import RegionEmbeddings
 from lookaway.perception.true_matches import TrueMatches
-from lookaway.perception.true_poses import TruePoses
+from lookaway.perception.truth import TrueDepth, TrueMasks, TruePoses
 from lookaway.store.feature_store import FeatureStore
 from lookaway.suites.mbench.protocol import ENTITY_FRAMES, FOLD_PAIRS, SEGMENT_PAIRS, STYLE_FRAMES
 from lookaway.world.events import Event

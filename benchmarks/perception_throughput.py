@@ -28,28 +28,28 @@ import torch
 import transformers
 
 from lookaway.core import Case, Extractor, FrameRequest, Rollout, Target
-from lookaway.engine.perceiving import Extractors, Perceiving
+from lookaway.engine.feature_job import Extractors, Perceiving
 from lookaway.io.sampling import EveryFrame, UniformFrames, spread
 from lookaway.io.video import Video
-from lookaway.perception import efficientnet_embeddings
-from lookaway.perception.aesthetic_quality import AestheticQuality
-from lookaway.perception.clip_likeness import ClipLikeness
-from lookaway.perception.depth_anything import DepthAnything
-from lookaway.perception.dinov2_embeddings import Dinov2Embeddings
-from lookaway.perception.dinov3_embeddings import Dinov3Embeddings
-from lookaway.perception.dis_flow import DisFlow
-from lookaway.perception.efficientnet_embeddings import EfficientnetEmbeddings
-from lookaway.perception.grounding_dino_boxes import GroundingDinoBoxes
-from lookaway.perception.lab_means import LabMeans
-from lookaway.perception.lpips_steps import LpipsSteps
-from lookaway.perception.musiq_quality import MusiqQuality
+from lookaway.perception.depth.depth_anything import DepthAnything
+from lookaway.perception.faces.sface_faces import SfaceFaces
+from lookaway.perception.masks.grounding_dino_boxes import GroundingDinoBoxes
+from lookaway.perception.masks.sam2_track import Sam2Track
+from lookaway.perception.motion.dis_flow import DisFlow
+from lookaway.perception.motion.realised_motion import RealisedMotion
+from lookaway.perception.motion.transnet_cuts import TransnetCuts
 from lookaway.perception.networks.lpips_network import LpipsNetwork
 from lookaway.perception.networks.musiq_network import MusiqNetwork
-from lookaway.perception.realised_motion import RealisedMotion
-from lookaway.perception.sam2_track import Sam2Track
-from lookaway.perception.sface_faces import SfaceFaces
-from lookaway.perception.transnet_cuts import TransnetCuts
-from lookaway.perception.vgg_style import VggStyle
+from lookaway.perception.quality.aesthetic_quality import AestheticQuality
+from lookaway.perception.quality.lab_means import LabMeans
+from lookaway.perception.quality.musiq_quality import MusiqQuality
+from lookaway.perception.similarity import efficientnet_embeddings
+from lookaway.perception.similarity.clip_similarity import ClipLikeness
+from lookaway.perception.similarity.dinov2_embeddings import Dinov2Embeddings
+from lookaway.perception.similarity.dinov3_embeddings import Dinov3Embeddings
+from lookaway.perception.similarity.efficientnet_embeddings import EfficientnetEmbeddings
+from lookaway.perception.similarity.lpips_steps import LpipsSteps
+from lookaway.perception.similarity.vgg_style import VggStyle
 from lookaway.perception.weights import Weights
 from lookaway.perception.weights.places import hub_home
 from tests.support.clips import numbered_frames, write_clip

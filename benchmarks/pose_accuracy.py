@@ -26,7 +26,7 @@ from lookaway.core import Case, Floats, Rollout, Trajectory, Unmeasurable, angle
 from lookaway.engine.inline import Inline
 from lookaway.io.video import Video
 from lookaway.io.world_clips import WorldClip, open_world
-from lookaway.perception.tracked_poses import TrackedPoses
+from lookaway.perception.poses.tracked_poses import TrackedPoses
 from lookaway.world.families import FAMILIES
 from lookaway.world.grid import Grid
 from lookaway.world.recipe import ClipRecipe

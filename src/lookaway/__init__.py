@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lookaway.core.resources import Resources
+    from lookaway.core.compute import Resources
     from lookaway.engine.evaluate import evaluate
     from lookaway.engine.merging import merge
     from lookaway.engine.reading import read
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Resources", "Run", "Shard", "evaluate", "merge", "read"]
 
 _HOMES = {
-    "Resources": "lookaway.core.resources",
+    "Resources": "lookaway.core.compute",
     "Run": "lookaway.engine.run",
     "Shard": "lookaway.engine.shard",
     "evaluate": "lookaway.engine.evaluate",

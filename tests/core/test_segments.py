@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookaway.core.segments import segment_bounds
+from lookaway.core.frames import segment_bounds
 
 
 @given(st.integers(0, 1000), st.integers(1, 12))

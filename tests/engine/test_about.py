@@ -8,8 +8,7 @@ import lookaway
 from lookaway.core import Compute, JudgeModel
 from lookaway.engine.about import asked
 from lookaway.engine.run import Run
-from lookaway.judges.connection import Connection
-from lookaway.judges.secret import Secret
+from lookaway.judges.server import Connection, Secret
 from lookaway.judges.settings import JudgeSettings
 from tests.support.command import lookaway as command
 from tests.support.scripted import bound, script

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lookaway.core import Case, Rollout
-from lookaway.engine.batches import Batches
+from lookaway.engine.session import Batches
 from lookaway.engine.worker import Work
 
 

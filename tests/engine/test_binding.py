@@ -7,11 +7,10 @@ from typing import ClassVar
 import pytest
 
 from lookaway.core import BoundMetric, Compute, Dataset, UnknownName, UserError, plugins
-from lookaway.engine.binding import bind_metrics
-from lookaway.engine.changes import Changes
+from lookaway.engine.binding import Changes, bind_metrics
 from lookaway.engine.locking import metric_key
 from lookaway.engine.reading import load_suite
-from lookaway.perception.sface_faces import SfaceFaces
+from lookaway.perception.faces.sface_faces import SfaceFaces
 from tests.support.scripted import MeanBrightness, install
 
 

@@ -14,15 +14,12 @@ import pytest
 import lookaway
 from lookaway.core import Abstention, Compute, JudgeModel, Reason
 from lookaway.engine.binding import bind_metrics
-from lookaway.engine.costs import Cost, StageCost, estimate_cost
-from lookaway.engine.effort import Effort, Stage
-from lookaway.engine.machine import kind_of_machine
-from lookaway.engine.machine_costs import JudgeCosts, MachineCosts, read_machine_costs
+from lookaway.engine.costs import Cost, JudgeCosts, MachineCosts, StageCost, estimate_cost, read_machine_costs
 from lookaway.engine.plan import make_plan
-from lookaway.engine.run_costs import read_run_costs
+from lookaway.engine.timings import Effort, Stage, kind_of_machine, read_run_costs
 from lookaway.engine.worker import Work
 from lookaway.io.sampling import UniformFrames
-from lookaway.judges.pacing import Manners
+from lookaway.judges.client import Manners
 from lookaway.judges.settings import JudgeSettings
 from lookaway.reports.plan import print_plan
 from lookaway.store.run_folder import RunFolder

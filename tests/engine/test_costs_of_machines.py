@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import lookaway
-from lookaway.engine import machine, machine_costs
-from lookaway.engine.effort import ASKING, WAITING, Effort, Stage
-from lookaway.engine.machine import kind_of_machine
-from lookaway.engine.machine_costs import JudgeCosts, MachineCosts, add_to_machine_costs, read_machine_costs
+from lookaway.engine import costs as machine_costs
+from lookaway.engine import timings as machine
+from lookaway.engine.costs import JudgeCosts, MachineCosts, add_to_machine_costs, read_machine_costs
+from lookaway.engine.timings import ASKING, WAITING, Effort, Stage, kind_of_machine
 from lookaway.judges.spending import Spent
 from tests.support.scripted import bound, script
 from tests.support.tiny import FRAMES, write_folder

@@ -13,11 +13,11 @@ import pytest
 
 import lookaway
 from lookaway.core import RunError
-from lookaway.engine import account, session
-from lookaway.engine.effort import ASKING, Effort, Stage
+from lookaway.engine import session
+from lookaway.engine import session as account
+from lookaway.engine.costs import read_machine_costs
 from lookaway.engine.inline import Inline
-from lookaway.engine.machine_costs import read_machine_costs
-from lookaway.engine.run_costs import RunCosts, SessionCosts, read_run_costs, save_session
+from lookaway.engine.timings import ASKING, Effort, RunCosts, SessionCosts, Stage, read_run_costs, save_session
 from lookaway.judges.spending import Spent
 from lookaway.store.run_folder import RunFolder
 from tests.support.runs import events

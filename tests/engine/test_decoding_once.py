@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from lookaway.core import plugins
-from lookaway.engine import perceiving
+from lookaway.engine import feature_job as perceiving
 from lookaway.engine.binding import bind_metrics
-from lookaway.engine.perceiving import with_needs
+from lookaway.engine.feature_job import with_needs
 from lookaway.engine.plan import make_plan
 from lookaway.engine.reading import load_suite, read
 from lookaway.engine.worker import RolloutWorker, Work, why_declined

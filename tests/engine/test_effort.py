@@ -13,8 +13,10 @@ import pytest
 
 import lookaway
 from lookaway.core import Compute, Feature, Frame, RunError
-from lookaway.engine import perceiving as module
-from lookaway.engine.effort import (
+from lookaway.engine import feature_job as module
+from lookaway.engine.feature_job import Extractors, Perceiving
+from lookaway.engine.networks import NetworkService
+from lookaway.engine.timings import (
     ASKING,
     DECODING,
     METRICS,
@@ -27,8 +29,6 @@ from lookaway.engine.effort import (
     is_on_gpu,
     stage_of,
 )
-from lookaway.engine.networks import NetworkService
-from lookaway.engine.perceiving import Extractors, Perceiving
 from lookaway.store.feature_store import FeatureStore
 from tests.support.scripted import CRASHES, Brightness, bound, script
 from tests.support.tiny import FRAMES, HEIGHT, WIDTH, write_folder

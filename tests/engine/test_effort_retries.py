@@ -10,7 +10,7 @@ import pytest
 from ray import exceptions
 
 from lookaway.core import Lost, RunError
-from lookaway.engine.on_ray.crew import Crew
+from lookaway.engine.on_ray.worker_pool import Crew
 
 DEATHS = [
     exceptions.ActorDiedError(),

@@ -7,7 +7,7 @@ import pytest
 
 import lookaway
 from lookaway.core import Abstention, MissingExtra, Reason, RunError, Score, Unmeasurable
-from lookaway.engine import perceiving
+from lookaway.engine import feature_job as perceiving
 from lookaway.store.run_folder import RunFolder
 from tests.support.runs import events, outcomes, statuses
 from tests.support.scripted import ANSWERS, CALLS, CRASHES, Brightness, bound, script

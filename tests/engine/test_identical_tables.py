@@ -8,7 +8,7 @@ import ray
 import lookaway
 from lookaway.core import Resources
 from lookaway.engine.run import Run
-from lookaway.reports.tidy_table import write_tidy_table
+from lookaway.reports.export.rows import write_tidy_table
 from tests.support.runs import table_text
 from tests.support.tiny import QUICK, write_mbench
 

@@ -19,8 +19,8 @@ from lookaway.core import Abstention, Problem, Reason, RunError, Score, Unit, Us
 from lookaway.engine import merging
 from lookaway.engine.merging import merge
 from lookaway.engine.run import Run
-from lookaway.engine.run_costs import read_run_costs
 from lookaway.engine.shard import Shard
+from lookaway.engine.timings import read_run_costs
 from lookaway.judges.spending import Budget, Spending
 from lookaway.store.run_folder import RunFolder
 from tests.support.runs import events, outcomes_on_disk, table_text

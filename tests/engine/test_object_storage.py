@@ -15,7 +15,7 @@ import pytest
 import lookaway
 from lookaway.core import Resources, RunError
 from lookaway.engine.run import Run
-from lookaway.io import patience
+from lookaway.io import object_storage as patience
 from lookaway.io.files import read_all
 from lookaway.io.journal import Journal
 from lookaway.store.run_folder import RunFolder

@@ -7,7 +7,7 @@ import pytest
 
 import lookaway
 from lookaway.core import Reason, Unmeasurable
-from lookaway.engine import perceiving
+from lookaway.engine import feature_job as perceiving
 from lookaway.io.video import Video
 from tests.support.runs import events, statuses
 from tests.support.scripted import CALLS, CRASHES, Brightness, bound, script

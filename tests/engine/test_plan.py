@@ -11,7 +11,7 @@ from lookaway.engine.binding import bind_metrics
 from lookaway.engine.costs import estimate_cost
 from lookaway.engine.plan import make_plan
 from lookaway.io.sampling import UniformFrames
-from lookaway.perception.compared_frames import MirroredFrames
+from lookaway.perception.similarity.compared_frames import MirroredFrames
 from lookaway.store.run_folder import RunFolder
 from tests.support.scripted import CALLS, Brightness, bound, install, script
 from tests.support.tiny import FRAMES, HEIGHT, QUICK, WIDTH, clip_bytes, write_folder, write_mbench

@@ -48,16 +48,14 @@ from lookaway.core import (
 )
 from lookaway.engine.sharing import shared_services
 from lookaway.io.sampling import Sampler, UniformFrames
-from lookaway.judges.connection import Connection
-from lookaway.judges.pacing import CATCH_UP_SECONDS, Manners
+from lookaway.judges.client import CATCH_UP_SECONDS, Manners
 from lookaway.judges.reply import read_reply
-from lookaway.judges.secret import Secret
+from lookaway.judges.server import Connection, Secret
 from lookaway.judges.settings import JudgeSettings
 from lookaway.judges.spending import Budget
-from lookaway.perception.dinov2_embeddings import Dinov2Embeddings
 from lookaway.perception.isolation.environment import Environment
-from lookaway.perception.isolation.perceiver import IsolatedPerceiver
-from lookaway.perception.isolation.runner import Runner
+from lookaway.perception.isolation.runner import IsolatedPerceiver, Runner
+from lookaway.perception.similarity.dinov2_embeddings import Dinov2Embeddings
 from lookaway.store.run_folder import RunFolder
 from tests.judges.asked import QUICK, completion
 from tests.support.command import lookaway as command

@@ -12,7 +12,7 @@ import ray
 
 import lookaway
 from lookaway.core import Desks, MissingExtra, Resources, RunError
-from lookaway.engine.on_ray.pool import RayPool
+from lookaway.engine.on_ray.executor import RayPool
 from lookaway.world.exports import export_world
 from tests.support.world import render_small
 

@@ -19,11 +19,9 @@ import ray
 
 from lookaway.core import BudgetSpent, Desks, JudgeUnusable, Reason, Resources, RunError, Service, Unmeasurable
 from lookaway.engine.on_ray import services as module
-from lookaway.engine.on_ray.gpus import share_of_gpus
-from lookaway.engine.on_ray.pool import RayPool
-from lookaway.engine.on_ray.services import DEATHS_PER_REQUEST, ServiceDied, desks_of
-from lookaway.engine.on_ray.witness import Witness
-from lookaway.judges.faults import NotAnswered
+from lookaway.engine.on_ray.executor import RayPool
+from lookaway.engine.on_ray.services import DEATHS_PER_REQUEST, ServiceDied, Witness, desks_of, share_of_gpus
+from lookaway.judges.errors import NotAnswered
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray's own making
 

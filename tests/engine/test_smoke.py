@@ -11,12 +11,12 @@ from ray import exceptions
 
 import lookaway
 from lookaway.core import Abstention, Lost, Reason, Rollout, Unmeasurable, UserError, plugins
-from lookaway.engine.batches import Batches
 from lookaway.engine.binding import bind_metrics
 from lookaway.engine.inline import Inline
-from lookaway.engine.on_ray.crew import Crew
+from lookaway.engine.on_ray.worker_pool import Crew
 from lookaway.engine.plan import make_plan
 from lookaway.engine.run import Run
+from lookaway.engine.session import Batches
 from lookaway.engine.smoke import choose_smoke
 from lookaway.store.run_folder import RunFolder
 from tests.support.command import lookaway as command

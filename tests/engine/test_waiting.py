@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from lookaway.core import BudgetSpent, Feature, Reason, Unmeasurable
+from lookaway.engine.feature_job import Extractors, Perceiving
 from lookaway.engine.inline import Inline
-from lookaway.engine.perceiving import Extractors, Perceiving
 from tests.support.clips import numbered_frames, write_clip
 from tests.support.watching import rollout_of
 

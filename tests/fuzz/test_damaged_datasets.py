@@ -11,7 +11,7 @@ import lookaway
 from lookaway.core import BoundMetric, Dataset, Reason, UserError
 from lookaway.engine.binding import bind_metrics
 from lookaway.engine.coverage import coverage
-from lookaway.perception.sift_matches import SiftMatches
+from lookaway.perception.poses.sift_matches import SiftMatches
 from tests.fuzz.damage import Damage, all_damage
 from tests.support.runs import events, outcomes, outcomes_on_disk
 

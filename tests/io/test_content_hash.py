@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from lookaway.io.content_hash import content_hash
+from lookaway.io.files import content_hash
 from tests.support.clips import numbered_frames, write_clip
 
 MEBIBYTE = 1024 * 1024

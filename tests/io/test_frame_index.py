@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lookaway.io.frame_index import FrameIndex, PacketTime
+from lookaway.io.decoding import FrameIndex, PacketTime
 
 
 def packets(*ticks, keyframes=(0,)):

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from lookaway.core import DatasetError, RunError, StorageError
-from lookaway.io import object_storage, patience
+from lookaway.io import object_storage
+from lookaway.io import object_storage as patience
 from lookaway.io.files import (
     is_file,
     list_files,
@@ -24,7 +25,7 @@ from lookaway.io.files import (
     write_text,
     write_whole,
 )
-from lookaway.io.places import place
+from lookaway.io.object_storage import place
 from tests.support.s3_server import SECRET, S3Server, forget_servers, new_bucket, s3_server
 
 
@@ -173,7 +174,7 @@ def test_an_acknowledged_object_outlasts_a_server_that_is_killed_between_uploads
 UPLOAD = """
 import hashlib, os, sys
 from lookaway.io.files import write_whole
-from lookaway.io.places import place
+from lookaway.io.object_storage import place
 while True:
     content = os.urandom(3_000_000)
     path = place(sys.argv[1]) / f"{hashlib.sha256(content).hexdigest()}.bin"

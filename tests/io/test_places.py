@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lookaway.core import MissingExtra, UserError
-from lookaway.io.places import is_remote, place
+from lookaway.io.object_storage import is_remote, place
 from tests.support.s3_server import SECRET
 
 

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as some
 
 from lookaway.core import ArtifactError, Reason
 from lookaway.io import planes
-from lookaway.io.encoder import Encoding, write_pictures
+from lookaway.io.encoding import Encoding, write_pictures
 from lookaway.io.planes import read_planes, write_planes
 from tests.support.clips import write_clip
 

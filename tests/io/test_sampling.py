@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookaway.core import Case, Reason, Rollout, Timeline, Unmeasurable, describe
-from lookaway.core.segments import segment_bounds
+from lookaway.core.frames import segment_bounds
 from lookaway.io.sampling import AtFps, ByPhase, BySegment, EveryFrame, UniformFrames, spread
 
 COUNTS = st.integers(1, 500)

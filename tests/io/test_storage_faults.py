@@ -7,10 +7,8 @@ import pytest
 from botocore import exceptions as boto
 
 from lookaway.core import RunError, StorageError
-from lookaway.io import patience
-from lookaway.io.patience import patiently
-from lookaway.io.places import place
-from lookaway.io.storage_faults import explained, is_passing, run_errors
+from lookaway.io import object_storage as patience
+from lookaway.io.object_storage import explained, is_passing, patiently, place, run_errors
 from tests.support.s3_server import SECRET
 
 ADDRESS = f"http://user:{SECRET}@server"

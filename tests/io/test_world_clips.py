@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lookaway.core import ArtifactError, DatasetError, LookawayError, Reason, UnsafePath
-from lookaway.io.clip_arrays import write_clip_arrays
+from lookaway.io.clip_card import write_clip_arrays
 from lookaway.io.encoding import write_video
 from lookaway.io.files import write_json
 from lookaway.io.manifest import MANIFEST, read_manifest, write_manifest

@@ -16,13 +16,11 @@ from typing import Any
 import psutil
 
 from lookaway.core import Json, JudgeModel, JudgeRequest, Unmeasurable
-from lookaway.judges.connection import Connection
-from lookaway.judges.hearing import heard
-from lookaway.judges.pacing import Manners
-from lookaway.judges.patient_asking import PatientAsking
+from lookaway.judges.client import Manners, PatientAsking
+from lookaway.judges.judged import heard
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Answer, TypedQuestion
-from lookaway.judges.secret import Secret
+from lookaway.judges.server import Connection, Secret
 from lookaway.judges.settings import JudgeSettings
 
 PROMPT = "tests.judges.numbered:number"

@@ -5,8 +5,7 @@ import pickle
 import pytest
 
 from lookaway.core import UserError
-from lookaway.judges.connection import Connection, find_setting, read_private_file
-from lookaway.judges.secret import Secret
+from lookaway.judges.server import Connection, Secret, find_setting, read_private_file
 
 KEY = "sk-very-private"
 

@@ -10,11 +10,10 @@ import pytest
 
 import lookaway
 from lookaway.core import BudgetSpent, JudgeModel, JudgeUnusable, Lock
-from lookaway.judges.connection import Connection
+from lookaway.judges.client import Manners
 from lookaway.judges.oracle import Dials, Faults, OracleServer
-from lookaway.judges.pacing import Manners
 from lookaway.judges.prompts import Prompt
-from lookaway.judges.secret import Secret
+from lookaway.judges.server import Connection, Secret
 from lookaway.judges.settings import JudgeSettings
 from lookaway.judges.spending import Budget
 from lookaway.judges.trigger_verdict import TriggerVerdict

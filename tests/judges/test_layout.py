@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from lookaway.core import JudgeModel, Picture, describe, digest
-from lookaway.judges.hearing import CORRECTION
-from lookaway.judges.layout import turns
+from lookaway.judges.judged import CORRECTION
+from lookaway.judges.openai_format import turns
 from tests.judges.asked import question
 
 WORDS_OF_VERSION = {1: "c23388efba10b629e494b88dd96be7339ba4c8befe573b316674ede392ba58f9"}

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookaway.core import Reason
-from lookaway.judges.material import MOST_CHARACTERS, quote, too_long
+from lookaway.judges.openai_format import completion_fields
 from lookaway.judges.probe_probabilities import ProbeProbabilities
+from lookaway.judges.prompt_escaping import MOST_CHARACTERS, quote, too_long
 from lookaway.judges.rating import CorrectnessRating, ProgressRating
 from lookaway.judges.trigger_verdict import TriggerVerdict
-from lookaway.judges.wire import completion_fields
 from tests.judges.scripted_asking import JUDGE, rollout_of
 
 HARMLESS = "A cup stands on the table."

@@ -9,9 +9,8 @@ from itertools import pairwise
 import pytest
 
 from lookaway.core import BudgetSpent, JudgeUnusable, Reason, RunError, Unmeasurable
-from lookaway.judges.faults import LastingFault, PassingFault
-from lookaway.judges.pacing import Manners
-from lookaway.judges.patient_asking import PatientAsking
+from lookaway.judges.client import Manners, PatientAsking
+from lookaway.judges.errors import LastingFault, PassingFault
 from lookaway.judges.reply_store import ReplyStore
 from lookaway.judges.spending import Budget, Spending
 from tests.judges.asked import QUICK, ScriptedJudge, completion, question

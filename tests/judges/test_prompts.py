@@ -12,8 +12,7 @@ from lookaway.core import UnknownName, UserError, describe
 from lookaway.core.lock import canonical_json
 from lookaway.judges import question_writing
 from lookaway.judges.probe_probabilities import ProbeProbabilities
-from lookaway.judges.prompts import Prompt
-from lookaway.judges.prompts.prompt import prompt_names
+from lookaway.judges.prompts import Prompt, prompt_names
 from lookaway.judges.question_verdicts import QuestionVerdicts
 from lookaway.judges.rating import CorrectnessRating, ProgressRating
 from lookaway.judges.reobservation import Reobservation

@@ -9,8 +9,8 @@ import pytest
 from pydantic import Field
 
 from lookaway.core import JudgeModel, Picture, Reason, Sampling, Unmeasurable
-from lookaway.judges.faults import Unreadable
-from lookaway.judges.hearing import heard
+from lookaway.judges.errors import Unreadable
+from lookaway.judges.judged import heard
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Answer, TypedQuestion, YesNoQuestion
 from tests.judges.scripted_asking import JUDGE, completion, reply, saying

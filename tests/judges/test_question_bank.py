@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from lookaway.core import ArtifactError, Reason
-from lookaway.judges.material import too_long
+from lookaway.judges.prompt_escaping import too_long
 from lookaway.judges.question_bank import MOST_BYTES, MOST_QUESTIONS, read_question_bank
 from tests.judges.question_banks import REAL_BANKS, SMALL, as_bank, needs_real_banks, real_row, write_bank
 

@@ -16,17 +16,14 @@ import pytest
 
 from lookaway.core import Feature, JudgeModel, JudgeUnusable, Reason, Rollout, Unmeasurable
 from lookaway.core.judging import Media
-from lookaway.engine.perceiving import Extractors, Perceiving
+from lookaway.engine.feature_job import Extractors, Perceiving
 from lookaway.io.sampling import UniformFrames
-from lookaway.judges.connection import Connection
-from lookaway.judges.introduction import Introduction, introduce
+from lookaway.judges.client import Manners, PatientAsking
 from lookaway.judges.judged import Judged
-from lookaway.judges.pacing import Manners
-from lookaway.judges.patient_asking import PatientAsking
 from lookaway.judges.probe_probabilities import VISIBLE_SPACE, ProbeProbabilities
 from lookaway.judges.rating import ProgressRating
-from lookaway.judges.secret import Secret
-from lookaway.judges.settings import JudgeSettings
+from lookaway.judges.server import Connection, Secret
+from lookaway.judges.settings import Introduction, JudgeSettings, introduce
 from lookaway.judges.trigger_verdict import TriggerVerdict
 from tests.support.clips import numbered_frames, write_clip
 from tests.support.tiny_vlm import make_tiny_vlm

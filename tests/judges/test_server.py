@@ -16,10 +16,8 @@ import numpy as np
 import pytest
 
 from lookaway.core import JudgeModel, JudgeUnusable, Picture, Sampling
-from lookaway.judges.connection import Connection
-from lookaway.judges.faults import LastingFault, PassingFault
-from lookaway.judges.secret import Secret
-from lookaway.judges.server import ServerJudge
+from lookaway.judges.errors import LastingFault, PassingFault
+from lookaway.judges.server import Connection, Secret, ServerJudge
 from tests.judges.asked import completion, question
 
 KEY = "sk-very-private-key"

@@ -9,7 +9,7 @@ import pytest
 from lookaway.core import BudgetSpent, RunError
 from lookaway.io.files import list_files, read_bytes, write_whole
 from lookaway.io.journal import Journal
-from lookaway.io.places import place
+from lookaway.io.object_storage import place
 from lookaway.judges import spending as spending_module
 from lookaway.judges.reply_store import ReplyStore
 from lookaway.judges.spending import Budget, Spending, Spent

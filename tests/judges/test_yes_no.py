@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookaway.core import Reason, Unmeasurable
-from lookaway.judges.faults import Unreadable
+from lookaway.judges.errors import Unreadable
 from lookaway.judges.prompts import Prompt
-from lookaway.judges.question import YesNoQuestion
+from lookaway.judges.question import NO, YES, YesNo, YesNoQuestion, yes_no
 from lookaway.judges.reply import read_reply
-from lookaway.judges.yes_no import NO, YES, YesNo, yes_no
 from tests.judges.scripted_asking import completion, words
 
 # As a server listed them: to the nearest float32, spellings of both sides mixed with words that say neither.

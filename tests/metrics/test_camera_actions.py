@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from lookaway.metrics.camera_actions import MOTIONS, WAITS, parse_action
+from lookaway.metrics.relative_pose import MOTIONS, WAITS, parse_action
 
 LEFT, RIGHT, FORWARD, BACKWARD = (MOTIONS[word] for word in ("left", "right", "forward", "backward"))
 

@@ -6,9 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from lookaway.metrics.relative_pose import kind_of_control
-from lookaway.metrics.relative_rotation_error import RelativeRotationError
-from lookaway.metrics.relative_translation_error import RelativeTranslationError
+from lookaway.metrics.relative_pose import RelativeRotationError, RelativeTranslationError, kind_of_control
 from tests.metrics.camera_paths import NOISY, TRUE, compare, drifting, still
 
 CONTROLS = ("forward", "look_left", "forward+look_left", "no_op", "left+backward", "look_up+look_right", "cam_left")

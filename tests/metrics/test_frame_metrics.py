@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 from lookaway.core import Abstention, Case, Feature, Reason, Rollout
-from lookaway.metrics.aesthetic_quality import AestheticQuality
-from lookaway.metrics.feature_error import FeatureError
-from lookaway.metrics.imaging_quality import ImagingQuality
-from lookaway.metrics.mean_squared_error import MeanSquaredError
-from lookaway.metrics.peak_signal_to_noise import PeakSignalToNoise
-from lookaway.metrics.perceptual_distance import PerceptualDistance
-from lookaway.metrics.structural_similarity import StructuralSimilarity
+from lookaway.metrics.frame_metrics import (
+    AestheticQuality,
+    FeatureError,
+    ImagingQuality,
+    MeanSquaredError,
+    PeakSignalToNoise,
+    PerceptualDistance,
+    StructuralSimilarity,
+)
 
 ROLLOUT = Rollout(case=Case(id="c", subset="1st_data/mem_test", scene="s"), model="m", video=Path("v.mp4"))
 SERIES = {

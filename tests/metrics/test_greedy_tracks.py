@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lookaway.metrics.greedy_tracks import centroid_cosines, greedy_tracks, unit_vectors
+from lookaway.metrics.track_similarity import centroid_cosines, greedy_tracks, unit_vectors
 
 ANNA, BERT = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from lookaway.core import Abstention, Feature, Reason, Score
-from lookaway.metrics.spatial_epipolar import SpatialEpipolar
-from lookaway.metrics.spatial_reprojection import SpatialReprojection
+from lookaway.metrics.match_errors import SpatialEpipolar, SpatialReprojection
 from tests.metrics.two_view_scenes import elsewhere, matches, rollout, turned
 from tests.support.room import there_and_back, trajectory
 

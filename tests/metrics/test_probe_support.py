@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookaway.core import Feature, Reason
-from lookaway.metrics.probe_support import ProbeSupport
+from lookaway.metrics.judge_metrics import ProbeSupport
 from tests.metrics.two_view_scenes import rollout
 
 NAMES = ("space.position", "space.anchors", "space.wrong", "state.action")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lookaway.core import Feature, Reason
-from lookaway.metrics.question_pass_rate import QuestionPassRate
+from lookaway.metrics.judge_metrics import QuestionPassRate
 from tests.judges.question_banks import HINTED, ON_FAILURE, ON_TRUTH, REAL_BANKS, needs_real_banks, real_row
 from tests.metrics.two_view_scenes import rollout
 

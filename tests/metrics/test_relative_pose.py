@@ -9,9 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from lookaway.core import Abstention, Reason, Score, UnknownName, Unmeasurable, UserError, describe
 from lookaway.metrics.pose_alignment import align
-from lookaway.metrics.relative_pose import StepErrors, turned_degrees
-from lookaway.metrics.relative_rotation_error import RelativeRotationError
-from lookaway.metrics.relative_translation_error import RelativeTranslationError
+from lookaway.metrics.relative_pose import RelativeRotationError, RelativeTranslationError, StepErrors, turned_degrees
 from tests.metrics.camera_paths import GOLDEN, NOISY, TRUE, compare, drifting, placed, still, wandering
 from tests.metrics.two_view_scenes import elsewhere
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lookaway.core import Feature
-from lookaway.metrics.reobserved import Reobserved, why_not_reobserved
+from lookaway.metrics.gates import Reobserved, why_not_reobserved
 from tests.metrics.two_view_scenes import rollout
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookaway.core import Reason, Unmeasurable
-from lookaway.metrics.symmetric_pairs import symmetric_pairs
+from lookaway.metrics.fold_pairs import symmetric_pairs
 
 
 def test_the_middle_frame_of_an_odd_clip_is_paired_with_none():

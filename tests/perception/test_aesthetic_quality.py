@@ -9,9 +9,9 @@ import transformers
 
 from lookaway.core import Reason, Timeline, Unmeasurable
 from lookaway.io.sampling import EveryFrame
-from lookaway.perception.aesthetic_quality import AestheticQuality
-from lookaway.perception.canvas import Canvas
 from lookaway.perception.networks.fits import CentreCrop
+from lookaway.perception.quality.aesthetic_quality import AestheticQuality
+from lookaway.perception.similarity.compared_frames import Canvas
 from tests.support.picture_networks import noise, random_aesthetic_head, random_tensors, save_tensors, tiny_clip
 from tests.support.watching import perceive_frames, rollout_of
 

@@ -12,7 +12,7 @@ from typing import get_type_hints
 import pytest
 
 from lookaway.core import Compute, describe, plugins
-from lookaway.perception.lab_means import LabMeans
+from lookaway.perception.quality.lab_means import LabMeans
 
 NAMES = plugins.names("extractors")
 ARRAY = re.compile(r"(u?int|float|bool)(8|16|32|64)? \[\w+( \+ \d)?(, \w+( \+ \d)?)*\]: \S.*[^.]")

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from lookaway.core import Feature, MaskTrack, Reason, Unmeasurable
-from lookaway.metrics.greedy_tracks import unit_vectors
 from lookaway.metrics.human_appearance import HumanAppearance
-from lookaway.perception.body_boxes import BodyBoxes
-from lookaway.perception.dinov2_embeddings import Dinov2Embeddings
+from lookaway.metrics.track_similarity import unit_vectors
 from lookaway.perception.faces import FACE_ARRAYS
+from lookaway.perception.masks.body_boxes import BodyBoxes
+from lookaway.perception.masks.sam2_masks import BOXES_AT_ONCE, Sam2Masks
 from lookaway.perception.reading import Reading
-from lookaway.perception.region_embeddings import RegionEmbeddings
-from lookaway.perception.sam2_masks import BOXES_AT_ONCE, Sam2Masks
+from lookaway.perception.similarity.dinov2_embeddings import Dinov2Embeddings
+from lookaway.perception.similarity.region_embeddings import RegionEmbeddings
 from tests.support.clips import numbered_frames, write_clip
 from tests.support.mask_networks import tiny_sam2
 from tests.support.networks import tiny_dinov2

@@ -8,7 +8,7 @@ import pytest
 
 from lookaway.core import MissingDevice, MissingExtra, Reason, Unmeasurable
 from lookaway.io.sampling import UniformFrames
-from lookaway.perception.buffalo_faces import BuffaloFaces
+from lookaway.perception.faces.buffalo_faces import BuffaloFaces
 from lookaway.perception.weights import WeightFile
 from tests.support.hub import put_into_hub
 from tests.support.onnx_networks import save_detector, save_recogniser

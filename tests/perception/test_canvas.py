@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from lookaway.core import Reason, Timeline, Unmeasurable
-from lookaway.perception.canvas import Canvas, shown
+from lookaway.perception.similarity.compared_frames import Canvas, shown
 from tests.support.picture_networks import noise
 
 CANVAS = Canvas(720, 1280)

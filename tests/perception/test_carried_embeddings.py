@@ -7,11 +7,11 @@ import pytest
 
 from lookaway.io.sampling import UniformFrames
 from lookaway.io.world_clips import CARD, open_world
-from lookaway.perception.buffalo_faces import BuffaloFaces
-from lookaway.perception.efficientnet_embeddings import EfficientnetEmbeddings
-from lookaway.perception.region_embeddings import RegionEmbeddings
-from lookaway.perception.sface_faces import SfaceFaces
-from lookaway.perception.true_masks import TrueMasks
+from lookaway.perception.faces.buffalo_faces import BuffaloFaces
+from lookaway.perception.faces.sface_faces import SfaceFaces
+from lookaway.perception.similarity.efficientnet_embeddings import EfficientnetEmbeddings
+from lookaway.perception.similarity.region_embeddings import RegionEmbeddings
+from lookaway.perception.truth import TrueMasks
 from tests.support import likeness
 from tests.support.people import SMALL_BUFFALO, likeness_after_changes, people_of, photograph
 from tests.support.watching import perceive, rollout_of

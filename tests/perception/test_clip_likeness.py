@@ -8,8 +8,8 @@ import torch
 import transformers
 
 from lookaway.core import Reason, Unmeasurable
-from lookaway.perception.clip_likeness import ClipLikeness
 from lookaway.perception.networks.fits import CentreCrop, WholeFrame
+from lookaway.perception.similarity.clip_similarity import ClipLikeness
 from tests.support.picture_networks import noise, spoil, tiny_clip
 from tests.support.watching import perceive_frames, rollout_of
 

@@ -7,8 +7,8 @@ import pytest
 
 from lookaway.core import Frame, Reason, Timeline, Unmeasurable, VideoError, describe
 from lookaway.io.video import probe
-from lookaway.perception.canvas import Canvas
-from lookaway.perception.compared_frames import (
+from lookaway.perception.similarity.compared_frames import (
+    Canvas,
     MirroredFrames,
     ReferenceFrames,
     both_pictures,

@@ -10,7 +10,7 @@ import transformers
 
 from lookaway.core import Reason, Unmeasurable
 from lookaway.io.sampling import EveryFrame
-from lookaway.perception.depth_anything import DepthAnything, input_size
+from lookaway.perception.depth.depth_anything import DepthAnything, input_size
 from tests.support.hub import COMMIT, as_saved
 from tests.support.picture_networks import noise, tiny_depth_anything
 from tests.support.watching import perceive_frames

@@ -8,8 +8,8 @@ import transformers
 
 from lookaway.core import Compute, MissingDevice, Reason, Unmeasurable
 from lookaway.io.sampling import UniformFrames
-from lookaway.perception.dinov2_embeddings import Dinov2Embeddings
 from lookaway.perception.networks.fits import CentreCrop, WholeFrame
+from lookaway.perception.similarity.dinov2_embeddings import Dinov2Embeddings
 from tests.support.hub import COMMIT, as_saved
 from tests.support.networks import tiny_dinov2
 from tests.support.watching import check_documented, perceive_frames, rollout_of

@@ -6,8 +6,8 @@ import torch
 import transformers
 
 from lookaway.io.sampling import UniformFrames
-from lookaway.perception.dinov3_embeddings import Dinov3Embeddings
 from lookaway.perception.networks.fits import Squeezed, WholeFrame
+from lookaway.perception.similarity.dinov3_embeddings import Dinov3Embeddings
 from tests.support.picture_networks import noise, tiny_dinov3
 from tests.support.watching import perceive_frames
 

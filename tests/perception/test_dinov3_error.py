@@ -9,10 +9,9 @@ import torch
 import transformers
 
 from lookaway.core import Compute, Reason, Timeline, Unmeasurable
-from lookaway.perception.canvas import Canvas
-from lookaway.perception.compared_frames import MirroredFrames
-from lookaway.perception.dinov3_error import Dinov3Error
 from lookaway.perception.networks import batching
+from lookaway.perception.similarity.compared_frames import Canvas, MirroredFrames
+from lookaway.perception.similarity.dinov3_embeddings import Dinov3Error
 from tests.support.compared import answered, beside, kept
 from tests.support.picture_networks import noise, tiny_dinov3
 from tests.support.watching import check_documented, perceive, rollout_of

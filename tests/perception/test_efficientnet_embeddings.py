@@ -10,8 +10,8 @@ from efficientnet_lite_pytorch import EfficientNet
 
 from lookaway.core import Compute, MissingDevice, Reason, Unmeasurable
 from lookaway.io.sampling import UniformFrames
-from lookaway.perception.efficientnet_embeddings import EfficientnetEmbeddings
 from lookaway.perception.networks.fits import CentreCrop, Squeezed
+from lookaway.perception.similarity.efficientnet_embeddings import EfficientnetEmbeddings
 from lookaway.perception.weights import WeightFile, published
 from tests.support.hub import sha256
 from tests.support.watching import check_documented, perceive_frames, rollout_of

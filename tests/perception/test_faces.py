@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from lookaway.perception.faces import Found, aligned
-from lookaway.perception.faces.alignment import TEMPLATE
 from lookaway.perception.faces.detection import Choice, boxed, cells
+from lookaway.perception.faces.recognition import TEMPLATE
 
 UPRIGHT = np.stack([TEMPLATE.real, TEMPLATE.imag], axis=1)
 

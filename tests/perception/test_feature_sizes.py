@@ -8,9 +8,9 @@ import pytest
 
 from lookaway.core import Case, Extractor, Rollout, Timeline, plugins
 from lookaway.io.sampling import UniformFrames
-from lookaway.perception.dinov2_embeddings import Dinov2Embeddings
-from lookaway.perception.dinov3_embeddings import Dinov3Embeddings
-from lookaway.perception.dis_flow import DisFlow
+from lookaway.perception.motion.dis_flow import DisFlow
+from lookaway.perception.similarity.dinov2_embeddings import Dinov2Embeddings
+from lookaway.perception.similarity.dinov3_embeddings import Dinov3Embeddings
 from tests.support.networks import tiny_dinov2
 from tests.support.picture_networks import tiny_dinov3
 from tests.support.watching import perceive_frames

@@ -12,11 +12,13 @@ import pytest
 
 from lookaway.core import Feature, FrameRequest, Reason, Unmeasurable, VideoError
 from lookaway.io.video import Video
-from lookaway.metrics.peak_signal_to_noise import PeakSignalToNoise
-from lookaway.perception.canvas import Canvas
-from lookaway.perception.compared_frames import MirroredFrames
-from lookaway.perception.frame_fidelity import FrameFidelity
-from lookaway.perception.structural_similarity import mean_structural_similarity, structural_similarity
+from lookaway.metrics.frame_metrics import PeakSignalToNoise
+from lookaway.perception.similarity.compared_frames import Canvas, MirroredFrames
+from lookaway.perception.similarity.frame_fidelity import (
+    FrameFidelity,
+    mean_structural_similarity,
+    structural_similarity,
+)
 from tests.support.clips import numbered_frames, write_clip
 from tests.support.compared import GOLDEN, answered, beside, kept
 from tests.support.picture_networks import noise
@@ -185,9 +187,9 @@ def test_single_precision_is_enough_where_pictures_are_bright_and_flat(level, ot
 MEMORY = """
 import sys
 from pathlib import Path
-from lookaway.perception.canvas import Canvas
-from lookaway.perception.compared_frames import MirroredFrames
-from lookaway.perception.frame_fidelity import FrameFidelity
+from lookaway.perception.similarity.compared_frames import Canvas
+from lookaway.perception.similarity.compared_frames import MirroredFrames
+from lookaway.perception.similarity.frame_fidelity import FrameFidelity
 from tests.support.watching import perceive
 
 def peak():

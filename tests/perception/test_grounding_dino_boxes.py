@@ -10,7 +10,7 @@ from transformers.image_transforms import get_size_with_aspect_ratio
 
 from lookaway.core import Compute, Frame, Reason, Target, Timeline, Unmeasurable
 from lookaway.io.sampling import UniformFrames
-from lookaway.perception.grounding_dino_boxes import GroundingDinoBoxes
+from lookaway.perception.masks.grounding_dino_boxes import GroundingDinoBoxes
 from tests.support.mask_networks import some_clip, tiny_grounding_dino
 from tests.support.watching import check_documented, perceive, perceive_frames, rollout_of
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from lookaway.core import MaskTrack
-from lookaway.perception.growing_track import GrowingTrack
+from lookaway.perception.masks.sam2_masks import GrowingTrack
 
 
 def test_masks_that_came_one_by_one_are_the_track_of_all_together():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lookaway.core import Case, Frame, Rollout, Timeline
-from lookaway.perception.lab_means import LabMeans
+from lookaway.perception.quality.lab_means import LabMeans
 
 ROLLOUT = Rollout(case=Case(id="room", subset="all", scene="room"), model="model", video=Path("clip.mp4"))
 COLOURS = [(0, 0, 0), (255, 255, 255), (119, 119, 119), (255, 0, 0), (0, 255, 0), (0, 0, 255), (12, 130, 77), (3, 3, 4)]

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from lookaway.core import Compute, Reason, Timeline, UnknownName, Unmeasurable
-from lookaway.perception.canvas import Canvas
-from lookaway.perception.compared_frames import MirroredFrames
-from lookaway.perception.lpips_pairs import LpipsPairs
 from lookaway.perception.networks import batching
 from lookaway.perception.networks.lpips_network import TRUNKS, load_lpips
+from lookaway.perception.similarity.compared_frames import Canvas, MirroredFrames
+from lookaway.perception.similarity.lpips_pairs import LpipsPairs
 from tests.perception.test_lpips_steps import GOLDEN, HEIGHT, WIDTH
 from tests.support.compared import answered, beside, kept
 from tests.support.picture_networks import noise, random_lpips

@@ -6,10 +6,10 @@ import torch
 
 from lookaway.core import Compute, Reason, UnknownName, Unmeasurable
 from lookaway.io.sampling import EveryFrame
-from lookaway.perception.lpips_steps import LpipsSteps
 from lookaway.perception.networks import batching
 from lookaway.perception.networks.conv_trunks import ConvTrunk
 from lookaway.perception.networks.lpips_network import TRUNKS, LpipsNetwork, load_lpips
+from lookaway.perception.similarity.lpips_steps import LpipsSteps
 from tests.support.picture_networks import lpips_tensors, noise, random_lpips, save_tensors
 from tests.support.watching import perceive_frames
 

@@ -9,10 +9,10 @@ import torch
 from lookaway.core import Compute, FrameRequest, Reason, Timeline, Unmeasurable
 from lookaway.io.sampling import EveryFrame
 from lookaway.io.video import Video
-from lookaway.perception.canvas import Canvas
-from lookaway.perception.musiq_quality import MusiqQuality
 from lookaway.perception.networks import musiq_network
 from lookaway.perception.networks.musiq_network import musiq_of, musiq_shapes
+from lookaway.perception.quality.musiq_quality import MusiqQuality
+from lookaway.perception.similarity.compared_frames import Canvas
 from tests.support.clips import write_clip
 from tests.support.picture_networks import musiq_tensors, noise, random_musiq, save_tensors
 from tests.support.watching import perceive, perceive_frames, rollout_of

@@ -10,15 +10,15 @@ import pytest
 
 from lookaway.core import Compute, Extractor, MissingDevice, Reason, Timeline
 from lookaway.io.sampling import UniformFrames
-from lookaway.perception.aesthetic_quality import AestheticQuality
-from lookaway.perception.clip_likeness import ClipLikeness
-from lookaway.perception.depth_anything import DepthAnything
-from lookaway.perception.dinov3_embeddings import Dinov3Embeddings
-from lookaway.perception.lpips_steps import LpipsSteps
-from lookaway.perception.musiq_quality import MusiqQuality
+from lookaway.perception.depth.depth_anything import DepthAnything
 from lookaway.perception.networks import batching
 from lookaway.perception.networks.fits import CentreCrop, Squeezed
-from lookaway.perception.vgg_style import VggStyle
+from lookaway.perception.quality.aesthetic_quality import AestheticQuality
+from lookaway.perception.quality.musiq_quality import MusiqQuality
+from lookaway.perception.similarity.clip_similarity import ClipLikeness
+from lookaway.perception.similarity.dinov3_embeddings import Dinov3Embeddings
+from lookaway.perception.similarity.lpips_steps import LpipsSteps
+from lookaway.perception.similarity.vgg_style import VggStyle
 from tests.support.picture_networks import (
     noise,
     random_aesthetic_head,

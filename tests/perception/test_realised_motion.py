@@ -6,8 +6,8 @@ import pytest
 
 from lookaway.core import Reason, Unmeasurable
 from lookaway.io.sampling import EveryFrame
-from lookaway.perception.dis_flow import DisFlow
-from lookaway.perception.realised_motion import RealisedMotion
+from lookaway.perception.motion.dis_flow import DisFlow
+from lookaway.perception.motion.realised_motion import RealisedMotion
 from tests.support.watching import check_documented, perceive_frames
 
 WIDTH, HEIGHT = 320, 240

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from lookaway.core import Case, Reason, Reference, Rollout, Timeline, Trajectory, UnknownName, Unmeasurable, UserError
-from lookaway.metrics.relative_rotation_error import RelativeRotationError
-from lookaway.metrics.relative_translation_error import RelativeTranslationError
-from lookaway.perception.reference_poses import ReferencePoses
-from lookaway.perception.supplied_poses import SuppliedPoses
+from lookaway.metrics.relative_pose import RelativeRotationError, RelativeTranslationError
+from lookaway.perception.poses.reference_poses import ReferencePoses
+from lookaway.perception.poses.supplied_poses import SuppliedPoses
 from lookaway.world.exports.mind import images_text
 from tests.metrics.camera_paths import drifting, wandering
 from tests.support.clips import write_clip

@@ -9,10 +9,9 @@ import pytest
 from lookaway.core import Abstention, MaskTrack, Reason, Target, Unmeasurable
 from lookaway.engine.locking import recipe_key
 from lookaway.io.sampling import UniformFrames
-from lookaway.perception.dinov2_embeddings import Dinov2Embeddings
-from lookaway.perception.region_crops import RegionCrop, scaled_mask
-from lookaway.perception.region_embeddings import RegionEmbeddings
-from lookaway.perception.sam2_track import Sam2Track
+from lookaway.perception.masks.sam2_track import Sam2Track
+from lookaway.perception.similarity.dinov2_embeddings import Dinov2Embeddings
+from lookaway.perception.similarity.region_embeddings import RegionCrop, RegionEmbeddings, scaled_mask
 from tests.support.mask_networks import some_clip, tiny_sam2
 from tests.support.networks import tiny_dinov2
 from tests.support.watching import check_documented, perceive, perceive_frames, rollout_of

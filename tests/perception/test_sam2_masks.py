@@ -10,8 +10,8 @@ import transformers
 
 from lookaway.core import Feature, MaskTrack, Reason, Target, Unmeasurable
 from lookaway.io.sampling import UniformFrames
-from lookaway.perception.grounding_dino_boxes import GroundingDinoBoxes
-from lookaway.perception.sam2_masks import Sam2Masks
+from lookaway.perception.masks.grounding_dino_boxes import GroundingDinoBoxes
+from lookaway.perception.masks.sam2_masks import Sam2Masks
 from tests.support.hub import COMMIT, as_saved
 from tests.support.mask_networks import SAM2_SIDE, some_clip, tiny_grounding_dino, tiny_sam2
 from tests.support.watching import check_documented, perceive, perceive_frames, rollout_of

@@ -12,9 +12,8 @@ import transformers
 
 from lookaway.core import Compute, Feature, Frame, MaskTrack, Reason, Rollout, Target, Timeline, Unmeasurable
 from lookaway.io.sampling import ByPhase, EveryFrame
-from lookaway.perception.grounding_dino_boxes import GroundingDinoBoxes
-from lookaway.perception.sam2_track import Sam2Track
-from lookaway.perception.starting_box import box_of_case
+from lookaway.perception.masks.grounding_dino_boxes import GroundingDinoBoxes
+from lookaway.perception.masks.sam2_track import Sam2Track, box_of_case
 from tests.support.hub import COMMIT, as_saved
 from tests.support.mask_networks import SAM2_SIDE, some_clip, tiny_sam2
 from tests.support.watching import check_documented, perceive, perceive_frames, rollout_of

@@ -9,7 +9,7 @@ import pytest
 from lookaway.core import MissingDevice, Reason, Unmeasurable
 from lookaway.io.sampling import UniformFrames
 from lookaway.perception.faces.detection import boxed
-from lookaway.perception.sface_faces import SfaceFaces
+from lookaway.perception.faces.sface_faces import SfaceFaces
 from lookaway.perception.weights import WeightFile
 from tests.support.people import photograph
 from tests.support.watching import check_documented, perceive_frames, rollout_of

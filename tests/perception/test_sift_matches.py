@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from lookaway.core import Case, Frame, Pairs, Rollout, Timeline
-from lookaway.perception.sift_matches import SiftMatches, mutual_matches
-from lookaway.perception.supplied_poses import SuppliedPoses
+from lookaway.perception.poses.sift_matches import SiftMatches, mutual_matches
+from lookaway.perception.poses.supplied_poses import SuppliedPoses
 from tests.support.room import Room, pose, trajectory
 
 ROLLOUT = Rollout(case=Case(id="room", subset="all", scene="room"), model="model", video=Path("clip.mp4"))

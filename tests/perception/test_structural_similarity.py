@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 import pytest
 
-from lookaway.perception.structural_similarity import structural_similarity
+from lookaway.perception.similarity.frame_fidelity import structural_similarity
 
 RNG = np.random.default_rng(0)
 SIZE = (20, 26)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from lookaway.core import Reason, Timeline, Unmeasurable
-from lookaway.io.pose_files.posed_frames import PosedFrames
+from lookaway.io.pose_files.source import PosedFrames
 from lookaway.io.sampling import EveryFrame, UniformFrames
-from lookaway.perception.supplied_depth import SuppliedDepth
-from lookaway.perception.true_depth import TrueDepth
+from lookaway.perception.depth.supplied_depth import SuppliedDepth
+from lookaway.perception.truth import TrueDepth
 from tests.support.watching import check_documented, rollout_of
 
 EVERY = SuppliedDepth(EveryFrame())

@@ -16,7 +16,7 @@ from lookaway.core import (
     Unmeasurable,
     UserError,
 )
-from lookaway.perception.supplied_poses import SuppliedPoses
+from lookaway.perception.poses.supplied_poses import SuppliedPoses
 from tests.support.mbench import write_poses
 from tests.support.room import Room, there_and_back
 

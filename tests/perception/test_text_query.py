@@ -4,7 +4,7 @@ import pytest
 import transformers
 
 from lookaway.core import Case, Target
-from lookaway.perception.networks.text_query import phrase_of, token_ids
+from lookaway.perception.networks.grounding_dino import phrase_of, token_ids
 from tests.support.mask_networks import save_tokenizer
 
 

@@ -12,7 +12,7 @@ from lookaway.engine.inline import Inline
 from lookaway.io.sampling import EveryFrame, UniformFrames
 from lookaway.io.video import Video
 from lookaway.io.world_clips import open_world
-from lookaway.perception.tracked_poses import TrackedPoses
+from lookaway.perception.poses.tracked_poses import TrackedPoses
 from lookaway.world.rendering import render_set
 from tests.support.room import Room, pose
 from tests.support.world import small

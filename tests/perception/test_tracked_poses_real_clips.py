@@ -13,7 +13,7 @@ import pytest
 from lookaway.core import Case, Rollout, Unmeasurable
 from lookaway.io.sampling import UniformFrames
 from lookaway.io.video import Video
-from lookaway.perception.tracked_poses import TrackedPoses
+from lookaway.perception.poses.tracked_poses import TrackedPoses
 
 COARSE = TrackedPoses(frames=UniformFrames(21), height=192, keypoints=500)
 CLIPS = Path(__file__).parents[3] / "shared" / "data" / "wrbench" / "videos"

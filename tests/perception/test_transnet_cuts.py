@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from lookaway.core import Compute, Frame, FrameRequest, MissingDevice, Reason, Unmeasurable
+from lookaway.perception.motion.transnet_cuts import MARGIN, WINDOW, TransnetCuts, _Watch
 from lookaway.perception.networks.transnet_network import cut_probabilities
-from lookaway.perception.transnet_cuts import MARGIN, WINDOW, TransnetCuts, _Watch
 from lookaway.perception.weights import WeightFile
 from tests.support.watching import check_documented, perceive_frames, rollout_of
 

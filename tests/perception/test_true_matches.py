@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 from lookaway.core import Pairs, Reason, Rollout, Score, Trajectory, Unmeasurable
-from lookaway.io.clip_arrays import write_clip_arrays
+from lookaway.io.clip_card import write_clip_arrays
 from lookaway.io.world_clips import ARRAYS, CARD, DEPTH, WorldClip, open_world
 from lookaway.metrics.fold_pairs import FoldPairs
-from lookaway.metrics.spatial_epipolar import SpatialEpipolar
-from lookaway.metrics.spatial_reprojection import SpatialReprojection
-from lookaway.perception.supplied_poses import SuppliedPoses
+from lookaway.metrics.match_errors import SpatialEpipolar, SpatialReprojection
+from lookaway.perception.poses.supplied_poses import SuppliedPoses
 from lookaway.perception.true_matches import TrueMatches
-from lookaway.perception.true_poses import TruePoses
+from lookaway.perception.truth import TruePoses
 from tests.support.mbench import write_poses
 from tests.support.watching import check_documented, perceive, rollout_of
 from tests.support.world import FORM, render_small

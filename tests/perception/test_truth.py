@@ -8,11 +8,7 @@ import pytest
 from lookaway.core import MaskTrack, Reason, Rollout, Trajectory, Unmeasurable
 from lookaway.io.sampling import EveryFrame, UniformFrames
 from lookaway.io.world_clips import CARD, DEPTH, VIDEO
-from lookaway.perception.true_boxes import TrueBoxes
-from lookaway.perception.true_depth import TrueDepth
-from lookaway.perception.true_masks import TrueMasks
-from lookaway.perception.true_poses import TruePoses
-from lookaway.perception.true_states import TrueStates
+from lookaway.perception.truth import TrueBoxes, TrueDepth, TrueMasks, TruePoses, TrueStates
 from tests.support.watching import check_documented, perceive, rollout_of
 from tests.support.world_clip import (
     FRAMES,

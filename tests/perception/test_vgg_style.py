@@ -9,7 +9,7 @@ import torch
 from lookaway.core import Reason, Unmeasurable
 from lookaway.io.sampling import EveryFrame
 from lookaway.perception.networks import batching
-from lookaway.perception.vgg_style import VggStyle
+from lookaway.perception.similarity.vgg_style import VggStyle
 from tests.support.hub import as_saved
 from tests.support.picture_networks import noise, random_vgg19, save_tensors, spoil, vgg19_tensors
 from tests.support.watching import perceive_frames

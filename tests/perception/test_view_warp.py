@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from lookaway.perception.view_warp import View, warped_onto
+from lookaway.perception.similarity.warped_similarity import View, warped_onto
 
 WIDTH, HEIGHT = 64, 48
 WHOLE = (slice(0, HEIGHT), slice(0, WIDTH))

@@ -11,11 +11,9 @@ import pytest
 from lookaway.core import Feature, MaskTrack, Pairs, Reason, Timeline, Trajectory, Unmeasurable
 from lookaway.io.sampling import EveryFrame
 from lookaway.metrics.fold_pairs import FoldPairs
-from lookaway.perception.structural_similarity import structural_similarity
-from lookaway.perception.true_depth import TrueDepth
-from lookaway.perception.true_masks import TrueMasks
-from lookaway.perception.true_poses import TruePoses
-from lookaway.perception.warped_likeness import WarpedLikeness
+from lookaway.perception.similarity.frame_fidelity import structural_similarity
+from lookaway.perception.similarity.warped_similarity import WarpedLikeness
+from lookaway.perception.truth import TrueDepth, TrueMasks, TruePoses
 from lookaway.suites.folder.world import world_rollouts
 from tests.support.room import pose
 from tests.support.watching import check_documented, perceive, perceive_frames, rollout_of

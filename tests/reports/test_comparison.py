@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lookaway.core import Abstention, Reason, Score, UserError
-from lookaway.reports.comparing.comparison import Verdict, compare_runs
+from lookaway.reports.compare.comparison import Verdict, compare_runs
 from tests.support.chosen_run import GATE, IDENTITY, LIGHT, LPIPS, PSNR, STYLE, Clip, chosen_run, clips
 
 BASE = np.random.default_rng(3).uniform(0.3, 0.6, 24)

@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from lookaway.core import Estimate, UnknownName, UserError
-from lookaway.reports.comparing.comparable_metrics import NotCompared
-from lookaway.reports.comparing.comparison import Comparison, Dimension, Verdict
-from lookaway.reports.comparing.fail_conditions import check_conditions, parse_condition
+from lookaway.reports.compare.comparison import Comparison, Dimension, NotCompared, Verdict
+from lookaway.reports.compare.fail_conditions import check_conditions, parse_condition
 
 APPEARANCE = Dimension(
     model="m",

@@ -6,12 +6,11 @@ from dataclasses import replace
 import pytest
 
 from lookaway.core import Estimate
-from lookaway.reports.comparing.comparable_metrics import NotCompared
-from lookaway.reports.comparing.comparison import ChangedClip, Verdict
-from lookaway.reports.comparing.fail_conditions import check_conditions, parse_condition
-from lookaway.reports.comparing.pull_request import comparison_markdown
-from lookaway.reports.comparing.text import dimension_row, print_comparison
-from lookaway.reports.markdown import verbatim
+from lookaway.reports.compare.comparison import ChangedClip, NotCompared, Verdict
+from lookaway.reports.compare.fail_conditions import check_conditions, parse_condition
+from lookaway.reports.compare.pull_request import comparison_markdown
+from lookaway.reports.compare.text import dimension_row, print_comparison
+from lookaway.reports.numbers import verbatim
 from tests.reports.test_comparison_conditions import APPEARANCE, COMPARISON, TEXTURE
 
 HOSTILE = "a|b <script>alert(1)</script> [x](http://e.vil) @team #12 www.e.vil `c` **d** \u202egnp\n| e"

@@ -11,12 +11,10 @@ import pytest
 
 from lookaway.core import Abstention, Lock, Reason, Score, Unit, UserError, describe
 from lookaway.engine.run import Run
-from lookaway.perception.compared_frames import MirroredFrames, ReferenceFrames
-from lookaway.perception.frame_fidelity import FrameFidelity
+from lookaway.perception.similarity.compared_frames import MirroredFrames, ReferenceFrames
+from lookaway.perception.similarity.frame_fidelity import FrameFidelity
 from lookaway.reports import drift as drift_module
-from lookaway.reports.drift import drifts
-from lookaway.reports.drift_table import SCHEMA, write_drifts
-from lookaway.reports.drift_text import curve_rows, drifts_json, drifts_markdown, half_life_row
+from lookaway.reports.drift import SCHEMA, curve_rows, drifts, drifts_json, drifts_markdown, half_life_row, write_drifts
 from lookaway.store.outcome_reader import FrameUnits
 from tests.support.drifting import STYLE, SUBSET, drifting_run, framed
 from tests.support.hand_made import hand_made_run

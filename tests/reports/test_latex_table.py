@@ -10,13 +10,19 @@ import pyarrow.parquet as pq
 import pytest
 
 from lookaway.core import Estimate, UserError
+from lookaway.reports.export.paper_table import (
+    PaperCell,
+    PaperColumn,
+    PaperTable,
+    latex_tables,
+    latex_text,
+    markdown_tables,
+    paper_tables,
+    write_estimates,
+)
 from lookaway.reports.lint.printed_table import read_printed
 from lookaway.reports.lint.table_lint import lint_table
-from lookaway.reports.papers.files import write_estimates
-from lookaway.reports.papers.latex_table import latex_tables, latex_text
-from lookaway.reports.papers.markdown_table import markdown_tables
-from lookaway.reports.papers.paper_table import PaperCell, PaperColumn, PaperTable, paper_tables
-from lookaway.reports.site.gather import gathered
+from lookaway.reports.runs import gathered
 from lookaway.statistics.precision import precision
 from tests.support.chosen_run import GATE, IDENTITY, LIGHT, LPIPS, PSNR, STYLE, chosen_run, clips
 from tests.support.command import lookaway

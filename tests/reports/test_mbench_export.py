@@ -8,7 +8,7 @@ import pytest
 from lookaway.core import Abstention, Reason, Score, Unit, UserError
 from lookaway.engine.evaluate import evaluate
 from lookaway.engine.run import Run
-from lookaway.reports.mbench_export import export_mbench, folder_name
+from lookaway.reports.export.mbench import export_mbench, folder_name
 from tests.support.command import lookaway
 from tests.support.hand_made import hand_made_run, scores
 from tests.support.scripted import install

@@ -9,7 +9,7 @@ import pytest
 from lookaway.core import Abstention, Outcome, Reason, Score, UnknownName, UserError
 from lookaway.engine.reading import load_suite
 from lookaway.engine.run import Run
-from lookaway.reports.mbench_leaderboard import Entry, make_submission, write_submission
+from lookaway.reports.export.mbench_leaderboard import Entry, make_submission, write_submission
 from tests.support.command import lookaway
 from tests.support.hand_made import hand_made_run, scores
 

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from lookaway.core import Abstention, Case, Failure, Lock, Reason, Rollout, RunError, Score, Unit, UserError
 from lookaway.engine.evaluate import evaluate
 from lookaway.engine.run import Run
-from lookaway.reports.mind_result import export_mind_result, schema_text
+from lookaway.reports.export.mind_result import export_mind_result, schema_text
 from lookaway.store.outcome_reader import OutcomeReader
 from lookaway.store.outcome_rows import Measured
 from lookaway.store.run_folder import RunFolder

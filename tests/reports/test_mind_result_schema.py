@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from lookaway.reports.mind_result import schema_text
+from lookaway.reports.export.mind_result import schema_text
 from lookaway.suites.mind import Mind
 from tests.support.mind_card import card
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from lookaway.reports.pace import WINDOW_SECONDS, Pace
+from lookaway.reports.progress import WINDOW_SECONDS, Pace
 
 
 def noted(*moments: tuple[float, int]) -> Pace:

@@ -10,12 +10,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from lookaway.engine.effort import Effort, Stage
 from lookaway.engine.session import Progress
+from lookaway.engine.timings import Effort, Stage
 from lookaway.reports import progress as module
-from lookaway.reports.pace import Pace
-from lookaway.reports.progress import progress_bar
-from lookaway.reports.progress_text import pace_parts, stage_parts
+from lookaway.reports.progress import Pace, pace_parts, progress_bar, stage_parts
 
 EFFORT = Effort(
     {

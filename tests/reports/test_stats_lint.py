@@ -8,13 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from lookaway.core import UserError
-from lookaway.reports.lint.average_parts import average_parts
 from lookaway.reports.lint.column_roles import Role, columns_of, counts_of
-from lookaway.reports.lint.printed_cell import printed_cell
 from lookaway.reports.lint.printed_sheet import Rule, Severity
-from lookaway.reports.lint.printed_table import read_printed
-from lookaway.reports.lint.table_lint import lint_table
-from lookaway.statistics.spearman_interval import spearman_interval
+from lookaway.reports.lint.printed_table import printed_cell, read_printed
+from lookaway.reports.lint.table_lint import average_parts, lint_table
+from lookaway.statistics.rank_correlation import spearman_interval
 
 WRBENCH = Path(__file__).parents[3] / "shared" / "data" / "wrbench" / "results" / "wrbench_23model_results.csv"
 CLEAN = "model,quality,quality_n,quality_low,quality_high\na,0.71,40,0.65,0.77\nb,0.62,38,0.55,0.69\n"

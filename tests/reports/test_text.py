@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from lookaway.reports.text import print_json, print_lines, print_rows, visible
+from lookaway.reports.numbers import print_json, print_lines, print_rows, visible
 
 
 @pytest.mark.parametrize(

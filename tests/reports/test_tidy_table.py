@@ -9,8 +9,8 @@ import pytest
 
 from lookaway.core import Abstention, Reason, Score, Unit, UserError
 from lookaway.engine.run import Run
-from lookaway.reports import row_files
-from lookaway.reports.tidy_table import write_tidy_table
+from lookaway.reports.export import rows as row_files
+from lookaway.reports.export.rows import write_tidy_table
 from tests.support.command import lookaway
 from tests.support.hand_made import hand_made_run
 

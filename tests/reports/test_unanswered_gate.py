@@ -8,10 +8,10 @@ import pytest
 
 from lookaway.core import Abstention, Reason
 from lookaway.engine.run import Run
-from lookaway.reports.comparing.comparison import compare_runs
-from lookaway.reports.papers.paper_table import paper_tables
-from lookaway.reports.site.boards import boards
-from lookaway.reports.site.gather import gathered
+from lookaway.reports.compare.comparison import compare_runs
+from lookaway.reports.export.paper_table import paper_tables
+from lookaway.reports.leaderboards import boards
+from lookaway.reports.runs import gathered
 from lookaway.reports.site.profile import coverage_charts
 from tests.support.chosen_run import GATE, IDENTITY, Clip, chosen_run, clips
 

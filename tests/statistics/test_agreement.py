@@ -5,8 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from lookaway.statistics.agreement import agreement, credit_matrix
-from lookaway.statistics.ratings import Ratings, ratings_of
+from lookaway.statistics.agreement import Ratings, agreement, credit_matrix, ratings_of
 from tests.statistics.test_scene_replicates import draws
 
 ABSENT = -1

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from lookaway.statistics.bradley_terry import Strengths, Unconnected, bradley_terry
-from lookaway.statistics.votes import Votes
+from lookaway.statistics.win_ratio import Votes
 from tests.statistics.test_scene_replicates import draws
 from tests.statistics.test_win_ratio import flipped, votes_of
 

@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lookaway.statistics.clustered_share import clustered_share
-from lookaway.statistics.proportion import proportion
+from lookaway.statistics.intervals import clustered_share, proportion
 
 
 def own_scenes(count: int) -> list[str]:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from lookaway.statistics.corrected_rate import CorrectedRate, Counted, NotCorrectable, corrected_rate
+from lookaway.statistics.judge_confusion import CorrectedRate, Counted, NotCorrectable, corrected_rate
 
 
 @pytest.mark.parametrize(("true", "read"), [(0.10, 0.36), (0.30, 0.48), (0.60, 0.66)])

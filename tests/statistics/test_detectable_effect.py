@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lookaway.statistics.detectable_effect import detectable_effect, needed_pairs, needed_size
+from lookaway.statistics.paired_difference import detectable_effect, needed_pairs, needed_size
 
 
 @pytest.mark.parametrize(("size", "effect"), [(10, 0.18), (30, 0.10), (100, 0.056), (400, 0.028)])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lookaway.core import Estimate
 from lookaway.statistics.drift import FrameValues, drift_curve, usual_bin_width
-from lookaway.statistics.scene_mean import scene_mean
+from lookaway.statistics.intervals import scene_mean
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 40), st.floats(-1, 1, allow_subnormal=False), st.integers(0, 5)), min_size=1, max_size=60

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from lookaway.statistics.false_discovery import false_discovery
+from lookaway.statistics.paired_difference import false_discovery
 
 TABLE = [0.001, 0.008, 0.039, 0.041, 0.042, 0.06, 0.074, 0.205, 0.212, 0.216]
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=30)

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookaway.core import Estimate, Gated
-from lookaway.statistics.clustered_share import clustered_share
 from lookaway.statistics.gated_means import GatedValues, gated_means
-from lookaway.statistics.scene_mean import scene_mean
+from lookaway.statistics.intervals import clustered_share, scene_mean
 
 SCENES = [f"scene {number}" for number in range(8)]
 NAMES = [f"{number:02}" for number in range(60)]

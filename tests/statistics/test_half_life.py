@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lookaway.statistics.drift import FrameValues
-from lookaway.statistics.half_life import HalfLife, half_life, nothing_left
+from lookaway.statistics.drift import FrameValues, HalfLife, half_life, nothing_left
 from tests.statistics.test_drift import clips
 
 LINE = 1.0 - 0.01 * np.arange(100)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from lookaway.core import Estimate
-from lookaway.statistics.agreement_formulas import (
+from lookaway.statistics.agreement import (
+    category_counts,
     cohen_kappa,
     gwet,
     krippendorff_alpha,
@@ -16,22 +17,16 @@ from lookaway.statistics.agreement_formulas import (
     specific_agreement,
 )
 from lookaway.statistics.bradley_terry import Strengths, bradley_terry
-from lookaway.statistics.clustered_share import clustered_share
-from lookaway.statistics.drift import FrameValues
+from lookaway.statistics.drift import FrameValues, half_life
 from lookaway.statistics.gated_means import GatedValues, gated_means
-from lookaway.statistics.half_life import half_life
+from lookaway.statistics.intervals import clustered_share, mean_estimates
 from lookaway.statistics.judge_confusion import judge_confusion
-from lookaway.statistics.mean_estimates import mean_estimates
 from lookaway.statistics.pair_accuracy import pair_accuracy
 from lookaway.statistics.paired_difference import CaseValues, paired_difference
-from lookaway.statistics.rank_correlation import ModelReplicates, rank_correlation
-from lookaway.statistics.ratings import category_counts
+from lookaway.statistics.rank_correlation import ModelReplicates, rank_correlation, spearman_interval
 from lookaway.statistics.ratio import ratio
-from lookaway.statistics.scene_bootstrap import scene_weights
-from lookaway.statistics.scene_sums import SceneSums
-from lookaway.statistics.spearman_interval import spearman_interval
-from lookaway.statistics.votes import Votes
-from lookaway.statistics.win_ratio import pair_verdicts, win_ratios
+from lookaway.statistics.scene_bootstrap import SceneSums, scene_weights
+from lookaway.statistics.win_ratio import Votes, pair_verdicts, win_ratios
 
 RUNS, SCENES, DRAWS = 1_500, 40, 400
 MANY = 8_000

@@ -5,10 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from lookaway.statistics.agreement import agreement
+from lookaway.statistics.agreement import Ratings, agreement
+from lookaway.statistics.intervals import proportion
 from lookaway.statistics.judge_confusion import judge_confusion
-from lookaway.statistics.proportion import proportion
-from lookaway.statistics.ratings import Ratings
 from tests.statistics.test_scene_replicates import draws
 
 SHARES = ("accuracy", "precision", "recall", "specificity")

@@ -8,10 +8,16 @@ from scipy import special, stats
 
 from lookaway.core import Estimate
 from lookaway.statistics import scene_bootstrap as scene_bootstrap_module
-from lookaway.statistics.mean_estimates import mean_estimates
-from lookaway.statistics.scene_bootstrap import free_weights, scene_bootstrap, scene_weights
-from lookaway.statistics.scene_mean import scene_mean
-from lookaway.statistics.scene_sums import SceneSums, ValueColumns, named_scene_sums, scene_sums
+from lookaway.statistics.intervals import mean_estimates, scene_mean
+from lookaway.statistics.scene_bootstrap import (
+    SceneSums,
+    ValueColumns,
+    free_weights,
+    named_scene_sums,
+    scene_bootstrap,
+    scene_sums,
+    scene_weights,
+)
 
 VALUES = np.array([0.31, 0.42, 0.77, 0.12, 0.93, 0.55, 0.48, 0.66, 0.29, 0.84])
 SCENES = np.array([0, 0, 0, 1, 1, 2, 3, 3, 3, 3])
@@ -205,7 +211,7 @@ def test_a_cell_is_what_it_is_alone_whatever_stands_beside_it():
 def test_cells_in_several_turns_are_those_of_one(monkeypatch):
     own = cells(scene_sums(table(), (3, 2, 60)))
     at_once = mean_estimates(own)
-    monkeypatch.setattr("lookaway.statistics.mean_estimates.VALUES_AT_ONCE", 4_000)
+    monkeypatch.setattr("lookaway.statistics.intervals.VALUES_AT_ONCE", 4_000)
     for one, two in zip(at_once, mean_estimates(own), strict=True):
         assert (one.low, one.high) == pytest.approx((two.low, two.high), abs=1e-12)
 

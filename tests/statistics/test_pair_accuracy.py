@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from lookaway.statistics.intervals import proportion
 from lookaway.statistics.pair_accuracy import pair_accuracy
-from lookaway.statistics.proportion import proportion
 from tests.statistics.test_scene_replicates import draws
 
 

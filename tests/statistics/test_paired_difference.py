@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lookaway.statistics.paired_difference import CaseValues, paired_difference
-from lookaway.statistics.scene_mean import scene_mean
-from lookaway.statistics.sign_flip import sign_flip
-from lookaway.statistics.signed_ranks import signed_ranks
+from lookaway.statistics.intervals import scene_mean
+from lookaway.statistics.paired_difference import CaseValues, paired_difference, sign_flip, signed_ranks
 
 
 def model(seed: int = 0, *, cases: int = 24, scenes: int = 8, better_by: float = 0.0) -> CaseValues:

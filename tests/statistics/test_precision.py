@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 from lookaway.core import Estimate
-from lookaway.statistics.effective_size import effective_size
+from lookaway.statistics.intervals import effective_size
 from lookaway.statistics.precision import Mark, Precision, precision
-from lookaway.statistics.scene_sums import ValueColumns, named_scene_sums, scene_sums
+from lookaway.statistics.scene_bootstrap import ValueColumns, named_scene_sums, scene_sums
 
 
 def estimate(half_width: float | None, scored: int = 100) -> Estimate:

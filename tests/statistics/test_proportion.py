@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from lookaway.statistics.proportion import Proportion, proportion, wilson
+from lookaway.statistics.intervals import Proportion, proportion, wilson
 
 FROM_STATSMODELS = {
     (0, 10): (0.0, 0.27753279986288926),

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lookaway.statistics.rank_range import RankRange, RankRanges, rank_ranges
-from lookaway.statistics.scene_bootstrap import scene_weights
-from lookaway.statistics.scene_sums import SceneSums
-from lookaway.statistics.tie_groups import tie_groups
+from lookaway.statistics.rank_range import RankRange, RankRanges, rank_ranges, tie_groups
+from lookaway.statistics.scene_bootstrap import SceneSums, scene_weights
 
 
 def sums_of(values, counts=None) -> SceneSums:

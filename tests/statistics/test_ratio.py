@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lookaway.statistics.intervals import scene_mean
 from lookaway.statistics.ratio import ratio
 from lookaway.statistics.scene_bootstrap import scene_bootstrap, scene_weights
-from lookaway.statistics.scene_mean import scene_mean
 from tests.statistics.test_gated_means import gated_mean
 
 TOPS = np.array([0.31, 0.42, 0.77, 0.12, 0.93, 0.55, 0.48, 0.66, 0.29, 0.84])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookaway.core import Estimate
-from lookaway.statistics.scene_mean import scene_mean
+from lookaway.statistics.intervals import scene_mean
 
 T_QUANTILES = {1: 12.7062047, 2: 4.3026527, 4: 2.7764451, 9: 2.2621572}
 """Student's t at 0.975 by degrees of freedom, from a printed table."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lookaway.statistics.scene_mean import scene_mean
+from lookaway.statistics.intervals import scene_mean
 from lookaway.statistics.scene_replicates import SumStatistic, quotient, replicate_estimate
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lookaway.statistics.seed_spread import seed_spread
+from lookaway.statistics.precision import seed_spread
 
 
 def test_means_are_shown_seed_by_seed_with_their_spread():

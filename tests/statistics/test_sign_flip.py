@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from lookaway.statistics.sign_flip import sign_flip
-from lookaway.statistics.signed_ranks import signed_ranks
+from lookaway.statistics.paired_difference import sign_flip, signed_ranks
 
 DIFFERENCES = st.lists(st.integers(-6, 6).map(lambda number: number / 10), min_size=1, max_size=9)
 

@@ -5,9 +5,15 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from lookaway.statistics.bradley_terry import Strengths, Unconnected, bradley_terry
-from lookaway.statistics.preference_fit import preference_model, vote_columns
-from lookaway.statistics.votes_to_swap import vote_support, votes_to_swap
+from lookaway.statistics.bradley_terry import (
+    Strengths,
+    Unconnected,
+    bradley_terry,
+    preference_model,
+    vote_columns,
+    vote_support,
+    votes_to_swap,
+)
 from tests.statistics.test_bradley_terry import both_sides, simulated
 from tests.statistics.test_win_ratio import votes_of
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from lookaway.statistics.bradley_terry import Unconnected, bradley_terry
-from lookaway.statistics.votes import Votes
-from lookaway.statistics.win_ratio import pair_verdicts, win_ratios
+from lookaway.statistics.win_ratio import Votes, pair_verdicts, win_ratios
 from tests.statistics.test_scene_replicates import draws
 
 WORDS = {"left": 1, "tie": 0, "right": -1}

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from lookaway.core import Feature, RunError, StorageError
-from lookaway.io import object_storage, objects_in_place, patience
+from lookaway.io import duckdb_object_fs as objects_in_place
+from lookaway.io import object_storage
+from lookaway.io import object_storage as patience
 from lookaway.io.files import read_bytes, remove_all, write_whole
 from lookaway.io.journal import Journal
-from lookaway.io.places import place
+from lookaway.io.object_storage import place
 from lookaway.store import run_folder
 from lookaway.store.feature_store import FeatureStore
 from lookaway.store.outcome_reader import OutcomeReader

@@ -11,7 +11,7 @@ import pytest
 
 from lookaway.core import BoundMetric, UserError, plugins
 from lookaway.engine.locking import metric_key
-from lookaway.perception.lab_means import LabMeans
+from lookaway.perception.quality.lab_means import LabMeans
 
 BOUND = {
     f"{suite} {bound.name}": bound

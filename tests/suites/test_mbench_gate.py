@@ -12,9 +12,9 @@ import lookaway
 from lookaway.core import Abstention, JudgeModel, Reason
 from lookaway.engine.run import Run
 from lookaway.io.world_clips import open_world
-from lookaway.judges.connection import Connection
+from lookaway.judges.client import Manners
 from lookaway.judges.oracle import Dials, Faults, OracleServer
-from lookaway.judges.pacing import Manners
+from lookaway.judges.server import Connection
 from lookaway.judges.settings import JudgeSettings
 from lookaway.world.exports.mbench import export_mbench_t
 from tests.judges.asked import QUICK

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from lookaway.core import Reason, UnknownName, describe
-from lookaway.io.pose_files.posed_frames import PosedFrames
+from lookaway.io.pose_files.source import PosedFrames
 from lookaway.metrics.fold_pairs import FoldPairs
 from lookaway.metrics.segment_pairs import SegmentPairs
-from lookaway.perception.supplied_poses import SuppliedPoses
+from lookaway.perception.poses.supplied_poses import SuppliedPoses
 from lookaway.suites.mbench import MBenchA, MBenchT
 
 SUITES = {"mbencha": MBenchA(), "mbencht": MBenchT()}

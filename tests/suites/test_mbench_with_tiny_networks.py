@@ -15,10 +15,9 @@ from lookaway.core import Dataset, JudgeModel
 from lookaway.engine.inline import Inline
 from lookaway.engine.reading import load_suite
 from lookaway.engine.run import Run
-from lookaway.judges.connection import Connection
+from lookaway.judges.client import Manners
 from lookaway.judges.oracle import OracleServer
-from lookaway.judges.pacing import Manners
-from lookaway.judges.secret import Secret
+from lookaway.judges.server import Connection, Secret
 from lookaway.judges.settings import JudgeSettings
 from lookaway.perception.weights import Weights
 from lookaway.world.exports import export_world

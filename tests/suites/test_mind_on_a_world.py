@@ -17,7 +17,7 @@ import lookaway
 from lookaway.core import Floats
 from lookaway.engine.inline import Inline
 from lookaway.engine.run import Run
-from lookaway.reports.mind_result import export_mind_result, schema_text
+from lookaway.reports.export.mind_result import export_mind_result, schema_text
 from lookaway.world.exports import export_world
 from lookaway.world.exports.conventions import from_colmap
 from lookaway.world.exports.mind import images_text

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from lookaway.core import Abstention, BoundMetric, Dataset, Features, Outcome, Rollout, Score, Unit, plugins
-from lookaway.perception.isolation.home import lookaway_home
-from lookaway.perception.lab_means import LabMeans
+from lookaway.perception.isolation.environment import lookaway_home
+from lookaway.perception.quality.lab_means import LabMeans
 from lookaway.suites.folder import Folder
 
 NAME = "lightness"

@@ -17,11 +17,11 @@ import numpy as np
 import torch
 import transformers
 
-from lookaway.perception.networks.checkpoints import Shapes, Tensors
 from lookaway.perception.networks.conv_trunks import shapes_of
 from lookaway.perception.networks.lpips_network import TRUNKS, Trunk, head_shapes
 from lookaway.perception.networks.musiq_network import musiq_shapes
-from lookaway.perception.vgg_style import LAYERS
+from lookaway.perception.networks.pretrained import Shapes, Tensors
+from lookaway.perception.similarity.vgg_style import LAYERS
 from lookaway.perception.weights import CATALOGUE, Weights
 from tests.support.hub import put_into_hub
 from tests.support.networks import seeded

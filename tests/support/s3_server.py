@@ -24,7 +24,7 @@ import pytest
 import s3fs
 
 from lookaway.io import object_storage
-from lookaway.io.places import place
+from lookaway.io.object_storage import place
 
 HOST = "127.0.0.1"
 SECRET = "a-secret-that-nobody-may-read"

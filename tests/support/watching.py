@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lookaway.core import Case, Extractor, Feature, Frame, Rollout, Target, Timeline
-from lookaway.engine.perceiving import Extractors, Perceiving
+from lookaway.engine.feature_job import Extractors, Perceiving
 
 
 def rollout_of(video: Path, *, target: Target | None = None, **fields: Any) -> Rollout:

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from lookaway.io.clip_arrays import ClipArrays, write_clip_arrays
-from lookaway.io.clip_card import ClipCard
+from lookaway.io.clip_card import ClipArrays, ClipCard, hash_arrays, hash_pictures, write_clip_arrays
 from lookaway.io.encoding import write_video
 from lookaway.io.files import write_json
 from lookaway.io.planes import write_planes
-from lookaway.io.truth_hash import hash_arrays, hash_pictures
 from lookaway.io.world_clips import ARRAYS, CARD, DEPTH, INSTANCES, VIDEO
 from tests.support.clips import numbered_frames
 

@@ -7,8 +7,8 @@ import pytest
 
 from lookaway.world.clip import Clip, build_clip
 from lookaway.world.drawing import Drawer, View, intrinsics
+from lookaway.world.graphics import restyled
 from lookaway.world.states import StateTable
-from lookaway.world.style import restyled
 from lookaway.world.turns import look, project
 from tests.support.scenes import BACK_WALL_Y, PEDESTAL, RADIUS, small_recipe
 

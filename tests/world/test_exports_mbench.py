@@ -10,7 +10,7 @@ import yaml
 import lookaway
 from lookaway.core import DatasetError, UnknownName, UserError
 from lookaway.engine.reading import read
-from lookaway.io.pose_files.da3 import read_da3
+from lookaway.io.pose_files.layouts import read_da3
 from lookaway.io.pose_files.source import PoseSource
 from lookaway.io.video import probe
 from lookaway.io.world_clips import WorldClip, open_world

@@ -8,7 +8,7 @@ import pytest
 
 from lookaway.world.exports import export_world
 from lookaway.world.exports.conventions import from_colmap, from_unreal
-from lookaway.world.exports.mirrored import mirrored_frames
+from lookaway.world.exports.mind import mirrored_frames
 from tests.support.exported import (
     FRAMES,
     LEFT,

@@ -9,7 +9,7 @@ import pytest
 
 from lookaway.core import Pixels
 from lookaway.metrics.two_views import TwoViews, epipolar_distances, transfer_distances
-from lookaway.perception.sift_matches import mutual_matches
+from lookaway.perception.poses.sift_matches import mutual_matches
 from lookaway.world.clip import build_clip, build_scene
 from lookaway.world.drawing import Drawer, intrinsics
 from lookaway.world.events import EVENTS
@@ -17,7 +17,7 @@ from lookaway.world.families import FAMILIES
 from lookaway.world.nouns import Scene
 from lookaway.world.physics import simulate
 from lookaway.world.recipe import ClipRecipe
-from lookaway.world.rules import broken_rule
+from lookaway.world.studio import broken_rule
 from lookaway.world.turns import quaternion_from_degrees, rotation
 
 NAMES = tuple(FAMILIES)

@@ -13,7 +13,7 @@ import pytest
 
 from lookaway.core import Resources
 from lookaway.engine.inline import Inline
-from lookaway.engine.on_ray.pool import RayPool
+from lookaway.engine.on_ray.executor import RayPool
 from lookaway.io.world_clips import open_world
 from lookaway.world.grid import Grid
 from lookaway.world.rendering import CaseRenderer, render_set

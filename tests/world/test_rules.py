@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lookaway.world.clip import build_clip
-from lookaway.world.rules import broken_rule
+from lookaway.world.studio import broken_rule
 from tests.support.scenes import small_recipe
 
 

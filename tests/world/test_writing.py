@@ -14,7 +14,8 @@ import pytest
 from lookaway.core import FrameRequest
 from lookaway.io.video import Video
 from lookaway.io.world_clips import ARRAYS, CARD, VIDEO, WorldClip
-from lookaway.world import software, writing
+from lookaway.world import graphics as software
+from lookaway.world import writing
 from lookaway.world.recipe import ClipRecipe, Injection
 from lookaway.world.studio import Shot
 from lookaway.world.words import words_of
@@ -56,7 +57,8 @@ print(json.dumps(found))
 DIES_WHILE_IT_WRITES = """
 import os, signal, sys
 from pathlib import Path
-from lookaway.world import software, writing
+from lookaway.world import writing
+from lookaway.world import graphics as software
 from lookaway.world.studio import Studio
 from lookaway.world.words import words_of
 from tests.world.test_writing import CLEAN

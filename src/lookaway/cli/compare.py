@@ -58,10 +58,10 @@ def compare_command(  # noqa: PLR0913 - one for each option
     interval. What it names and cannot be decided fails as well.
     """
     from lookaway.engine.run import Run
-    from lookaway.reports.comparing.comparison import compare_runs
-    from lookaway.reports.comparing.fail_conditions import check_conditions, parse_condition
-    from lookaway.reports.comparing.pull_request import comparison_markdown
-    from lookaway.reports.comparing.text import print_comparison, print_comparison_json
+    from lookaway.reports.compare.comparison import compare_runs
+    from lookaway.reports.compare.fail_conditions import check_conditions, parse_condition
+    from lookaway.reports.compare.pull_request import comparison_markdown
+    from lookaway.reports.compare.text import print_comparison, print_comparison_json
 
     wanted = [parse_condition(text) for text in conditions]
     comparison = compare_runs(Run(before), Run(after or before), models, across_locks=across_locks, worst=worst)

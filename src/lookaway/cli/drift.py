@@ -64,10 +64,8 @@ def drift_command(
     left.
     """
     from lookaway.engine.run import Run
-    from lookaway.reports.drift import drifts
-    from lookaway.reports.drift_table import write_drifts
-    from lookaway.reports.drift_text import print_drifts
-    from lookaway.reports.text import print_lines
+    from lookaway.reports.drift import drifts, print_drifts, write_drifts
+    from lookaway.reports.numbers import print_lines
 
     shown = Run(run)
     found = drifts(shown, metrics, bin_width=bin_width, towards=towards)

@@ -21,7 +21,7 @@ def export_command() -> None:
 def mbench_command(run: Path, output: Path) -> None:
     """Write RUN in the output layout of MBench: items.jsonl and metrics/<name>/{units,items}.jsonl, summary.json."""
     from lookaway.engine.run import Run
-    from lookaway.reports.mbench_export import export_mbench
+    from lookaway.reports.export.mbench import export_mbench
 
     export_mbench(Run(run), output)
     click.echo(f"Wrote {output}")
@@ -47,8 +47,8 @@ def leaderboard_command(run: Path, output: Path, model: str, **options: Any) -> 
     Refuses where a metric is missing, no judge said which rollouts count (setting T), or too few rollouts are known.
     """
     from lookaway.engine.run import Run
-    from lookaway.reports.mbench_leaderboard import Entry, write_submission
-    from lookaway.reports.text import print_lines
+    from lookaway.reports.export.mbench_leaderboard import Entry, write_submission
+    from lookaway.reports.numbers import print_lines
 
     entry = Entry(model=model, link=options.pop("model_link"), kind=options.pop("model_type"))
     lacks = write_submission(Run(run), entry, output, **options)
@@ -64,7 +64,7 @@ def mind_result_command(run: Path, output: Path) -> None:
     Where nothing was measured a key is left out, and `error` says why.
     """
     from lookaway.engine.run import Run
-    from lookaway.reports.mind_result import export_mind_result
+    from lookaway.reports.export.mind_result import export_mind_result
 
     for path in export_mind_result(Run(run), output):
         click.echo(f"Wrote {path}")
@@ -80,7 +80,7 @@ def outcomes_command(run: Path, output: Path, units: bool) -> None:
     In CSV, text that a spreadsheet would take for a formula has an apostrophe before it.
     """
     from lookaway.engine.run import Run
-    from lookaway.reports.tidy_table import write_tidy_table
+    from lookaway.reports.export.rows import write_tidy_table
 
     write_tidy_table(Run(run), output, units=units)
     click.echo(f"Wrote {output}")
@@ -103,7 +103,7 @@ def table_command(run: Path, output: Path) -> None:
     Baselines stand below and have no rank. What is not estimable has an interval alone.
     """
     from lookaway.engine.run import Run
-    from lookaway.reports.papers.files import write_estimates
+    from lookaway.reports.export.paper_table import write_estimates
 
     write_estimates(Run(run), output)
     click.echo(f"Wrote {output}")

@@ -14,7 +14,7 @@ def extractors_command(as_json: bool) -> None:
     import inspect
 
     from lookaway.core import plugins
-    from lookaway.reports.text import print_rows
+    from lookaway.reports.numbers import print_rows
 
     rows = []
     for name in plugins.names("extractors"):

@@ -60,7 +60,7 @@ def oracle_command(world: Path, command: tuple[str, ...], port: int, **dials: An
     lookaway judge oracle WORLD -- lookaway eval WORLD -o RUN --metrics triggered
     """
     from lookaway.judges.oracle import Dials, Faults, OracleServer, serve
-    from lookaway.reports.text import print_lines
+    from lookaway.reports.numbers import print_lines
 
     how = Dials(
         noise=dials["noise"],

@@ -113,9 +113,8 @@ def judge_options(command: Command) -> Command:
 def chosen_judge(options: dict[str, Any]) -> JudgeSettings | None:
     """The judge that options, file or environment name; takes the options out of `options`."""
     from lookaway.core import Compute, JudgeModel, Sampling
-    from lookaway.judges.connection import DEFAULT_URL, Connection, find_setting, read_private_file
-    from lookaway.judges.pacing import Manners
-    from lookaway.judges.secret import Secret
+    from lookaway.judges.client import Manners
+    from lookaway.judges.server import DEFAULT_URL, Connection, Secret, find_setting, read_private_file
     from lookaway.judges.settings import JudgeSettings
     from lookaway.judges.spending import Budget
 

@@ -98,6 +98,6 @@ def main(run: Callable[..., object] = lookaway) -> NoReturn:
 
 
 def _one_line(message: str) -> str:
-    from lookaway.reports.text import visible
+    from lookaway.reports.numbers import visible
 
     return visible(" ".join(message.split()))

@@ -54,7 +54,7 @@ def list_metrics_command() -> None:
     import inspect
 
     from lookaway.engine.reading import load_suite
-    from lookaway.reports.text import print_rows
+    from lookaway.reports.numbers import print_rows
 
     bounds = [bound for suite in PREFIXES for bound in load_suite(suite).metrics({}) if not bound.is_gate]
     about = {bound.name: (inspect.getdoc(bound.metric) or "").partition("\n")[0] for bound in bounds}
@@ -102,7 +102,7 @@ def eval_command(source: Path, metrics: tuple[str, ...], output: Path, quiet: bo
     """
     from lookaway.core import Resources
     from lookaway.engine.evaluate import evaluate
-    from lookaway.reports.mbench_export import export_mbench
+    from lookaway.reports.export.mbench import export_mbench
     from lookaway.reports.progress import progress_bar
     from lookaway.reports.table import print_table
 
@@ -199,9 +199,8 @@ def _of_setting(dataset: Dataset, metrics: tuple[str, ...]) -> tuple[str, ...]:
 def _judge(options: dict[str, Any], dataset: Dataset) -> JudgeSettings | None:
     """Who is asked, by flags or environment. A judge that --vlm-judge does not call for only rates what it is shown."""
     from lookaway.core import JudgeModel, UserError
-    from lookaway.judges.connection import DEFAULT_URL, Connection, find_setting, read_private_file
-    from lookaway.judges.pacing import Manners
-    from lookaway.judges.secret import Secret
+    from lookaway.judges.client import Manners
+    from lookaway.judges.server import DEFAULT_URL, Connection, Secret, find_setting, read_private_file
     from lookaway.judges.settings import JudgeSettings
 
     if options["vlm_n_frames"] != PINNED_FRAMES:

@@ -16,7 +16,7 @@ def metrics_command(suite: str | None, as_json: bool) -> None:
     """List the metrics of the installed suites, and installed metrics that no suite names."""
     from lookaway.core import BoundMetric, plugins
     from lookaway.engine.reading import load_suite
-    from lookaway.reports.text import print_rows
+    from lookaway.reports.numbers import print_rows
 
     rows: list[dict[str, Any]] = []
 

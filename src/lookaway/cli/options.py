@@ -39,7 +39,7 @@ class PlaceType(click.Path):
         """A path that is used like any other."""
         if not (isinstance(value, str) and "://" in value):
             return super().convert(value, param, ctx)
-        from lookaway.io.places import place
+        from lookaway.io.object_storage import place
 
         return place(value)
 

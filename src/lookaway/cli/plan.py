@@ -29,11 +29,10 @@ def plan_command(output: Path | None, shard: Shard | None, workers: int | None, 
     Every run notes what its stages took on this kind of machine; what was never measured takes what its extractor
     declares. Nobody is asked anything. Questions whose replies are kept count as well: only frames would tell which.
     """
-    from lookaway.engine.changes import Changes
-    from lookaway.engine.costs import estimate_cost
+    from lookaway.engine.binding import Changes
+    from lookaway.engine.costs import estimate_cost, read_machine_costs
     from lookaway.engine.coverage import coverage
     from lookaway.engine.judging import planned_judge, without_gates
-    from lookaway.engine.machine_costs import read_machine_costs
     from lookaway.engine.plan import make_plan
     from lookaway.reports.plan import print_plan
     from lookaway.store.run_folder import RunFolder

@@ -35,11 +35,10 @@ def report_command(
     """
     if without_filmstrips and not single_file:
         raise click.UsageError("--without-filmstrips goes with --single-file only: a folder has room for filmstrips.")
-    from lookaway.reports.numbers import size
+    from lookaway.reports.numbers import print_lines, size
+    from lookaway.reports.runs import gather
     from lookaway.reports.site.building import build_site
-    from lookaway.reports.site.gather import gather
     from lookaway.reports.site.one_file import write_one_file
-    from lookaway.reports.text import print_lines
 
     if single_file:
         written = write_one_file(gather(run), output, title=title, strips=not without_filmstrips)

@@ -13,7 +13,7 @@ def suites_command(as_json: bool) -> None:
     """List the installed suites."""
     from lookaway.core import plugins
     from lookaway.engine.reading import load_suite
-    from lookaway.reports.text import print_rows
+    from lookaway.reports.numbers import print_rows
 
     suites = [load_suite(name) for name in plugins.names("suites")]
     rows = [

@@ -45,8 +45,7 @@ def verify_command(run: Path, published: Path, lock: Path | None, as_json: bool,
     from lookaway.engine.run import Run
     from lookaway.reports.lock_explanations import read_lock
     from lookaway.reports.published_table import read_published
-    from lookaway.reports.verdicts import print_verdicts
-    from lookaway.reports.verification import compare, is_reproduced
+    from lookaway.reports.verification import compare, is_reproduced, print_verdicts
 
     shown = Run(run)
     theirs = read_lock(lock) if lock else None

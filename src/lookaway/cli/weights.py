@@ -23,7 +23,7 @@ def weights_command() -> None:
 def list_command(as_json: bool) -> None:
     """List all published weights that extractors load, and whether they are here."""
     from lookaway.perception.weights import CATALOGUE, published
-    from lookaway.reports.text import print_rows
+    from lookaway.reports.numbers import print_rows
 
     rows = [
         {
@@ -46,7 +46,7 @@ def list_command(as_json: bool) -> None:
 def fetch_command(names: tuple[str, ...], force: bool) -> None:
     """Fetch the weights NAMES and check them against the published hashes."""
     from lookaway.perception.weights.fetching import fetch
-    from lookaway.reports.text import print_lines
+    from lookaway.reports.numbers import print_lines
 
     for name in names:
         found = fetch(name, force=force)
@@ -64,7 +64,7 @@ def check_command(names: tuple[str, ...], as_json: bool) -> int:
     from lookaway.core import UnknownName
     from lookaway.perception.weights import CATALOGUE, published
     from lookaway.perception.weights.fetching import check
-    from lookaway.reports.text import print_rows
+    from lookaway.reports.numbers import print_rows
 
     for name in names:
         if name not in CATALOGUE:

@@ -108,8 +108,7 @@ def show_command(clip: Path, output: Path | None) -> None:
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Folder to write.")
 def export_command(world: Path, layout: str, output: Path) -> None:
     """Write WORLD, a rendered set, in the layout of a benchmark, poses included."""
-    from lookaway.reports.numbers import amount
-    from lookaway.reports.text import print_lines
+    from lookaway.reports.numbers import amount, print_lines
     from lookaway.world.exports import export_world
 
     report = export_world(world, layout, output)
@@ -121,7 +120,7 @@ def export_command(world: Path, layout: str, output: Path) -> None:
 @json_option
 def list_command(as_json: bool) -> None:
     """List families, events, cameras, faults and actors."""
-    from lookaway.reports.text import print_rows
+    from lookaway.reports.numbers import print_rows
     from lookaway.reports.world import catalogue
 
     print_rows(catalogue(), as_json=as_json)

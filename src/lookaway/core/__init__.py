@@ -1,7 +1,7 @@
 """The nouns, contracts and errors that every room shares."""
 
 from lookaway.core.cases import Case, Dataset, Problem, Reference, Rollout, Target
-from lookaway.core.compute import Compute
+from lookaway.core.compute import Compute, Resources
 from lookaway.core.contracts import (
     Asking,
     AskingExtractor,
@@ -42,10 +42,8 @@ from lookaway.core.frames import Frame, FrameRequest, Partners, Timeline
 from lookaway.core.judging import JudgeModel, JudgeRequest, Picture, Sampling
 from lookaway.core.lock import Json, Lock, canonical_json, describe, digest
 from lookaway.core.masks import MASK_ARRAYS, Mask, MaskTrack
-from lookaway.core.outcomes import Abstention, Failure, Outcome, Score, Unit
+from lookaway.core.outcomes import Abstention, Failure, Outcome, Reason, Score, Unit
 from lookaway.core.pairs import Pairs, PairSelector
-from lookaway.core.reasons import Reason
-from lookaway.core.resources import Resources
 from lookaway.core.tables import Cell, Estimate, Gated, Group, Table
 from lookaway.core.trajectory import TRAJECTORY_ARRAYS, Trajectory, angles_degrees
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from lookaway.core.reasons import Reason
+from lookaway.core.outcomes import Reason
 
 MOST_NAMED = 20
 """Names that a message lists; a dataset may have thousands of cases."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from lookaway.core.features import Floats, Pixels
@@ -64,3 +65,13 @@ class FrameRequest:
     indices: frozenset[int]
     height: int | None = None
     partners: Partners | None = None
+
+
+def segment_bounds(frame_count: int, segments: int) -> list[tuple[int, int]]:
+    """First frame and one past the last frame of each of equally long segments.
+
+    >>> segment_bounds(10, 3)
+    [(0, 3), (3, 7), (7, 10)]
+    """
+    edges = [round(frame_count * edge / segments) for edge in range(segments + 1)]
+    return list(pairwise(edges))

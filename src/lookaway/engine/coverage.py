@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lookaway.core import Abstention, BoundMetric, Dataset, Problem, Rollout, VideoError
-from lookaway.core.reasons import OF_THE_MACHINE
+from lookaway.core.outcomes import OF_THE_MACHINE
 from lookaway.engine.worker import why_declined, why_unwatchable
 from lookaway.io.video import probe
 

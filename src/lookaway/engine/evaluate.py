@@ -17,7 +17,7 @@ from lookaway.engine.session import Progress, Session
 from lookaway.engine.shard import Shard, require_same_shard
 from lookaway.engine.sharing import shared_services
 from lookaway.engine.smoke import choose_smoke
-from lookaway.io.places import place
+from lookaway.io.object_storage import place
 from lookaway.judges.settings import JudgeSettings
 from lookaway.store.run_folder import RunFolder
 

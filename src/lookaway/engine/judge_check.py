@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lookaway.core import BoundMetric, Dataset, FrameRequest, Picture, UserError
-from lookaway.engine.changes import Changes
+from lookaway.engine.binding import Changes
 from lookaway.engine.costs import estimate_cost
 from lookaway.engine.plan import make_plan
 from lookaway.engine.worker import why_unwatchable

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from lookaway.core import AskingExtractor, BoundMetric, JudgeModel, JudgeUnusable
-from lookaway.engine.changes import Changes
-from lookaway.engine.perceiving import with_needs
+from lookaway.engine.binding import Changes
+from lookaway.engine.feature_job import with_needs
 from lookaway.judges.settings import JudgeSettings
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lookaway.core import BoundMetric, Dataset, Extractor, Json, Lock, Rollout, Unmeasurable, describe, digest
 from lookaway.engine.reading import load_suite
-from lookaway.io.content_hash import content_hash
+from lookaway.io.files import content_hash
 from lookaway.io.video import decoder_identity
 
 ARITHMETIC = ("numpy", "scipy")

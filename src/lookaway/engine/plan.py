@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from lookaway.core import BoundMetric, Dataset, DatasetError, Json, Lock, Rollout, UserError
-from lookaway.core.reasons import OF_THE_MACHINE
+from lookaway.core.outcomes import OF_THE_MACHINE
 from lookaway.engine.locking import content_key, metric_key, run_lock
 from lookaway.engine.shard import Shard
 from lookaway.engine.worker import Work, why_declined_safely

@@ -9,7 +9,7 @@ from typing import Any
 
 from lookaway.core import Lock, RunError, Table
 from lookaway.engine.reading import load_suite
-from lookaway.io.places import place
+from lookaway.io.object_storage import place
 from lookaway.store.outcome_reader import AskedMetric, FrameUnits, OutcomeReader
 from lookaway.store.run_folder import RunFolder
 

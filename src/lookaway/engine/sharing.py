@@ -21,9 +21,9 @@ from lookaway.core import (
     UnknownName,
     UserError,
 )
+from lookaway.engine.feature_job import with_needs
 from lookaway.engine.networks import NetworkService, service_name
-from lookaway.engine.perceiving import with_needs
-from lookaway.judges.patient_asking import PatientAsking
+from lookaway.judges.client import PatientAsking
 from lookaway.judges.settings import JudgeSettings
 from lookaway.perception.isolation.environment import Environment
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lookaway.core import BoundMetric, Rollout, UserError
-from lookaway.core.reasons import OF_THE_MACHINE
+from lookaway.core.outcomes import OF_THE_MACHINE
 from lookaway.engine.plan import Plan
 from lookaway.engine.worker import Work, why_declined, why_unwatchable
 from lookaway.store.outcome_reader import OutcomeReader

@@ -23,10 +23,9 @@ from lookaway.core import (
     Score,
     Unmeasurable,
 )
-from lookaway.engine.effort import METRICS, WRITING, Effort
+from lookaway.engine.feature_job import Extractors, Perceived, Perceiving, with_needs
 from lookaway.engine.locking import metric_key
-from lookaway.engine.machine import kind_of_machine
-from lookaway.engine.perceiving import Extractors, Perceived, Perceiving, with_needs
+from lookaway.engine.timings import METRICS, WRITING, Effort, kind_of_machine
 from lookaway.store.feature_store import FeatureStore
 from lookaway.store.outcome_rows import Measured, rows
 from lookaway.store.run_folder import RunFolder

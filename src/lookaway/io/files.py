@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import math
@@ -11,9 +12,9 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
-from lookaway.core import DatasetError, Json, StorageError
+from lookaway.core import DatasetError, Json, Reason, StorageError, UnsafePath
 from lookaway.io import object_storage
-from lookaway.io.places import is_remote
+from lookaway.io.object_storage import is_remote
 
 PARTIAL = ".partial"
 """How the names of files end that are being written, or whose writer was killed."""
@@ -139,3 +140,51 @@ def _refuse_half_characters(value: Json) -> None:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         raise ValueError("an escape stands for half a character") from error
+
+
+def inside(root: Path, path: str, *, base: Path | None = None, allow_outside: bool = False) -> Path:
+    """The file that a dataset names, or an `UnsafePath` where it lies outside the dataset's root.
+
+    Links are followed before the question is asked. `base` is the folder that relative paths start from.
+    """
+    if not path:
+        raise UnsafePath(Reason.UNSAFE_PATH, "the path is empty.")
+    named = os.path.join(base or root, path)
+    try:
+        os.lstat(named)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        pass  # the reader of the file will say so
+    except (OSError, ValueError) as error:  # too long, a ring of links, NUL, half a surrogate pair
+        raise UnsafePath(Reason.UNSAFE_PATH, f"the path {path[:80]!r} cannot be a path ({error}).") from error
+    if allow_outside:
+        return Path(os.path.normpath(named))
+    real = Path(os.path.realpath(named))
+    if not real.is_relative_to(os.path.realpath(root)):
+        raise UnsafePath(
+            Reason.UNSAFE_PATH,
+            f"the path {path!r} leads out of the dataset. Move the file into it, or allow it with --allow-outside.",
+        )
+    return real
+
+
+BLOCK_BYTES = 64 * 1024
+SAMPLED_BLOCKS = 16
+
+
+def content_hash(path: Path) -> str:
+    """SHA-256 over the size and at most 1 MiB of the content: sixteen blocks spread from the first byte to the last.
+
+    It does not depend on name, place or time. Files of up to 1 MiB are read whole. In larger ones a change that
+    keeps the size and touches none of the blocks goes unseen; video and archive formats keep their index at one
+    end of the file, so that re-encoding, cutting or repacking always shows.
+    """
+    size = path.stat().st_size
+    digest = hashlib.sha256(str(size).encode())
+    with path.open("rb") as file:
+        if size <= BLOCK_BYTES * SAMPLED_BLOCKS:
+            digest.update(file.read())
+        else:
+            for block in range(SAMPLED_BLOCKS):
+                file.seek((size - BLOCK_BYTES) * block // (SAMPLED_BLOCKS - 1))
+                digest.update(file.read(BLOCK_BYTES))
+    return digest.hexdigest()

@@ -24,7 +24,7 @@ from uuid import uuid4
 
 from lookaway.core import RunError
 from lookaway.io.files import list_files, read_all, read_bytes, remove_all, write_whole
-from lookaway.io.places import is_remote
+from lookaway.io.object_storage import is_remote
 
 SUFFIX: Final = ".jsonl"
 MERGED: Final = "merged-"

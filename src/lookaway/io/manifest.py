@@ -8,10 +8,8 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict
 
 from lookaway.core import DatasetError
-from lookaway.io.clip_card import HashesCard
-from lookaway.io.files import write_json
-from lookaway.io.paths import inside
-from lookaway.io.records import read_record
+from lookaway.io.clip_card import HashesCard, read_record
+from lookaway.io.files import inside, write_json
 from lookaway.io.world_clips import open_world
 
 MANIFEST: Final = "manifest.json"

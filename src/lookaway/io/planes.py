@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from lookaway.core import ArtifactError, Reason, VideoError
 from lookaway.io.containers import announced_seconds, identify
-from lookaway.io.encoder import Encoding, write_pictures
+from lookaway.io.encoding import Encoding, write_pictures
 
 Plane: TypeAlias = NDArray[np.uint8] | NDArray[np.uint16]
 

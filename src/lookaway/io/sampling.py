@@ -9,7 +9,7 @@ from typing import Annotated, Protocol
 import numpy as np
 
 from lookaway.core import Reason, Rollout, Timeline, Unmeasurable
-from lookaway.core.segments import segment_bounds
+from lookaway.core.frames import segment_bounds
 
 CLOCK_ERROR_SECONDS = 0.51e-3
 """Containers with a clock of milliseconds stamp frames up to half of one late or early."""

@@ -13,12 +13,9 @@ from numpy.typing import NDArray
 
 from lookaway.core import ArtifactError, DatasetError, Floats, Problem, Reason, Trajectory, Unmeasurable
 from lookaway.io.camera_steps import camera_steps, timed_action
-from lookaway.io.clip_arrays import ClipArrays, read_clip_arrays
-from lookaway.io.clip_card import ClipCard
-from lookaway.io.paths import inside
+from lookaway.io.clip_card import ClipArrays, ClipCard, hash_arrays, hash_pictures, read_clip_arrays, read_record
+from lookaway.io.files import inside
 from lookaway.io.planes import read_planes
-from lookaway.io.records import read_record
-from lookaway.io.truth_hash import hash_arrays, hash_pictures
 from lookaway.io.video import Video
 
 VIDEO: Final = "video.mp4"

@@ -9,14 +9,12 @@ from typing import Annotated
 from pydantic import Field
 
 from lookaway.core import Asking, JudgeModel, JudgeUnusable, Picture, Reason, Unmeasurable
-from lookaway.judges.faults import NotAnswered, Unreadable
-from lookaway.judges.introduction import Introduction, introduce
+from lookaway.judges.errors import NotAnswered, Unreadable
 from lookaway.judges.judged import SYSTEM
 from lookaway.judges.prompts import Prompt
-from lookaway.judges.question import Answer, TypedQuestion, YesNoQuestion
+from lookaway.judges.question import Answer, TypedQuestion, YesNo, YesNoQuestion
 from lookaway.judges.reply import Reply, read_reply
-from lookaway.judges.settings import JudgeSettings
-from lookaway.judges.yes_no import YesNo
+from lookaway.judges.settings import Introduction, JudgeSettings, introduce
 
 
 class Description(Answer):

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from lookaway.core import Abstention, Json, Reason, Rollout
 from lookaway.io.sampling import AtFps, Sampler
 from lookaway.judges.judged import Judged
-from lookaway.judges.material import too_long
+from lookaway.judges.prompt_escaping import too_long
 from lookaway.judges.prompts import Prompt
-from lookaway.judges.question import YesNoQuestion
-from lookaway.judges.yes_no import YesNo
+from lookaway.judges.question import YesNo, YesNoQuestion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from lookaway.core import ArtifactError, DatasetError, Json, Reason
-from lookaway.io.records import read_record
+from lookaway.io.clip_card import read_record
 
 MOST_QUESTIONS = 100
 MOST_BYTES = 1_000_000

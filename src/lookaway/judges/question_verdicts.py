@@ -12,9 +12,9 @@ from pydantic import Field
 
 from lookaway.core import Abstention, ArtifactError, Json, JudgeModel, JudgeRequest, Picture, Reason, Rollout
 from lookaway.io.sampling import AtFps, Sampler
-from lookaway.judges.faults import Unreadable
+from lookaway.judges.errors import Unreadable
 from lookaway.judges.judged import Judged, agreement
-from lookaway.judges.material import too_long
+from lookaway.judges.prompt_escaping import too_long
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Answer, TypedQuestion
 from lookaway.judges.question_bank import QuestionBank, read_question_bank

@@ -7,9 +7,9 @@ from typing import Annotated, Literal, TypeAlias, get_args
 from pydantic import StringConstraints
 
 from lookaway.core import Asking, JudgeModel, Picture, Unmeasurable
-from lookaway.judges.faults import Unreadable
-from lookaway.judges.hearing import heard
-from lookaway.judges.material import too_long
+from lookaway.judges.errors import Unreadable
+from lookaway.judges.judged import heard
+from lookaway.judges.prompt_escaping import too_long
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Answer, TypedQuestion
 from lookaway.judges.question_bank import BankQuestion, QuestionBank

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from lookaway.core import Abstention, Json, Reason, Rollout
 from lookaway.judges.judged import Judged, agreement
-from lookaway.judges.material import too_long
+from lookaway.judges.prompt_escaping import too_long
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Answer, TypedQuestion
 

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from lookaway.core import Abstention, Asking, Features, Json, Rollout, Timeline
 from lookaway.io.sampling import AtFps, Sampler
-from lookaway.judges.faults import Unreadable
+from lookaway.judges.errors import Unreadable
 from lookaway.judges.judged import Judged, JudgedPerceiver, JudgedWatch, agreement
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Answer, TypedQuestion

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lookaway.core import DatasetError, Json, JudgeRequest, digest
 from lookaway.io.files import read_json, write_json
-from lookaway.io.storage_faults import run_errors
+from lookaway.io.object_storage import run_errors
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from typing import Final
 
 from lookaway.core import BudgetSpent, RunError, UserError
 from lookaway.io.journal import Journal
-from lookaway.io.places import is_remote
-from lookaway.io.storage_faults import run_errors
+from lookaway.io.object_storage import is_remote, run_errors
 
 FRESH_SECONDS: Final = 1.0
 """On object storage a look at what others spent takes a moment, so it holds for this long: a budget may be overdrawn by

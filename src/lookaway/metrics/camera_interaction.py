@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from lookaway.core import Abstention, Features, Floats, Outcome, Reason, Rollout, Score, Trajectory, Unit
-from lookaway.metrics.camera_actions import MOTIONS, WAITS, Motion, parse_action
+from lookaway.metrics.relative_pose import MOTIONS, WAITS, Motion, parse_action
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from lookaway.core import Abstention, Feature, Features, Outcome, Rollout
-from lookaway.metrics.greedy_tracks import greedy_tracks
-from lookaway.metrics.track_likeness import track_likeness
+from lookaway.metrics.track_similarity import greedy_tracks, track_likeness
 
 
 @dataclass(frozen=True, slots=True)

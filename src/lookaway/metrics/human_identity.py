@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from lookaway.core import Abstention, Features, Outcome, Rollout
-from lookaway.metrics.greedy_tracks import greedy_tracks
-from lookaway.metrics.track_likeness import track_likeness
+from lookaway.metrics.track_similarity import greedy_tracks, track_likeness
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from lookaway.core import Abstention, Features, Outcome, Rollout
-from lookaway.metrics.track_likeness import track_likeness
+from lookaway.metrics.track_similarity import track_likeness
 
 
 @dataclass(frozen=True, slots=True)

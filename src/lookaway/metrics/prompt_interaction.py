@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from lookaway.core import Abstention, Features, Outcome, Reason, Rollout, Score, Unit
-from lookaway.core.segments import segment_bounds
+from lookaway.core.frames import segment_bounds
 
 
 @dataclass(frozen=True, slots=True)

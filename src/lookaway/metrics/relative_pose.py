@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Final, get_args
+from typing import Annotated, ClassVar, Final, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -205,3 +206,83 @@ def _groups(values: Floats, labels: Sequence[str], kind: Callable[[str], str]) -
 
 def _summary(values: Floats | Sequence[float]) -> dict[str, Json]:
     return {"count": len(values), "mean": math.fsum(values) / len(values), "median": float(np.median(values))}
+
+
+@dataclass(frozen=True, slots=True)
+class RelativeRotationError(RelativePoseError):
+    """Mean angle of the relative pose error between neighbouring frames.
+
+    With poses P of the answer and Q of the reference, E = (Q_i^-1 Q_i+1)^-1 (P_i^-1 P_i+1), and the error of a step is
+    the angle of E's rotation. No alignment changes it. A camera that never turns has the angles of the true steps as
+    its errors, no more. Steps from a frame to the next count where both cameras have poses of both. Groups in the
+    detail follow the case's controls.
+
+    Abstains: `missing_input` without poses, or where fewer than `fewest_steps` steps have them; `too_short` where
+    fewer steps are to be compared, or are left without outliers; `pose_failed` where poses hold no valid camera.
+    """
+
+    name: ClassVar[str] = "relative_rotation_error"
+    unit: ClassVar[str] = "degrees"
+    range: ClassVar[tuple[float | None, float | None]] = (0.0, 180.0)
+
+    def errors(self, steps: StepErrors) -> Floats:
+        """[steps] angles."""
+        return steps.degrees
+
+
+@dataclass(frozen=True, slots=True)
+class RelativeTranslationError(RelativePoseError):
+    """Mean length of the relative pose error between neighbouring frames, after the path is fitted to the true one.
+
+    With poses P of the answer and Q of the reference, E = (Q_i^-1 Q_i+1)^-1 (P_i^-1 P_i+1), and the error of a step is
+    the length of E's translation, in the unit of the reference's poses. Of the fitted similarity only the scale can
+    change it: a camera that stands still is fitted with scale 0, and its error is the length of the true steps, no
+    more; where the reference stands still, scale 0 hides every motion of the answer, and only `se3` or `none` show it.
+    Steps from a frame to the next count where both cameras have poses of both. Groups in the detail follow the case's
+    controls.
+
+    Abstains: `missing_input` without poses, or where fewer than `fewest_steps` steps have them; `too_short` where
+    fewer steps are to be compared, or are left without outliers; `pose_failed` where poses hold no valid camera.
+    """
+
+    name: ClassVar[str] = "relative_translation_error"
+    unit: ClassVar[str] = "unit of the reference's poses"
+    range: ClassVar[tuple[float | None, float | None]] = (0.0, None)
+
+    def errors(self, steps: StepErrors) -> Floats:
+        """[steps] lengths."""
+        return steps.translations
+
+
+Motion: TypeAlias = tuple[float, float, float, float, float, float]
+"""Translation x, y, z and rotation about x, y, z of the camera's own axes: x right, y down, z forward."""
+
+# Left and right turn the camera, they do not move it sideways: that is the benchmarks' own meaning.
+MOTIONS: Final[dict[str, Motion]] = {
+    "forward": (0, 0, 1, 0, 0, 0),
+    "backward": (0, 0, -1, 0, 0, 0),
+    "left": (0, 0, 0, 0, -1, 0),
+    "right": (0, 0, 0, 0, 1, 0),
+    "up": (0, 0, 0, 1, 0, 0),
+    "down": (0, 0, 0, -1, 0, 0),
+}
+WAITS: Final = frozenset({"static", "wait", "hold", "stay"})
+
+
+def parse_action(action: str) -> tuple[Motion | None, ...] | None:
+    """The phases of an action, `None` for a phase that waits; `None` for an action that is not known.
+
+    >>> parse_action("left_then_wait_then_right")
+    ((0, 0, 0, 0, -1, 0), None, (0, 0, 0, 0, 1, 0))
+    >>> parse_action("left_360")
+    ((0, 0, 0, 0, -1, 0),)
+    >>> parse_action("moonwalk") is None
+    True
+    """
+    phases: list[Motion | None] = []
+    for phase in action.lower().split("_then_"):
+        word = re.sub(r"_\d+$", "", phase)
+        if word not in MOTIONS and word not in WAITS:
+            return None
+        phases.append(MOTIONS.get(word))
+    return tuple(phases)

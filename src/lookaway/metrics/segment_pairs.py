@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from lookaway.core import Indices, Pairs, Reason, Rollout, Trajectory, Unmeasurable, angles_degrees
-from lookaway.core.segments import segment_bounds
-from lookaway.metrics.symmetric_pairs import symmetric_pairs
+from lookaway.core.frames import segment_bounds
+from lookaway.metrics.fold_pairs import symmetric_pairs
 
 
 @dataclass(frozen=True, slots=True)

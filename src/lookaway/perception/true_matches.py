@@ -22,10 +22,10 @@ from lookaway.core import (
     Timeline,
     Trajectory,
 )
-from lookaway.io.clip_arrays import ClipArrays
+from lookaway.io.clip_card import ClipArrays
 from lookaway.io.world_clips import WorldClip
+from lookaway.perception.poses.sift_matches import SiftMatches
 from lookaway.perception.reading import Reading
-from lookaway.perception.sift_matches import SiftMatches
 from lookaway.perception.truth import lacks_truth, open_truth
 
 

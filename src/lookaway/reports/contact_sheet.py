@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lookaway.core import FrameRequest, Pixels
 from lookaway.io.files import write_whole
-from lookaway.io.picture_files import png_bytes
+from lookaway.io.pictures import png_bytes
 from lookaway.io.video import Video
 from lookaway.io.world_clips import WorldClip
 

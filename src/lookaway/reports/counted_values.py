@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from lookaway.core import Floats, Group
-from lookaway.reports.site.gather import SiteRun
-from lookaway.statistics.effective_size import effective_size
-from lookaway.statistics.passed_gate import passed_gate
-from lookaway.statistics.scene_sums import named_scene_sums
+from lookaway.reports.runs import SiteRun
+from lookaway.statistics.gated_means import passed_gate
+from lookaway.statistics.intervals import effective_size
+from lookaway.statistics.scene_bootstrap import named_scene_sums
 
 
 class Place(NamedTuple):

@@ -7,8 +7,7 @@ from dataclasses import asdict
 
 from lookaway.core import Dataset
 from lookaway.engine.coverage import Coverage
-from lookaway.reports.numbers import amount, counts
-from lookaway.reports.text import print_json, print_lines, print_rows
+from lookaway.reports.numbers import amount, counts, print_json, print_lines, print_rows
 
 MOST_PROBLEMS = 20
 

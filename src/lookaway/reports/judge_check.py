@@ -6,9 +6,8 @@ from dataclasses import asdict
 
 from lookaway.engine.judge_check import ClipCheck
 from lookaway.judges.checking import Description
-from lookaway.judges.yes_no import YesNo
-from lookaway.reports.numbers import amount, duration
-from lookaway.reports.text import print_json, print_lines
+from lookaway.judges.question import YesNo
+from lookaway.reports.numbers import amount, duration, print_json, print_lines
 
 SHOWN_CHARACTERS = 400
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from lookaway.engine.divisions import missing_shards
+from lookaway.engine.merging import missing_shards
 from lookaway.engine.run import Run
-from lookaway.reports.numbers import amount
-from lookaway.reports.text import print_json, print_lines
+from lookaway.reports.numbers import amount, print_json, print_lines
 
 
 def print_merged(run: Run, *, as_json: bool) -> None:

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lookaway.core import Metric
+from lookaway.core import Lock, Metric, plugins
 from lookaway.engine.run import Run
-from lookaway.reports.installed_metric import installed_metric
+
+
+def installed_metric(lock: Lock, name: str) -> Metric | None:
+    """As the lock of a run tells, with the constants it has by default; `None` where it is not installed here."""
+    kind = lock.entries.get("metrics", {}).get(name, {}).get("metric", {}).get("kind", name)
+    if kind not in plugins.names("metrics"):
+        return None
+    metric: Metric = plugins.load("metrics", kind)()
+    return metric
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

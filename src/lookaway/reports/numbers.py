@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping, Sequence
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from lookaway.core import Cell, Estimate
 
@@ -104,3 +112,100 @@ def amount(count: int, noun: str) -> str:
     ('1 model', '3 models')
     """
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+WIDEST_LINE = 10_000
+
+
+def console() -> Console:
+    """A console that wraps nothing where the output is not a terminal, so that pipes and files keep whole lines."""
+    return _Console() if sys.stdout.isatty() else _Console(width=WIDEST_LINE, soft_wrap=True)
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command line what a reader that left early means; Rich would exit with 1."""
+        raise BrokenPipeError
+
+
+def visible(text: object) -> str:
+    r"""Text in one line, with every character that a terminal would act upon spelled out.
+
+    >>> print(visible("a\x1b[31mb\nc é"))
+    a\x1b[31mb\nc é
+    """
+    plain = str(text)
+    if plain.isprintable():
+        return plain
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in plain)
+
+
+def print_json(value: Any) -> None:
+    """JSON on standard output; characters that a terminal would act upon are escaped, other letters are not."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    print("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Lines as they are: text of datasets is taken neither for markup nor for commands to the terminal."""
+    for line in lines:
+        console().print(Text(visible(line)))
+
+
+def print_rows(rows: Sequence[Mapping[str, Any]], *, as_json: bool, right: Sequence[str] = ()) -> None:
+    """Rows with the same keys as a table; text of datasets is taken neither for markup nor for commands."""
+    if as_json:
+        print_json(list(rows))
+        return
+    if not rows:
+        print_lines(["nothing"])
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name in rows[0]:
+        table.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(visible(value)) for value in row.values()))
+    console().print(table)
+
+
+HARMLESS = frozenset(" ./,-=_→…")
+LIVE = re.compile(r"(?<![^\W_])_|_(?![^\W_])|(?<=www)\.")
+"""Signs that are harmless inside a word alone: an underscore begins or ends emphasis, and `www.` is linked."""
+MOST_CHARACTERS = 80
+
+
+def verbatim(text: object, most: int = MOST_CHARACTERS) -> str:
+    """Text in the type of code, shown as it is; long text loses its end.
+
+    Signs are spelled as HTML entities, which no reader of Markdown takes for markup. Inside code nobody is mentioned
+    and nothing is linked.
+
+    >>> verbatim("a|b @you <b>")
+    '<code>a&#124;b &#64;you &#60;b&#62;</code>'
+    """
+    shown = visible(text)
+    if len(shown) > most:
+        shown = f"{shown[:most]}…"
+    spelled = "".join(c if c.isalnum() or c in HARMLESS else _entity(c) for c in shown)
+    return f"<code>{LIVE.sub(lambda found: _entity(found[0]), spelled)}</code>"
+
+
+def _entity(sign: str) -> str:
+    return f"&#{ord(sign)};"
+
+
+def markdown_table(rows: Sequence[Mapping[str, str]], *, right: Sequence[str] = ()) -> str:
+    """Rows with the same keys; keys and values are Markdown already."""
+    header = list(rows[0])
+    return markdown_lines(header, [list(row.values()) for row in rows], [name in right for name in header])
+
+
+def markdown_lines(header: Sequence[str], rows: Sequence[Sequence[str]], is_right: Sequence[bool]) -> str:
+    """A table of Markdown texts; some columns are aligned to the right."""
+    rule = ["---:" if right else "---" for right in is_right]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (header, rule, *rows))
+
+
+def folded(summary: str, content: str) -> str:
+    """Content that is shown when it is asked for."""
+    return f"<details>\n<summary>{summary}</summary>\n\n{content}\n\n</details>"

@@ -9,11 +9,10 @@ from typing import Any
 from lookaway.core import Json
 from lookaway.engine.costs import Cost, StageCost
 from lookaway.engine.coverage import Coverage
-from lookaway.engine.machine import gpu_count
 from lookaway.engine.plan import Plan
+from lookaway.engine.timings import gpu_count
 from lookaway.reports.coverage import print_coverage
-from lookaway.reports.numbers import amount, duration, size
-from lookaway.reports.text import print_json, print_lines, print_rows
+from lookaway.reports.numbers import amount, duration, print_json, print_lines, print_rows, size
 
 NUMBERS = ("ms per frame", "frames", "CPU time", "GPU time", "disk")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,11 +18,81 @@ from rich.table import Table
 from rich.text import Text
 
 from lookaway.engine.session import Progress
-from lookaway.reports.numbers import duration
-from lookaway.reports.pace import Pace
-from lookaway.reports.progress_text import pace_parts, stage_parts
-from lookaway.reports.text import visible
+from lookaway.engine.timings import IDLE
+from lookaway.reports.numbers import duration, visible
 from lookaway.world.rendering import CaseReport
+
+WINDOW_SECONDS = 180.0
+"""What was faster or slower longer ago says little of what is to come."""
+APART_SECONDS = 0.5
+"""Between two moments that are remembered."""
+
+
+@dataclass(slots=True)
+class Pace:
+    """Rollouts a second over the last minutes, from the first that was finished: before it, networks were loaded."""
+
+    _moments: deque[tuple[float, int]] = field(default_factory=deque)
+    """Seconds since the start, and rollouts finished by then."""
+    _last: tuple[float, int] | None = None
+
+    def note(self, seconds: float, done: int) -> None:
+        """So many are finished after so many seconds."""
+        if not done:
+            return
+        self._last = (seconds, done)
+        if not self._moments or seconds - self._moments[-1][0] >= APART_SECONDS:
+            self._moments.append(self._last)
+        while len(self._moments) > 1 and self._moments[1][0] <= seconds - WINDOW_SECONDS:
+            self._moments.popleft()
+
+    def per_second(self, now: float | None = None) -> float | None:
+        """`None` as long as too little is known; `now` counts the time since something was last finished."""
+        if self._last is None:
+            return None
+        seconds, done = self._last[0] - self._moments[0][0], self._last[1] - self._moments[0][1]
+        if not done or seconds <= 0:
+            return None
+        between = seconds / done
+        overdue = max(0.0, (now or 0.0) - self._last[0] - between)
+        return done / (seconds + overdue)
+
+    def seconds_left(self, total: int, now: float | None = None) -> float | None:
+        """Until all are finished, at this pace."""
+        rate = self.per_second(now)
+        if rate is None or self._last is None:
+            return None
+        since = max(0.0, (now or 0.0) - self._last[0])
+        return max(0.0, (total - self._last[1]) / rate - min(since, 1 / rate))
+
+
+SHOWN_STAGES = 3
+"""Those that take most of the time."""
+
+
+def pace_parts(progress: Progress, pace: Pace, seconds: float) -> list[str]:
+    """Rollouts a second and the time that is left, as far as they are known."""
+    rate, left = pace.per_second(seconds), pace.seconds_left(progress.total, seconds)
+    if rate is None or left is None:
+        return []
+    speed = f"{rate:.3g} rollouts/s" if rate >= 1 else f"{duration(1 / rate)} per rollout"
+    return [speed, f"about {duration(left)} left"]
+
+
+def stage_parts(progress: Progress) -> list[str]:
+    """What takes most of the workers' time, each with its part of it and its speed; what was kept, what was retried."""
+    stages = [(name, stage) for name, stage in progress.effort.stages.items() if name not in IDLE and stage.seconds > 0]
+    whole = sum(stage.seconds for _, stage in stages)
+    slowest = sorted(stages, key=lambda entry: -entry[1].seconds)[:SHOWN_STAGES]
+    parts = []
+    for name, stage in slowest:
+        speed = f" at {stage.frames / stage.seconds:.3g} frames/s" if stage.frames else ""
+        parts.append(f"{name} {stage.seconds / whole:.0%}{speed}")
+    kept = progress.effort.kept
+    parts += [f"{kept} features kept"] if kept else []
+    parts += [f"{progress.retries} batches retried"] if progress.retries else []
+    return [*parts, *([f"Ray dashboard {progress.dashboard}"] if progress.dashboard else [])]
+
 
 BAR_WIDTH = 24
 LINE_SECONDS = 30.0

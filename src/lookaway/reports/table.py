@@ -6,10 +6,18 @@ from dataclasses import asdict
 from typing import Any
 
 from lookaway.core import Cell, Table
-from lookaway.engine.divisions import missing_shards
+from lookaway.engine.merging import missing_shards
 from lookaway.engine.run import Run
-from lookaway.reports.numbers import amount, counts, estimate_interval, fixed, interval
-from lookaway.reports.text import print_json, print_lines, print_rows
+from lookaway.reports.numbers import (
+    amount,
+    counts,
+    estimate_interval,
+    fixed,
+    interval,
+    print_json,
+    print_lines,
+    print_rows,
+)
 
 
 def print_table(run: Run, table: Table, *, as_json: bool) -> None:

@@ -6,8 +6,7 @@ import inspect
 from collections.abc import Sequence
 from pathlib import Path
 
-from lookaway.reports.numbers import amount
-from lookaway.reports.text import print_json, print_lines
+from lookaway.reports.numbers import amount, print_json, print_lines
 from lookaway.world.actors import ACTORS
 from lookaway.world.cameras import CAMERAS
 from lookaway.world.events import EVENTS

@@ -2,23 +2,149 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from lookaway.core import Estimate, Floats, Indices
-from lookaway.statistics.agreement_formulas import (
-    Scale,
-    cohen_kappa,
-    gwet,
-    krippendorff_alpha,
-    percent_agreement,
-    specific_agreement,
-)
-from lookaway.statistics.ratings import MISSING, Ratings, category_counts
-from lookaway.statistics.scene_replicates import SumStatistic
+from lookaway.statistics.scene_replicates import SumStatistic, quotient
+
+MISSING = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratings:
+    """A table of items and raters; some may not have rated some items."""
+
+    codes: Indices
+    """[items, raters]: the place of the answer in `categories`, or -1 where there is none."""
+    categories: tuple[str, ...]
+    """The answers that could have been given, whether or not anybody gave them."""
+    scenes: Sequence[str]
+    """Scene of each item."""
+
+    def __post_init__(self) -> None:
+        if len(self.categories) < 2 or len(set(self.categories)) != len(self.categories):
+            raise ValueError(f"Ratings need two or more different categories, found {list(self.categories)}.")
+        if self.codes.ndim != 2 or len(self.codes) != len(self.scenes):
+            raise ValueError(
+                f"Ratings are [items, raters] with one scene per item, found {list(self.codes.shape)} and "
+                f"{len(self.scenes)} scenes."
+            )
+        if np.any((self.codes < MISSING) | (self.codes >= len(self.categories))):
+            raise ValueError(f"A code is a place in the {len(self.categories)} categories, or -1 for none.")
+
+
+def ratings_of(
+    answers: Sequence[Sequence[str | None]], categories: Sequence[str], scenes: Sequence[str] | None = None
+) -> Ratings:
+    """Ratings from answers, item by item, `None` where a rater gave none; without scenes, each item is one.
+
+    >>> ratings_of([["yes", "no"], ["yes", None]], ["no", "yes"]).codes.tolist()
+    [[1, 0], [1, -1]]
+    """
+    places: dict[str | None, int] = {name: place for place, name in enumerate(categories)}
+    strange = {answer for row in answers for answer in row if answer is not None} - set(places)
+    if strange:
+        raise ValueError(f"Answers outside the declared categories {list(categories)}: {sorted(map(str, strange))}.")
+    raters = len(answers[0]) if answers else 0
+    codes = np.array([[places.get(answer, MISSING) for answer in row] for row in answers], np.int64)
+    own = [f"{number:09d}" for number in range(len(answers))]
+    return Ratings(
+        codes=codes.reshape(len(answers), raters),
+        categories=tuple(categories),
+        scenes=own if scenes is None else scenes,
+    )
+
+
+def category_counts(codes: Indices, categories: int) -> Floats:
+    """How many raters gave each answer to each item [items, categories]."""
+    return np.stack([np.sum(codes == place, axis=1) for place in range(categories)], axis=1).astype(np.float64)
+
+
+Scale: TypeAlias = Literal["nominal", "ordinal", "interval"]
+
+
+def percent_agreement(counts: Floats, credit: Floats) -> SumStatistic:
+    """Mean over items of how much two of their raters agree; `credit` is what a pair of answers counts."""
+    agreeing, rated_twice = _item_agreement(counts, credit)
+    return SumStatistic(np.stack([agreeing, rated_twice], axis=1), lambda sums: quotient(sums[:, 0], sums[:, 1]))
+
+
+def specific_agreement(counts: Floats, category: int) -> SumStatistic:
+    """How often another rater of the item gave this answer too, where one rater gave it."""
+    own, raters = counts[:, category], counts.sum(axis=1)
+    columns = np.stack([own * (own - 1), own * (raters - 1)], axis=1)
+    return SumStatistic(columns, lambda sums: quotient(sums[:, 0], sums[:, 1]))
+
+
+def gwet(counts: Floats, credit: Floats) -> SumStatistic:
+    """Gwet's AC1, or AC2 where pairs of different answers have credit."""
+    categories = len(credit)
+    raters = counts.sum(axis=1)
+    shares = counts / np.maximum(raters, 1)[:, None]
+    columns = np.column_stack([*_item_agreement(counts, credit), raters > 0, shares])
+
+    def formula(sums: Floats) -> Floats:
+        observed = quotient(sums[:, 0], sums[:, 1])
+        usual = quotient(sums[:, 3:], sums[:, 2:3])
+        by_chance = credit.sum() / (categories * (categories - 1)) * np.sum(usual * (1 - usual), axis=1)
+        return quotient(observed - by_chance, 1 - by_chance)
+
+    return SumStatistic(columns, formula)
+
+
+def krippendorff_alpha(counts: Floats, values: Floats, scale: Scale) -> SumStatistic:
+    """Krippendorff's alpha; undefined where only one answer was ever given."""
+    categories = len(values)
+    raters = counts.sum(axis=1)
+    pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(categories)
+    coincidences = pairs * np.where(raters >= 2, 1 / np.maximum(raters - 1, 1), 0)[:, None, None]
+
+    def formula(sums: Floats) -> Floats:
+        seen = sums.reshape(-1, categories, categories)
+        totals = seen.sum(axis=2)
+        distances = _distances(totals, values, scale)
+        observed = np.sum(seen * distances, axis=(1, 2))
+        expected = np.sum(totals[:, :, None] * totals[:, None, :] * distances, axis=(1, 2))
+        return np.asarray(1 - (totals.sum(axis=1) - 1) * quotient(observed, expected))
+
+    return SumStatistic(coincidences.reshape(len(counts), categories**2), formula)
+
+
+def cohen_kappa(codes: Indices, credit: Floats) -> SumStatistic:
+    """Cohen's kappa of two raters, weighted by `credit`; undefined where both always gave one and the same answer."""
+    categories = len(credit)
+    both = np.all(codes != MISSING, axis=1)
+    columns = np.zeros((len(codes), categories**2))
+    columns[np.flatnonzero(both), codes[both, 0] * categories + codes[both, 1]] = 1
+    blame = 1 - credit
+
+    def formula(sums: Floats) -> Floats:
+        seen = sums.reshape(-1, categories, categories)
+        expected = seen.sum(axis=2)[:, :, None] * seen.sum(axis=1)[:, None, :]
+        count = seen.sum(axis=(1, 2))
+        missed, by_chance = np.sum(blame * seen, axis=(1, 2)), np.sum(blame * expected, axis=(1, 2))
+        return np.asarray(1 - count * quotient(missed, by_chance))
+
+    return SumStatistic(columns, formula)
+
+
+def _item_agreement(counts: Floats, credit: Floats) -> tuple[Floats, Floats]:
+    raters = counts.sum(axis=1)
+    rated_twice = raters >= 2
+    agreeing = np.sum(counts * (counts @ credit.T - 1), axis=1) / np.maximum(raters * (raters - 1), 1)
+    return np.where(rated_twice, agreeing, 0.0), rated_twice.astype(np.float64)
+
+
+def _distances(totals: Floats, values: Floats, scale: Scale) -> Floats:
+    if scale == "nominal":
+        return np.broadcast_to(1 - np.eye(len(values)), (len(totals), len(values), len(values)))
+    places = np.cumsum(totals, axis=1) - totals / 2 if scale == "ordinal" else np.broadcast_to(values, totals.shape)
+    return np.asarray((places[:, :, None] - places[:, None, :]) ** 2)
+
 
 Credit = Literal["linear", "quadratic"]
 
@@ -77,7 +203,7 @@ def agreement(
     Answers are as far apart as their places in the categories. `credit` is for answers that are nearly the same:
     linear or quadratic in that distance, or a matrix with ones on its diagonal.
 
-    >>> from lookaway.statistics.ratings import ratings_of
+    >>> from lookaway.statistics.agreement import ratings_of
     >>> answers = [["yes", "yes"]] * 90 + [["yes", "no"]] * 5 + [["no", "yes"]] * 5
     >>> found = agreement(ratings_of(answers, ["no", "yes"]), seed=1)
     >>> [round(one.estimate.mean, 2) for one in (found.raw, found.kappa, found.alpha, found.ac1)]

@@ -3,13 +3,117 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-from lookaway.core import Estimate, Floats
-from lookaway.statistics.preference_fit import OUTCOMES, PreferenceModel, Ties, preference_model, vote_columns
+from lookaway.core import Estimate, Floats, Indices
 from lookaway.statistics.scene_replicates import replicate_estimate, resampled_sums
-from lookaway.statistics.votes import LEFT, RIGHT, Votes
+from lookaway.statistics.win_ratio import LEFT, RIGHT, TIE, Votes
+
+Ties: TypeAlias = Literal["davidson", "half"]
+
+OUTCOMES = (LEFT, TIE, RIGHT)
+STEPS = 200
+TOLERANCE = 1e-10
+VALUES_AT_ONCE = 20_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreferenceModel:
+    """Utilities d/2 for left, log(nu) for a tie, -d/2 for right, with d a linear function of strengths and bias.
+
+    That is Bradley and Terry's model with an advantage of the left side, and Davidson's with ties. Where ties count
+    half, each is half a vote for either side. Votes that look alike are counted in cells.
+    """
+
+    design: Floats
+    """[cells, parameters]: d of a cell as a function of strengths and, last, the advantage of the left side."""
+    cells: Indices
+    """Cell of each vote."""
+    ridge: float
+    with_ties: bool
+    """Whether log(nu) is fitted, as one more parameter behind those of the design."""
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers are fitted."""
+        return int(self.design.shape[1]) + self.with_ties
+
+    def fit(self, counts: Floats) -> Floats:
+        """Parameters [replicates, parameters] that fit counts [replicates, cells, outcomes] best."""
+        at_once = max(1, VALUES_AT_ONCE // max(1, len(self.design), self.parameters**2))
+        return np.concatenate([self._fit(counts[start : start + at_once]) for start in range(0, len(counts), at_once)])
+
+    def _fit(self, counts: Floats) -> Floats:
+        found = np.zeros((len(counts), self.parameters))
+        if not self.with_ties:
+            half = counts[:, :, 1:2] / 2
+            counts = np.concatenate([counts[:, :, :1] + half, np.zeros_like(half), counts[:, :, 2:] + half], axis=2)
+        for _ in range(STEPS):
+            slope, curvature = self._derivatives(found, counts)
+            step = np.linalg.solve(curvature, slope[:, :, None])[:, :, 0]
+            moved = np.abs(step[:, : self.design.shape[1]] @ self.design.T).max(axis=1, initial=0)
+            if self.with_ties:
+                moved = moved + np.abs(step[:, -1])
+            # Third derivatives of this likelihood are bounded by `moved` times the second: steps that are this much
+            # shorter always go uphill, and become whole ones at the top.
+            found += step * np.where(moved > 0, np.log1p(moved) / np.where(moved > 0, moved, 1), 1)[:, None]
+            if moved.max(initial=0) < TOLERANCE:
+                return found
+        raise ArithmeticError(f"Strengths did not settle in {STEPS} steps.")
+
+    def probabilities(self, found: Floats) -> Floats:
+        """Of left, tie and right [replicates, cells, 3]."""
+        reach = found[:, : self.design.shape[1]] @ self.design.T / 2
+        tie = np.broadcast_to(found[:, -1:], reach.shape) if self.with_ties else np.full_like(reach, -np.inf)
+        utilities = np.stack([reach, tie, -reach], axis=2)
+        shares = np.exp(utilities - utilities.max(axis=2, keepdims=True))
+        return np.asarray(shares / shares.sum(axis=2, keepdims=True))
+
+    def curvature(self, probabilities: Floats, votes: Floats) -> Floats:
+        """Minus the second derivatives [replicates, parameters, parameters], for votes [replicates, cells]."""
+        size = self.design.shape[1]
+        lean = (probabilities[:, :, 0] - probabilities[:, :, 2]) / 2
+        tie = probabilities[:, :, 1]
+        products = (self.design[:, :, None] * self.design[:, None, :]).reshape(len(self.design), -1)
+        found = np.zeros((len(votes), self.parameters, self.parameters))
+        found[:, :size, :size] = ((votes * ((1 - tie) / 4 - lean**2)) @ products).reshape(-1, size, size)
+        if self.with_ties:
+            found[:, :size, size] = found[:, size, :size] = (votes * -lean * tie) @ self.design
+            found[:, size, size] = np.sum(votes * tie * (1 - tie), axis=1)
+        return found + self.ridge * np.eye(self.parameters)
+
+    def _derivatives(self, found: Floats, counts: Floats) -> tuple[Floats, Floats]:
+        probabilities, votes = self.probabilities(found), counts.sum(axis=2)
+        surprise = counts - votes[:, :, None] * probabilities
+        slope = (surprise[:, :, 0] - surprise[:, :, 2]) / 2 @ self.design
+        if self.with_ties:
+            slope = np.column_stack([slope, surprise[:, :, 1].sum(axis=1)])
+        return slope - self.ridge * found, self.curvature(probabilities, votes)
+
+
+def preference_model(votes: Votes, *, ties: Ties, ridge: float) -> PreferenceModel:
+    """The model of these votes; no advantage of a side is fitted where it cannot be told from strengths."""
+    shown, cells = np.unique(votes.left * len(votes.models) + votes.right, return_inverse=True)
+    left, right = shown // len(votes.models), shown % len(votes.models)
+    rows = np.arange(len(shown))
+    strengths = np.zeros((len(shown), len(votes.models)))
+    strengths[rows, left], strengths[rows, right] = 1, -1
+    with_side = np.column_stack([strengths, np.ones(len(shown))])
+    can_tell = np.linalg.matrix_rank(with_side) > np.linalg.matrix_rank(strengths)
+    return PreferenceModel(
+        design=with_side if can_tell else strengths,
+        cells=cells,
+        ridge=ridge,
+        with_ties=ties == "davidson" and bool(np.any(votes.verdicts == TIE)),
+    )
+
+
+def vote_columns(model: PreferenceModel, votes: Votes) -> Indices:
+    """The place of each vote among cells and outcomes, counted through."""
+    return model.cells * len(OUTCOMES) + (1 - votes.verdicts)
+
 
 USUAL_RIDGE = 1e-3
 
@@ -106,3 +210,92 @@ def _strongest_first(
 ) -> tuple[tuple[str, ...], ...]:
     strength = dict(zip(models, found[: len(models)].tolist(), strict=True))
     return tuple(sorted(groups, key=lambda group: -sum(strength[name] for name in group) / len(group)))
+
+
+ROUNDS = 8
+"""Of the votes that seem to be needed, this part is removed before looking again."""
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swap:
+    """Votes without which two neighbours of a ranking change places."""
+
+    better: str
+    worse: str
+    removed: Indices | None
+    """Rows of the votes; `None` where no removal was found that does it."""
+    share: float | None
+    """Their share of all votes."""
+
+
+def votes_to_swap(
+    votes: Votes, rank: int, *, ties: Ties = "davidson", ridge: float = USUAL_RIDGE
+) -> Swap | Unconnected:
+    """Votes whose removal puts the model at `rank` + 1 (from 1) ahead of the one at `rank`, as few as were found.
+
+    Those votes are removed that most hold up the difference of the two strengths, to first order; then strengths are
+    fitted anew, and so on, one by one when few are missing. Putting back the last one puts back the order. The number
+    is an upper bound: other votes, chosen with more effort, might be fewer.
+    """
+    groups = compared_groups(votes, strong=False)
+    if len(groups) > 1:
+        return Unconnected(components=groups)
+    model = preference_model(votes, ties=ties, ridge=ridge)
+    cells = vote_columns(model, votes)
+    counts = np.bincount(cells, minlength=len(model.design) * len(OUTCOMES)).reshape(-1, len(OUTCOMES))
+    found = model.fit(counts[None].astype(np.float64))[0]
+    order = np.argsort(-found[: len(votes.models)], kind="stable")
+    if not 1 <= rank < len(order):
+        raise ValueError(f"A rank with a neighbour is from 1 to {len(order) - 1}, found {rank}.")
+    better, worse = int(order[rank - 1]), int(order[rank])
+    taken = _taken(model, counts, better, worse)
+    return Swap(
+        better=votes.models[better],
+        worse=votes.models[worse],
+        removed=None if taken is None else _rows(cells, taken),
+        share=None if taken is None else len(taken) / len(votes),
+    )
+
+
+def _taken(model: PreferenceModel, counts: Indices, better: int, worse: int) -> list[int] | None:
+    """Cells and outcomes, counted through, of the votes to remove, one after the other."""
+    left, taken = counts.reshape(-1).copy(), list[int]()
+    while True:
+        now = left.reshape(1, -1, len(OUTCOMES)).astype(np.float64)
+        found = model.fit(now)[0]
+        lead = float(found[better] - found[worse])
+        if lead < -ROUNDING:
+            return taken
+        support = vote_support(model, now[0], found, better, worse)
+        helpful = np.argsort(-support, kind="stable")
+        helpful = np.repeat(helpful, np.where(support[helpful] > ROUNDING, left[helpful], 0))
+        if not len(helpful):
+            return None
+        needed = int(np.searchsorted(np.cumsum(support[helpful]), lead)) + 1
+        batch = helpful[: max(1, min(needed, len(helpful)) // ROUNDS)]
+        left -= np.bincount(batch, minlength=len(left))
+        taken += batch.tolist()
+
+
+def _rows(cells: Indices, taken: list[int]) -> Indices:
+    """The first votes of each kind that was taken, in the order of taking."""
+    waiting = {kind: iter(np.flatnonzero(cells == kind).tolist()) for kind in set(taken)}
+    return np.array([next(waiting[kind]) for kind in taken], np.int64)
+
+
+def vote_support(model: PreferenceModel, counts: Floats, found: Floats, better: int, worse: int) -> Floats:
+    """How much one vote of each cell and outcome, counted through, adds to the lead, to first order."""
+    probabilities = model.probabilities(found[None])[0]
+    curvature = model.curvature(probabilities[None], counts.sum(axis=1)[None])[0]
+    contrast = np.zeros(model.parameters)
+    contrast[better], contrast[worse] = 1, -1
+    lever = np.linalg.solve(curvature, contrast)
+    along = model.design @ lever[: model.design.shape[1]]
+    lean = (probabilities[:, 0] - probabilities[:, 2]) / 2
+    support = np.array([[verdict / 2 for verdict in OUTCOMES]]) - lean[:, None]
+    support = support * along[:, None]
+    if model.with_ties:
+        is_tie = np.array([[float(verdict == TIE) for verdict in OUTCOMES]])
+        support = support + (is_tie - probabilities[:, 1:2]) * lever[-1]
+    return np.asarray(support.reshape(-1))

@@ -8,10 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from lookaway.core import Cell, Gated, Group, Reason
-from lookaway.statistics.clustered_share import clustered_share
-from lookaway.statistics.gated_means import GatedValues, gated_means
-from lookaway.statistics.passed_gate import passed_gate
-from lookaway.statistics.scene_mean import scene_means
+from lookaway.statistics.gated_means import GatedValues, gated_means, passed_gate
+from lookaway.statistics.intervals import clustered_share, scene_means
 
 
 def mean_cells(groups: Sequence[Group]) -> tuple[Cell, ...]:

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lookaway.core import Estimate, Floats, Gated
-from lookaway.statistics.clustered_estimate import clustered_estimate
-from lookaway.statistics.clustered_share import clustered_share
-from lookaway.statistics.scene_mean import scene_means
+from lookaway.core import Estimate, Floats, Gated, Group
+from lookaway.statistics.intervals import clustered_estimate, clustered_share, scene_means
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,3 +90,9 @@ def _combined_of_all(score: Estimate, coverage: Estimate) -> Estimate:
 def _harmonic(score: float, share: float) -> float:
     total = score + share
     return 2 * score * share / total if total > 0 else 0.0
+
+
+def passed_gate(rollouts: Sequence[str], gate: Group) -> NDArray[np.bool_]:
+    """Whether each rollout is known to have been put to the test; one that was not judged is not."""
+    is_open = {rollout for rollout, value in zip(gate.rollouts, gate.values.tolist(), strict=True) if value == 1.0}
+    return np.array([rollout in is_open for rollout in rollouts], np.bool_)

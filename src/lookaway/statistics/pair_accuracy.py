@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lookaway.core import Estimate, Floats, Indices
-from lookaway.statistics.clustered_share import clustered_share
+from lookaway.statistics.intervals import clustered_share
 from lookaway.statistics.scene_replicates import (
     defined,
     quotient,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,9 +10,111 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookaway.core import Estimate, Floats, Indices
-from lookaway.statistics.scene_mean import scene_mean
-from lookaway.statistics.sign_flip import SignFlip, sign_flip
-from lookaway.statistics.signed_ranks import SignedRanks, signed_ranks
+from lookaway.statistics.intervals import scene_mean
+
+EXACT_UP_TO = 20
+"""Differences with a sign of which all 2^n flips are tried."""
+DRAWS = 9_999
+_DRAWS_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignFlip:
+    """A two-sided permutation test of "the differences lie around zero"."""
+
+    p: float
+    flips: int
+    """How many were looked at."""
+    seed: int | None
+    """Of the draws; `None` where all flips were tried and nothing was drawn."""
+
+
+def sign_flip(differences: Floats, *, draws: int = DRAWS, seed: int = 0) -> SignFlip:
+    """The share of flips whose sum is as far from zero as that of the differences.
+
+    All flips are tried where there are at most 2^20 that differ (a zero has no sign to flip); else so many are drawn,
+    and p is (b + 1) / (draws + 1) of b as extreme ones.
+
+    >>> sign_flip(np.array([0.1, 0.2, 0.3, 0.4, 0.5])).p
+    0.0625
+    """
+    if not len(differences):
+        raise ValueError("Without a difference there is nothing to test.")
+    sizes = np.abs(np.asarray(differences, np.float64))
+    sizes = sizes[sizes > 0]
+    # Sums of the same numbers in another order differ in their last digits and must count as the same.
+    bound = abs(float(np.sum(differences))) - 1e-12 * float(sizes.sum())
+    if len(sizes) <= EXACT_UP_TO:
+        sums = all_flips(sizes)
+        return SignFlip(p=float(np.mean(np.abs(sums) >= bound)), flips=len(sums), seed=None)
+    random = np.random.default_rng(seed)
+    extreme = 0
+    for start in range(0, draws, _DRAWS_AT_ONCE):
+        signs = random.integers(2, size=(min(_DRAWS_AT_ONCE, draws - start), len(sizes)), dtype=np.int8)
+        extreme += int(np.count_nonzero(np.abs((2.0 * signs - 1.0) @ sizes) >= bound))
+    return SignFlip(p=(extreme + 1) / (draws + 1), flips=draws, seed=seed)
+
+
+def all_flips(sizes: Floats) -> Floats:
+    """The sums of some numbers with every choice of signs.
+
+    >>> all_flips(np.array([1.0, 2.0]))
+    array([ 3.,  1., -1., -3.])
+    """
+    sums = np.zeros(1)
+    for size in sizes.tolist():
+        sums = np.concatenate([sums + size, sums - size])
+    return sums
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignedRanks:
+    """Wilcoxon's signed-rank test, two-sided, in the way of Pratt: zeros have ranks, and then do not count."""
+
+    p: float
+    differences: int
+    """How many are left after zeros."""
+    zeros: int
+    least_p: float
+    """The smallest p that so many differences could have given: 2 / 2^n."""
+    is_exact: bool
+    """Whether all flips of signs were tried; with more than 20 differences p is that of the normal distribution."""
+
+
+def signed_ranks(differences: Floats) -> SignedRanks:
+    """The test. Equal sizes share the mean of their ranks.
+
+    >>> found = signed_ranks(np.array([0.1, 0.2, 0.3, 0.4, 0.5]))
+    >>> found.p, found.least_p
+    (0.0625, 0.0625)
+    """
+    values = np.asarray(differences, np.float64)
+    # Differences that are equal but for their last digits share a rank.
+    values = np.round(values / max(np.max(np.abs(values), initial=0.0), np.finfo(np.float64).tiny), 12)
+    signed = np.sign(values) * _ranks(np.abs(values))
+    left = int(np.count_nonzero(signed))
+    is_exact = left <= EXACT_UP_TO
+    return SignedRanks(
+        p=sign_flip(signed).p if is_exact else _normal_p(signed),
+        differences=left,
+        zeros=len(values) - left,
+        least_p=min(1.0, 2.0 ** (1 - left)),
+        is_exact=is_exact,
+    )
+
+
+def _ranks(sizes: Floats) -> Floats:
+    _, place, counts = np.unique(sizes, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    ranks: Floats = (last - (counts - 1) / 2)[place]
+    return ranks
+
+
+def _normal_p(signed: Floats) -> float:
+    from scipy.special import ndtr
+
+    # With signs at random a sum of ranks has the variance of their squares: ties and zeros need no further correction.
+    return 2.0 * float(ndtr(-abs(float(signed.sum())) / math.sqrt(float(np.sum(signed**2)))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,3 +202,90 @@ def _scene_of_cases(*both: CaseValues) -> dict[str, str]:
             if scene_of.setdefault(case, scene) != scene:
                 raise ValueError(f"Case {case!r} is of scene {scene_of[case]!r} and of scene {scene!r}.")
     return scene_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FalseDiscovery:
+    """The q-value of each test of a family, and how large the family is."""
+
+    q: tuple[float | None, ...]
+    """`None` where there was no test."""
+    family: int
+    """How many tests there were."""
+    tests_may_depend: bool
+
+
+def false_discovery(p_values: Sequence[float | None], *, tests_may_depend: bool = False) -> FalseDiscovery:
+    """q-values of Benjamini and Hochberg, or those of Benjamini and Yekutieli, which hold whatever the dependence.
+
+    A family is one table: all tests that a reader picks findings from. What could not be tested is no part of it.
+
+    >>> false_discovery([0.01, None, 0.04, 0.03]).q
+    (0.03, None, 0.04, 0.04)
+    """
+    tested = [place for place, p in enumerate(p_values) if p is not None]
+    p = np.array([p for p in p_values if p is not None], np.float64)
+    if not ((p >= 0) & (p <= 1)).all():
+        raise ValueError("p-values lie between 0 and 1.")
+    ranks = np.arange(1, len(p) + 1)
+    order = np.argsort(p, kind="stable")
+    factor = float(np.sum(1 / ranks)) if tests_may_depend else 1.0
+    stepped = np.minimum.accumulate((p[order] * (len(p) / ranks) * factor)[::-1])[::-1]
+    q: list[float | None] = [None] * len(p_values)
+    for place, value in zip(order.tolist(), np.minimum(stepped, 1.0).tolist(), strict=True):
+        q[tested[place]] = value
+    return FalseDiscovery(q=tuple(q), family=len(p), tests_may_depend=tests_may_depend)
+
+
+def detectable_effect(deviation: float, size: float, *, risk: float = 0.05, power: float = 0.80) -> float:
+    """The least true mean difference that so many independent differences of this standard deviation would find.
+
+    `risk` is how often a two-sided test finds what is not there, `power` how often it finds what is.
+
+    >>> [round(detectable_effect(0.20, size), 3) for size in (10, 30, 100, 400)]
+    [0.177, 0.102, 0.056, 0.028]
+    """
+    if deviation < 0 or size <= 0:
+        raise ValueError(f"Expected a deviation of 0 or more and a size above 0, found {deviation} and {size}.")
+    return _distance(risk, power) * deviation / math.sqrt(size)
+
+
+def needed_size(effect: float, deviation: float, *, risk: float = 0.05, power: float = 0.80) -> int:
+    """How many independent differences of this standard deviation find a true mean difference.
+
+    >>> needed_size(0.05, 0.20)
+    126
+    """
+    if deviation < 0 or effect == 0:
+        raise ValueError(f"Expected a deviation of 0 or more and an effect, found {deviation} and {effect}.")
+    return max(1, math.ceil((_distance(risk, power) * deviation / effect) ** 2))
+
+
+def needed_pairs(win_probability: float, *, design_effect: float = 1.0, risk: float = 0.05, power: float = 0.80) -> int:
+    """How many decided pairs tell a model that wins so often from one that wins half of them.
+
+    `design_effect` is how many times more votes are needed because those of one scene are alike.
+
+    >>> needed_pairs(0.60), needed_pairs(0.60, design_effect=2), needed_pairs(0.55)
+    (194, 388, 783)
+    """
+    if not 0 <= win_probability <= 1 or win_probability == 0.5 or design_effect < 1:
+        raise ValueError(
+            "Expected a probability other than one half and a design effect of 1 or more, "
+            f"found {win_probability} and {design_effect}."
+        )
+    chance, wins = _quantile(1 - risk / 2) / 2, math.sqrt(win_probability * (1 - win_probability))
+    pairs = ((chance + _quantile(power) * wins) / (win_probability - 0.5)) ** 2
+    return math.ceil(pairs * design_effect)
+
+
+def _distance(risk: float, power: float) -> float:
+    return _quantile(1 - risk / 2) + _quantile(power)
+
+
+def _quantile(share: float) -> float:
+    from scipy.special import ndtri
+
+    if not 0 < share < 1:
+        raise ValueError("Risk and power lie between 0 and 1.")
+    return float(ndtri(share))

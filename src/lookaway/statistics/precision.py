@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from lookaway.core import Estimate
+import numpy as np
+
+from lookaway.core import Estimate, Floats
 
 LEAST_VALUES = 10
 LEAST_EFFECTIVE = 30.0
@@ -57,3 +60,42 @@ def precision(estimate: Estimate | None, effective: float, *, span: float | None
     else:
         mark = Mark.NONE
     return Precision(mark=mark, scored=scored, effective=effective, half_width=half_width)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedSpread:
+    """Means of one model and metric, seed by seed."""
+
+    means: Mapping[int, float]
+    """Mean of each seed."""
+    counts: Mapping[int, int]
+    """How many values each seed has: means of different cases differ for other reasons than the seed."""
+    deviation: float | None
+    """Standard deviation of the means; one seed has none."""
+    low: float
+    high: float
+
+    @property
+    def seeds(self) -> int:
+        """How many seeds there are."""
+        return len(self.means)
+
+
+def seed_spread(values: Floats, seeds: Sequence[int]) -> SeedSpread | None:
+    """The spread over seeds, of values whose rollouts had these seeds; `None` where there is no value.
+
+    >>> found = seed_spread(np.array([0.2, 0.4, 0.5, 0.7]), [0, 0, 1, 1])
+    >>> {seed: round(mean, 6) for seed, mean in found.means.items()}, round(found.deviation, 4)
+    ({0: 0.3, 1: 0.6}, 0.2121)
+    """
+    if not len(values):
+        return None
+    names, place, counts = np.unique(np.asarray(seeds), return_inverse=True, return_counts=True)
+    means = np.bincount(place, weights=values) / counts
+    return SeedSpread(
+        means=dict(zip(names.tolist(), means.tolist(), strict=True)),
+        counts=dict(zip(names.tolist(), counts.tolist(), strict=True)),
+        deviation=float(means.std(ddof=1)) if len(means) > 1 else None,
+        low=float(means.min()),
+        high=float(means.max()),
+    )

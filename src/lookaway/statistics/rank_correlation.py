@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
 from lookaway.core import Estimate, Floats, Indices
 from lookaway.statistics.scene_replicates import defined, quotient, replicate_estimate
-from lookaway.statistics.spearman_interval import spearman_interval
+
+FEWEST_POINTS = 4
+CERTAIN = 1e-12
+
+
+def spearman_interval(value: float, points: int) -> tuple[float, float] | None:
+    """Bonett and Wright's 95 % interval of Spearman's correlation; none of fewer than 4 points, nor of 1 and -1.
+
+    >>> [round(end, 2) for end in spearman_interval(0.71, 6)]
+    [-0.36, 0.97]
+    """
+    if points < FEWEST_POINTS or abs(value) > 1 - CERTAIN:
+        return None
+    reach = NormalDist().inv_cdf(0.975) * math.sqrt((1 + value**2 / 2) / (points - 3))
+    return math.tanh(math.atanh(value) - reach), math.tanh(math.atanh(value) + reach)
+
 
 MOST_ENUMERATED = 9
 """Models whose orders are all looked at, 362,880 of them; of more models, as many orders as `shuffles` says."""

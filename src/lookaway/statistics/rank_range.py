@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookaway.core import Floats, Indices
-from lookaway.statistics.scene_bootstrap import DRAWS, SEED, scene_weights
-from lookaway.statistics.scene_sums import SceneSums
+from lookaway.statistics.scene_bootstrap import DRAWS, SEED, SceneSums, scene_weights
 
 FEWEST_DRAWN = 20
 """Draws of fewer scenes do not know how differences hang together; their bar is Bonferroni's."""
@@ -110,3 +109,18 @@ def _are_apart(pairs: _Pairs, moves: Floats, level: float) -> NDArray[np.bool_]:
     errors = pairs.spreads * np.sqrt((degrees + 1) / degrees)
     cleared: NDArray[np.bool_] = np.abs(pairs.differences) > -stdtrit(degrees, tails) * errors + pairs.rounding
     return cleared & (pairs.supports > 1)
+
+
+def tie_groups(ranking: RankRanges) -> tuple[tuple[int, ...], ...]:
+    """Every model with values in one group, the best group first, and the best mean first in each.
+
+    The best model that is in no group yet leads the next one; with it go all the others that are in no group yet and
+    that it does not beat. Two models of a group need not be alike: each is only not told apart from their leader.
+    """
+    groups = []
+    left = list(ranking.order)
+    while left:
+        beaten = ranking.beats[left[0]]
+        groups.append(tuple(model for model in left if model not in beaten))
+        left = [model for model in left if model in beaten]
+    return tuple(groups)

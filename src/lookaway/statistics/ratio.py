@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lookaway.core import Estimate, Floats
-from lookaway.statistics.clustered_estimate import clustered_estimate
+from lookaway.statistics.intervals import clustered_estimate
 from lookaway.statistics.scene_bootstrap import DRAWS, SEED, Interval, scene_bootstrap, scene_weights
 
 

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from lookaway.core import Feature, StorageError, canonical_json
 from lookaway.io.files import read_bytes, write_whole
-from lookaway.io.places import is_remote
-from lookaway.io.storage_faults import run_errors
+from lookaway.io.object_storage import is_remote, run_errors
 
 ARRAY, FACTS = "array.", "facts"
 """Arrays are kept under their name with a prefix, so that no name clashes with ours or with NumPy's own."""

@@ -15,9 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from lookaway.core import Floats, Group, Indices, Reason, RunError
-from lookaway.core.reasons import WORTH_ANOTHER_TRY
-from lookaway.io.object_storage import object_sizes
-from lookaway.io.places import is_remote
+from lookaway.core.outcomes import WORTH_ANOTHER_TRY
+from lookaway.io.object_storage import is_remote, object_sizes
 from lookaway.store.outcome_rows import SCHEMA
 from lookaway.store.run_folder import RunFolder
 
@@ -132,7 +131,7 @@ class OutcomeReader:
         self._database.execute("SET enable_progress_bar = false")  # in a notebook it would draw into what is printed
         self._objects: Any = None
         if is_remote(folder.path):
-            from lookaway.io.objects_in_place import ObjectsInPlace
+            from lookaway.io.duckdb_object_fs import ObjectsInPlace
 
             self._objects = ObjectsInPlace()
             self._database.register_filesystem(self._objects)

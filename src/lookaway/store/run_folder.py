@@ -45,9 +45,8 @@ from lookaway.io.files import (
     write_whole,
 )
 from lookaway.io.journal import Journal
+from lookaway.io.object_storage import is_remote, run_errors
 from lookaway.io.parquet import read_parquet
-from lookaway.io.places import is_remote
-from lookaway.io.storage_faults import run_errors
 from lookaway.store.outcome_rows import Measured, each_measurement_once, read_rows, rows, write_rows
 
 COMPACT_AFTER_PARTS = 256

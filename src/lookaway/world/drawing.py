@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from lookaway.core import Floats, Pixels
 from lookaway.world.cameras import VERTICAL_FIELD_DEGREES
-from lookaway.world.graphics import geom_type, half_sizes, load_mujoco
+from lookaway.world.graphics import geom_type, half_sizes, load_mujoco, restyled
 from lookaway.world.nouns import Part, Scene
 from lookaway.world.states import StateTable
-from lookaway.world.style import restyled
 from lookaway.world.textures import another, paint_picture, paint_sky, paint_solid
 from lookaway.world.turns import rotation
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from importlib.metadata import version
 from typing import Any
 
-from lookaway.core import Floats, MissingExtra, UserError
+import numpy as np
+
+from lookaway.core import Floats, MissingExtra, Pixels, UserError
 from lookaway.world.nouns import Shape
 
 THINNEST = 1e-5
@@ -51,3 +56,34 @@ def half_sizes(shape: Shape, size: Sequence[float] | Floats) -> tuple[float, flo
             return x, max(z - x, THINNEST), 0.0
         case _:
             return x, y, z
+
+
+def software() -> dict[str, str]:
+    """Versions of all that pixels depend on."""
+    versions = {name: version(name) for name in ("lookaway", "mujoco", "numpy", "scipy")}
+    return {**versions, "renderer": _renderer()}
+
+
+@cache
+def _renderer() -> str:
+    """The graphics driver, which only tells its name while something can be drawn."""
+    context = load_mujoco().GLContext(16, 16)
+    context.make_current()
+    opengl = import_module("OpenGL.GL")
+    names = [opengl.glGetString(key).decode() for key in (opengl.GL_RENDERER, opengl.GL_VERSION)]
+    context.free()
+    return ", ".join(names)
+
+
+def restyled(picture: Pixels, weight: float) -> Pixels:
+    """The picture with stronger contrast and dark contours, by a weight from 0 (as it is) to 1."""
+    if weight == 0:
+        return picture
+    values = picture.astype(np.float64)
+    grey = values.mean(axis=2)
+    slope = np.zeros_like(grey)
+    slope[1:-1, 1:-1] = np.abs(grey[1:-1, 2:] - grey[1:-1, :-2]) + np.abs(grey[2:, 1:-1] - grey[:-2, 1:-1])
+    contour = np.clip((slope - 24) / 60, 0, 1)[..., None]
+    levels = np.rint(values / 51) * 51
+    drawn = (128 + (levels - 128) * 1.25) * (1 - 0.8 * contour)
+    return np.asarray(np.rint(np.clip(values * (1 - weight) + drawn * weight, 0, 255)), np.uint8)

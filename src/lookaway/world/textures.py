@@ -8,9 +8,8 @@ from functools import lru_cache
 import numpy as np
 
 from lookaway.core import Pixels
-from lookaway.world.noise import Points, Values, noise
 from lookaway.world.nouns import Light, Surface
-from lookaway.world.patterns import PATTERNS, mixed
+from lookaway.world.patterns import PATTERNS, Points, Values, mixed, noise
 
 TEXELS_PER_METRE = 120
 MOST_TEXELS = 1280

@@ -11,17 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookaway.core import Indices, UserError
-from lookaway.io.clip_arrays import ClipArrays, write_clip_arrays
-from lookaway.io.clip_card import ClipCard, HashesCard, InjectionCard, PhasesCard, QuestionCard, ThingCard
+from lookaway.io.clip_card import (
+    ClipArrays,
+    ClipCard,
+    HashesCard,
+    InjectionCard,
+    PhasesCard,
+    QuestionCard,
+    ThingCard,
+    hash_arrays,
+    hash_pictures,
+    write_clip_arrays,
+)
 from lookaway.io.encoding import write_video
 from lookaway.io.files import write_json
 from lookaway.io.planes import write_planes
-from lookaway.io.truth_hash import hash_arrays, hash_pictures
 from lookaway.io.world_clips import ARRAYS, CARD, DEPTH, INSTANCES, VIDEO, WorldClip
 from lookaway.world.faults import find_fault
+from lookaway.world.graphics import software
 from lookaway.world.phases import Phases
 from lookaway.world.recipe import WORLD_VERSION, ClipRecipe, Injection
-from lookaway.world.software import software
 from lookaway.world.studio import Shot
 from lookaway.world.words import ClipWords
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from lookaway.core import ArtifactError, Reason, Timeline
-from lookaway.io.pose_files.da3 import read_da3
+from lookaway.io.pose_files.layouts import read_da3
 from lookaway.io.pose_files.source import PoseSource
 
 TIMELINE = Timeline(times_seconds=np.arange(41) / 16, width=64, height=48)
@@ -294,7 +294,7 @@ import re, sys
 from pathlib import Path
 import numpy as np
 from lookaway.core import Timeline
-from lookaway.io.pose_files.da3 import read_da3
+from lookaway.io.pose_files.layouts import read_da3
 from lookaway.io.pose_files.source import PoseSource
 
 def peak_megabytes():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookaway.core import Rollout, Timeline, describe
-from lookaway.io.pose_files.posed_frames import PosedFrames
+from lookaway.io.pose_files.source import PosedFrames
 from lookaway.io.sampling import OverSegments, Sampler, UniformFrames
 from tests.support.watching import rollout_of
 

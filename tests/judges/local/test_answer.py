@@ -10,11 +10,11 @@ import pytest
 import torch
 
 from lookaway.core import Json, JudgeRequest, JudgeUnusable, Picture, Sampling
-from lookaway.judges.faults import LastingFault
-from lookaway.judges.local.answer import answer, network_inputs
+from lookaway.judges.errors import LastingFault
+from lookaway.judges.local.judge import answer, network_inputs
 from lookaway.judges.local.network import Network
+from lookaway.judges.question import NO, YES, yes_no
 from lookaway.judges.reply import read_reply
-from lookaway.judges.yes_no import NO, YES, yes_no
 from tests.judges.local.asking import JUDGE, drawing, picture, question
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from lookaway.core import Sampling
-from lookaway.judges.local.draw import Draw
+from lookaway.judges.local.judge import Draw
 
 LOGITS = torch.tensor([[1.0, 3.0, 2.0, -1.0]])
 DRAWS = 4000

@@ -17,8 +17,7 @@ import torch
 
 from lookaway.core import Compute, Json, Judge, JudgeRequest, JudgeUnusable
 from lookaway.judges.local import judge as judge_module
-from lookaway.judges.local.answer import answer
-from lookaway.judges.local.judge import LocalJudge
+from lookaway.judges.local.judge import LocalJudge, answer
 from lookaway.judges.local.network import Network
 from tests.judges.local.asking import JUDGE, question
 

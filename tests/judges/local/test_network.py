@@ -13,9 +13,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from lookaway.core import Compute, JudgeUnusable, MissingDevice, MissingExtra
-from lookaway.judges.local.answer import answer
-from lookaway.judges.local.model_files import model_id, picture_settings
-from lookaway.judges.local.network import Network, load_network
+from lookaway.judges.local.judge import answer
+from lookaway.judges.local.network import Network, load_network, model_id, picture_settings
 from tests.judges.local.asking import question
 
 Change = Callable[[Path], Any]

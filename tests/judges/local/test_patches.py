@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from lookaway.core import JudgeUnusable
-from lookaway.judges.faults import LastingFault
-from lookaway.judges.local.patches import Patches
+from lookaway.judges.errors import LastingFault
+from lookaway.judges.local.network import Patches
 
 SETTINGS = {
     "image_processor_type": "Qwen2VLImageProcessor",

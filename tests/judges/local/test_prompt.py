@@ -11,8 +11,8 @@ import pytest
 from lookaway.core import JudgeRequest, JudgeUnusable
 from lookaway.judges.local.network import Network
 from lookaway.judges.local.prompt import messages, plain_tokens, prompt_tokens
-from lookaway.judges.material import quote
-from lookaway.judges.wire import completion_fields
+from lookaway.judges.openai_format import completion_fields
+from lookaway.judges.prompt_escaping import quote
 from tests.judges.local.asking import question
 from tests.support.tiny_vlm import SPECIAL
 

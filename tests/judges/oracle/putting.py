@@ -17,10 +17,10 @@ from pydantic import Field
 from lookaway.core import Frame, Json, JudgeModel, Picture, Pixels, Rollout
 from lookaway.io.video import Video
 from lookaway.judges.judged import SYSTEM, Judged
+from lookaway.judges.openai_format import completion_fields
 from lookaway.judges.oracle import KnownClip, OracleServer
 from lookaway.judges.question import Answer
 from lookaway.judges.reply import Reply, read_reply
-from lookaway.judges.wire import completion_fields
 
 WORDS = "Is the number even?"
 SHOWN = (0, 2, 4, 6, 9, 11, 13, 15)

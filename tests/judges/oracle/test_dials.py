@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 from lookaway.core import JudgeModel
-from lookaway.judges.faults import Unreadable
+from lookaway.judges.errors import Unreadable
 from lookaway.judges.judged import SYSTEM
+from lookaway.judges.openai_format import completion_fields
 from lookaway.judges.oracle import Dials, Faults, OracleServer
 from lookaway.judges.prompts import Prompt
-from lookaway.judges.question import TypedQuestion
+from lookaway.judges.question import TypedQuestion, yes_no
 from lookaway.judges.trigger_verdict import TriggerAnswer
-from lookaway.judges.wire import completion_fields
-from lookaway.judges.yes_no import yes_no
 from tests.judges.oracle.putting import WORDS, about, is_even, parity, put
 
 LOGPROBS = {"logprobs": True, "top_logprobs": 20, "max_tokens": 1}

@@ -10,7 +10,7 @@ import pytest
 
 from lookaway.core import UnknownName
 from lookaway.judges.oracle import FAULT_KINDS, Dials, Faults, OracleServer
-from lookaway.judges.oracle.chance import Chance
+from lookaway.judges.oracle.noise import Chance
 from lookaway.judges.reply import is_worded_refusal
 from tests.judges.oracle.putting import WORDS, Parity, about, connect, is_even, parity, put, send
 

@@ -16,7 +16,7 @@ import pytest
 
 from lookaway.core import Json, UnknownName, UserError, digest
 from lookaway.judges.oracle import Dials, Faults, KnownClip, OracleServer, serve
-from lookaway.judges.oracle.handler import Handler
+from lookaway.judges.oracle.server import Handler
 from lookaway.judges.question import Answer
 from tests.judges.oracle.putting import WORDS, about, connect, is_even, parity, put, send
 

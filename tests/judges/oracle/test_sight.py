@@ -9,12 +9,12 @@ import pytest
 from lookaway.core import JudgeModel, Picture, Rollout
 from lookaway.io.world_clips import open_world
 from lookaway.judges.judged import SYSTEM
+from lookaway.judges.openai_format import completion_fields
 from lookaway.judges.oracle import Dials, OracleServer
 from lookaway.judges.oracle.asked import read_question
-from lookaway.judges.oracle.known_clip import know_clips
-from lookaway.judges.oracle.sight import Eyes, Sight, _in_order
+from lookaway.judges.oracle.clip_index import know_clips
+from lookaway.judges.oracle.frame_lookup import Eyes, Sight, _in_order
 from lookaway.judges.trigger_verdict import TriggerVerdict
-from lookaway.judges.wire import completion_fields
 from tests.judges.oracle.putting import SHOWN, pictures, put
 
 Rollouts = dict[str, Rollout]
@@ -124,6 +124,6 @@ def test_pictures_that_were_seen_before_are_not_decoded_again(
     def decode(encoded: bytes) -> None:
         raise AssertionError("decoded again")
 
-    monkeypatch.setattr("lookaway.judges.oracle.sight.picture_pixels", decode)
+    monkeypatch.setattr("lookaway.judges.oracle.frame_lookup.picture_pixels", decode)
     assert seen(eyes, rollout, pictures(rollout)) is before
     assert seen(eyes, rollout, pictures(rollout, SHOWN[:4])).frames == SHOWN[:4]

@@ -7,8 +7,8 @@ import pytest
 
 from lookaway.core import JudgeModel, Rollout
 from lookaway.io.world_clips import open_world
-from lookaway.judges.introduction import Ready
 from lookaway.judges.judged import SYSTEM
+from lookaway.judges.openai_format import completion_fields
 from lookaway.judges.oracle import OracleServer
 from lookaway.judges.oracle.true_answers import TRUE_ANSWERS
 from lookaway.judges.probe_probabilities import ProbeProbabilities
@@ -16,8 +16,8 @@ from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import TypedQuestion, YesNoQuestion
 from lookaway.judges.rating import CorrectnessRating, ProgressRating
 from lookaway.judges.reobservation import Reobservation
+from lookaway.judges.settings import Ready
 from lookaway.judges.trigger_verdict import TriggerVerdict
-from lookaway.judges.wire import completion_fields
 from lookaway.suites.folder.world import world_rollouts
 from tests.judges.oracle.putting import ask, pictures, put
 

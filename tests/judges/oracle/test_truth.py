@@ -8,22 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lookaway.io.clip_arrays import write_clip_arrays
-from lookaway.io.clip_card import ClipCard
+from lookaway.io.clip_card import ClipCard, write_clip_arrays
 from lookaway.io.world_clips import ARRAYS, WorldClip
-from lookaway.judges.oracle.cannot_answer import CannotAnswer
-from lookaway.judges.oracle.known_clip import KnownClip, know_clips
-from lookaway.judges.oracle.probe_truth import (
+from lookaway.judges.oracle.asked import CannotAnswer
+from lookaway.judges.oracle.clip_index import KnownClip, know_clips
+from lookaway.judges.oracle.true_answers import TRUE_ANSWERS
+from lookaway.judges.oracle.truth import (
+    ON_EVENT_OR_TARGET,
     are_anchors_in_place,
+    correctness_rating,
     has_gone_on_unseen,
     has_happened,
     is_in_place_at_the_end,
     is_in_place_while_seen,
-)
-from lookaway.judges.oracle.true_answers import TRUE_ANSWERS
-from lookaway.judges.oracle.truth import (
-    ON_EVENT_OR_TARGET,
-    correctness_rating,
     poses_event_test,
     poses_place_test,
     poses_target_test,

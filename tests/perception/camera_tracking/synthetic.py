@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from lookaway.perception.camera_tracking.focal_prior import FocalPrior
-from lookaway.perception.camera_tracking.follower import Follower
-from lookaway.perception.camera_tracking.sightings import Sighting
 from lookaway.perception.opencv import load_opencv
+from lookaway.perception.poses.tracking.focal_prior import FocalPrior
+from lookaway.perception.poses.tracking.follower import Follower
+from lookaway.perception.poses.tracking.sightings import Sighting
 
 WIDTH, HEIGHT = 448, 256
 

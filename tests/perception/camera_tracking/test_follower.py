@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lookaway.core import Reason, Unmeasurable, angles_degrees
-from lookaway.perception.camera_tracking import follower
+from lookaway.perception.poses.tracking import follower
 from tests.perception.camera_tracking.synthetic import Cloud, follow, orbit, poses, room, wall
 
 

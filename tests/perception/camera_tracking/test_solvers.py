@@ -7,24 +7,19 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from lookaway.core import angles_degrees
-from lookaway.perception.camera_tracking import turn_adjustment
-from lookaway.perception.camera_tracking.bundle import Observations, Scene, adjust, local_points
-from lookaway.perception.camera_tracking.camera_path import CameraPath
-from lookaway.perception.camera_tracking.cross_products import cross_matrices
-from lookaway.perception.camera_tracking.epipolar import fit_epipolar
-from lookaway.perception.camera_tracking.essential import rough_focal
-from lookaway.perception.camera_tracking.focal_prior import FocalPrior
-from lookaway.perception.camera_tracking.links import MOST_KEYFRAMES, Link, Links, link_frames
-from lookaway.perception.camera_tracking.model_choice import preference_for_moving
-from lookaway.perception.camera_tracking.moving import Moving
-from lookaway.perception.camera_tracking.sightings import Sighting
-from lookaway.perception.camera_tracking.tracks import Tracks, join_tracks
-from lookaway.perception.camera_tracking.triangulation import meet
-from lookaway.perception.camera_tracking.turn_adjustment import TurnAdjustment
-from lookaway.perception.camera_tracking.turn_between import fit_turn, nearest_rotation, rays
-from lookaway.perception.camera_tracking.turning import Turning, fit_turning
-from lookaway.perception.camera_tracking.verification import verify
 from lookaway.perception.opencv import load_opencv
+from lookaway.perception.poses.tracking import turn_adjustment
+from lookaway.perception.poses.tracking.bundle import Observations, Scene, adjust, cross_matrices, local_points
+from lookaway.perception.poses.tracking.camera_path import CameraPath
+from lookaway.perception.poses.tracking.focal_prior import FocalPrior
+from lookaway.perception.poses.tracking.links import MOST_KEYFRAMES, Link, Links, link_frames
+from lookaway.perception.poses.tracking.moving import Moving
+from lookaway.perception.poses.tracking.reconstruction import meet
+from lookaway.perception.poses.tracking.sightings import Sighting
+from lookaway.perception.poses.tracking.tracks import Tracks, join_tracks
+from lookaway.perception.poses.tracking.turn_adjustment import TurnAdjustment
+from lookaway.perception.poses.tracking.turning import Turning, fit_turn, fit_turning, nearest_rotation, rays
+from lookaway.perception.poses.tracking.two_views import fit_epipolar, preference_for_moving, rough_focal, verify
 from tests.perception.camera_tracking.synthetic import Cloud, orbit, poses, room
 
 PRIOR = FocalPrior.from_field(60, 448, 0.3)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from lookaway.core import Case, Reason, Rollout, Trajectory, UnknownName, Unmeasurable, describe
-from lookaway.engine.perceiving import Extractors, Perceiving
+from lookaway.engine.feature_job import Extractors, Perceiving
 from lookaway.io.sampling import UniformFrames
-from lookaway.perception.da3_poses import Da3Poses
+from lookaway.perception.poses.network_poses import Da3Poses
 from tests.perception.isolation.torch_environment import local_weights, snapshot, torch_python
 from tests.support.tiny import clip_bytes
 

@@ -16,9 +16,8 @@ from uv import find_uv_bin
 from lookaway.core import Reason, Unmeasurable, canonical_json, describe
 from lookaway.perception.isolation import entry
 from lookaway.perception.isolation.environment import HERE, Environment
-from lookaway.perception.isolation.here import ServedHere
 from lookaway.perception.isolation.process import ChildProcess, RunnerFailed
-from lookaway.perception.isolation.runner import Runner
+from lookaway.perception.isolation.runner import Runner, ServedHere
 
 RUNNERS = Path(__file__).parent / "runners"
 SIX = Environment(("numpy==2.4.6", "six==1.16.0"))
@@ -215,7 +214,7 @@ def test_too_large_a_question_or_answer_is_refused(here):
 HANGING = """
 import os, sys
 from pathlib import Path
-from lookaway.perception.isolation.here import ServedHere
+from lookaway.perception.isolation.runner import ServedHere
 served = ServedHere()
 served.ask({"kind": "load", "runner": sys.argv[1], "settings": {}}, {}, 60)
 served.ask({"kind": "ask", "settings": {"do": "shapes"}}, {"frames": __import__("numpy").zeros((1, 2, 2, 3))}, 60)

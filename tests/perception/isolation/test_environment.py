@@ -13,9 +13,7 @@ import pytest
 
 from lookaway.core import MissingExtra, NoEnvironment, UserError, describe
 from lookaway.perception.isolation import environment as module
-from lookaway.perception.isolation.environment import Environment
-from lookaway.perception.isolation.home import lookaway_home
-from lookaway.perception.isolation.uv import run_uv
+from lookaway.perception.isolation.environment import Environment, lookaway_home, run_uv
 from lookaway.perception.isolation.variables import fit_to_show, uv_variables
 
 SIX = Environment(("six==1.16.0",))

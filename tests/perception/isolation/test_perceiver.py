@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 from lookaway.core import Abstention, Case, Extractor, Feature, Rollout, Unmeasurable
-from lookaway.engine.perceiving import Extractors, Perceiving
+from lookaway.engine.feature_job import Extractors, Perceiving
 from lookaway.io.sampling import EveryFrame, UniformFrames
 from lookaway.perception.isolation.environment import Environment
-from lookaway.perception.isolation.perceiver import IsolatedPerceiver
 from lookaway.perception.isolation.process import RunnerFailed
-from lookaway.perception.isolation.runner import Runner
+from lookaway.perception.isolation.runner import IsolatedPerceiver, Runner
 from tests.support.tiny import clip_bytes
 
 RUNNERS = Path(__file__).parent / "runners"

@@ -6,14 +6,11 @@ import numpy as np
 import pytest
 
 from lookaway.core import Case, Compute, Reason, Rollout, Timeline, Trajectory, Unmeasurable
-from lookaway.engine.perceiving import Extractors, Perceiving
+from lookaway.engine.feature_job import Extractors, Perceiving
 from lookaway.io.sampling import UniformFrames
-from lookaway.perception.da3_poses import DA3_ENVIRONMENT
 from lookaway.perception.isolation.environment import Environment
-from lookaway.perception.mapanything_poses import MapAnythingPoses
-from lookaway.perception.network_poses import network_trajectory
-from lookaway.perception.vggt_poses import VggtPoses
-from lookaway.perception.vipe_poses import VipePoses
+from lookaway.perception.poses.network_poses import DA3_ENVIRONMENT, MapAnythingPoses, VggtPoses, network_trajectory
+from lookaway.perception.poses.vipe_poses import VipePoses
 from tests.perception.isolation.torch_environment import local_weights, site_packages, snapshot, torch_python
 from tests.support.tiny import clip_bytes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from lookaway.perception.da3_poses import DA3_ENVIRONMENT
+from lookaway.perception.poses.network_poses import DA3_ENVIRONMENT
 from lookaway.perception.weights import WeightFile, Weights
 
 SCHEMAS = """

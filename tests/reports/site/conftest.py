@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from lookaway.engine.run import Run
+from lookaway.reports.runs import gather
 from lookaway.reports.site import building
 from lookaway.reports.site.building import build_site
-from lookaway.reports.site.gather import gather
 from tests.reports.site.page import Node, read_page
 from tests.support.browser import chromium
 

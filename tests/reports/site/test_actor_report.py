@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.actor_report import CASES, FORM, Built, build, make_runs
-from lookaway.reports.site.gather import gather
+from lookaway.reports.runs import gather
 
 SECONDS_AN_ITEM = 60 / 40
 """Of the whole report, with eighteen videos in each."""

@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 
 from lookaway.core import Estimate
-from lookaway.reports.site.charts.dot_plot import Profile, dot_plot, short
-from lookaway.reports.site.charts.lines import MOST_BANDS, Curve, lines
-from lookaway.reports.site.charts.radar import radar
-from lookaway.reports.site.charts.scale import Scale, extent, tick_text, ticks
-from lookaway.reports.site.charts.scatter import Point, scatter
-from lookaway.reports.site.charts.strip import strip
-from lookaway.reports.site.charts.svg import COLOURS, SHAPES, element, mark, picture
+from lookaway.reports.charts.dot_plot import Profile, dot_plot, short
+from lookaway.reports.charts.lines import MOST_BANDS, Curve, lines
+from lookaway.reports.charts.radar import radar
+from lookaway.reports.charts.scatter import Point, scatter
+from lookaway.reports.charts.svg import COLOURS, SHAPES, Scale, element, extent, mark, picture, strip, tick_text, ticks
 from lookaway.statistics.drift import FrameValues, drift_curve
 from tests.reports.site.page import Node, read_page
 

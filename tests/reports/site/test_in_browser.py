@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from lookaway.io.picture_files import picture_pixels
-from lookaway.reports.site.building import build_site
-from lookaway.reports.site.curves import PLOT
-from lookaway.reports.site.gather import gather
-from lookaway.reports.site.items import write_items
+from lookaway.io.pictures import picture_pixels
+from lookaway.reports.case_page.curves import PLOT
+from lookaway.reports.runs import gather
+from lookaway.reports.site.building import build_site, write_items
 from tests.reports.site.test_items_parts import mind_page
 from tests.support.browser import Visit, serious_violations, visit
 from tests.support.filmed import HOSTILE, FilmedRun

@@ -9,16 +9,16 @@ import pytest
 from markupsafe import Markup
 
 from lookaway.core import Abstention, Failure, Lock, Reason, Score, Unit, UserError
+from lookaway.reports.case_page.videos import case_takes
+from lookaway.reports.leaderboards import boards
+from lookaway.reports.runs import gather
 from lookaway.reports.site import building, index, pairwise
-from lookaway.reports.site.boards import boards
 from lookaway.reports.site.building import build_site
 from lookaway.reports.site.facts import counts, dates, facts, judges_of
-from lookaway.reports.site.gather import gather
 from lookaway.reports.site.media import Media
 from lookaway.reports.site.sections import Section, placed
 from lookaway.reports.site.slices import subset_tables
 from lookaway.reports.site.tables import TO
-from lookaway.reports.site.takes import case_takes
 from lookaway.statistics.paired_difference import paired_difference
 from tests.reports.site.page import read_page
 from tests.reports.site.simulated import ABSTAINED, KINDS, Simulated

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from lookaway.reports.runs import gather
 from lookaway.reports.site import building
 from lookaway.reports.site.building import build_site
-from lookaway.reports.site.gather import gather
 from tests.reports.site.simulated import Simulated
 from tests.reports.site.test_index_markup import HOSTILE, HOSTILE_EVERYWHERE, write_run
 from tests.support.browser import Visit, serious_violations, visit

@@ -16,8 +16,8 @@ from click.testing import CliRunner
 
 from lookaway.cli.report import report_command
 from lookaway.core import MissingExtra, UserError
+from lookaway.reports.runs import gather
 from lookaway.reports.site import building, rendering
-from lookaway.reports.site.gather import gather
 from lookaway.reports.site.rendering import Sources, environment, isolated, script_json, shortened, slug, write_page
 from tests.reports.site.page import Node, read_page
 from tests.reports.site.simulated import ABSTAINED, Simulated

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from lookaway.core import Abstention, Failure, Outcome, Reason, Score, Unit
-from lookaway.reports.site.gather import gather
-from lookaway.reports.site.items import write_items
+from lookaway.reports.runs import gather
+from lookaway.reports.site.building import write_items
 from tests.support.filmed import FRAMES, HOSTILE, PAIRS, FilmedRun
 
 MOST_PAGE_BYTES = 300_000

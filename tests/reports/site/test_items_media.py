@@ -10,10 +10,8 @@ import pytest
 
 from lookaway.core import FrameRequest, Reason, Timeline
 from lookaway.io.video import Video, probe
-from lookaway.reports.site.filmstrip import FRAMES, MOST_BYTES, filmstrip, strip_frames
-from lookaway.reports.site.media import Clip, Media
-from lookaway.reports.site.playable import is_playable
-from lookaway.reports.site.stills import Placeholder, frame_times
+from lookaway.reports.site.media import Clip, Media, is_playable
+from lookaway.reports.site.stills import FRAMES, MOST_BYTES, Placeholder, filmstrip, frame_times, strip_frames
 from tests.support.clips import write_clip
 from tests.support.filmed import write_numbers
 

@@ -14,16 +14,16 @@ from lookaway.core import Lock, Trajectory, describe
 from lookaway.engine.locking import content_key, recipe_key
 from lookaway.engine.reading import read
 from lookaway.io.video import decoder_identity
-from lookaway.perception.supplied_poses import SuppliedPoses
-from lookaway.reports.site.camera_path import camera_paths, seen_from_first
-from lookaway.reports.site.curves import Point, thinned
-from lookaway.reports.site.gather import gather
-from lookaway.reports.site.item_page import write_item_page
-from lookaway.reports.site.items import write_items
-from lookaway.reports.site.kept_features import kept_feature
+from lookaway.perception.poses.supplied_poses import SuppliedPoses
+from lookaway.reports.case_page.camera_path import camera_paths, seen_from_first
+from lookaway.reports.case_page.curves import Point, thinned
+from lookaway.reports.case_page.page import write_item_page
+from lookaway.reports.case_page.questions import kept_feature
+from lookaway.reports.case_page.reproduce import reproduce_command, run_command
+from lookaway.reports.case_page.videos import CaseTakes, case_takes
+from lookaway.reports.runs import gather
+from lookaway.reports.site.building import write_items
 from lookaway.reports.site.media import Media
-from lookaway.reports.site.reproduce import reproduce_command, run_command
-from lookaway.reports.site.takes import CaseTakes, case_takes
 from lookaway.store.feature_store import FeatureStore
 from lookaway.store.run_folder import RunFolder
 from tests.support.filmed import FilmedRun, write_numbers

@@ -14,14 +14,14 @@ import pytest
 from lookaway.core import Lock
 from lookaway.engine.locking import content_key
 from lookaway.engine.reading import read
-from lookaway.io.clip_arrays import write_clip_arrays
+from lookaway.io.clip_card import write_clip_arrays
 from lookaway.io.world_clips import ARRAYS, CARD, open_world
-from lookaway.reports.site.bands import band_rows
-from lookaway.reports.site.camera_path import camera_paths
-from lookaway.reports.site.gather import gather
-from lookaway.reports.site.items import write_items
+from lookaway.reports.case_page.camera_path import camera_paths
+from lookaway.reports.case_page.curves import band_rows
+from lookaway.reports.case_page.videos import CaseTakes, case_takes
+from lookaway.reports.runs import gather
+from lookaway.reports.site.building import write_items
 from lookaway.reports.site.media import Media
-from lookaway.reports.site.takes import CaseTakes, case_takes
 from lookaway.store.run_folder import RunFolder
 from lookaway.world.exports import EXPORTS
 from tests.support.world_clip import FOLDER, FRAMES, clip_arrays, write_clip_folder

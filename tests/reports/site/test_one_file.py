@@ -12,14 +12,13 @@ from pathlib import Path
 import pytest
 
 from lookaway.core import Abstention, MissingExtra, Reason, Score, UserError
+from lookaway.reports.case_page.videos import case_takes
+from lookaway.reports.runs import gather
 from lookaway.reports.site import index, media, one_file, stills
 from lookaway.reports.site.building import build_site
-from lookaway.reports.site.folded_cases import folded_cases
-from lookaway.reports.site.gather import gather
-from lookaway.reports.site.long_text import MOST_CHARACTERS
-from lookaway.reports.site.one_file import MOST_BYTES, write_one_file
+from lookaway.reports.site.facts import MOST_CHARACTERS
+from lookaway.reports.site.one_file import MOST_BYTES, folded_cases, write_one_file
 from lookaway.reports.site.rendering import environment, slug
-from lookaway.reports.site.takes import case_takes
 from tests.reports.site.page import Node, read_page
 from tests.reports.site.simulated import Simulated
 from tests.reports.site.test_items_parts import mind_page

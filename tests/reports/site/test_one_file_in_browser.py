@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lookaway.reports.site.gather import gather
+from lookaway.reports.runs import gather
 from lookaway.reports.site.one_file import write_one_file
 from lookaway.reports.site.rendering import slug
 from tests.reports.site.test_one_file import filmed_run, hostile_run

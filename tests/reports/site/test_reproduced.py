@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 
 import lookaway as package
-from lookaway.reports.site.gather import gather
-from lookaway.reports.site.reproduce import reproduce_command, run_command
+from lookaway.reports.case_page.reproduce import reproduce_command, run_command
+from lookaway.reports.runs import gather
 from tests.support.command import lookaway
 from tests.support.runs import outcomes
 from tests.support.tiny import QUICK, write_mbench

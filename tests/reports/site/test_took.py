@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from lookaway.core import RunError
-from lookaway.engine.effort import Effort, Stage
-from lookaway.engine.run_costs import SessionCosts, save_session
+from lookaway.engine.timings import Effort, SessionCosts, Stage, save_session
 from lookaway.judges.spending import Spent
+from lookaway.reports.runs import gather
 from lookaway.reports.site import building
 from lookaway.reports.site.building import build_site
-from lookaway.reports.site.gather import gather
 from tests.reports.site.page import Node
 from tests.reports.site.simulated import Simulated
 from tests.support.browser import chromium, serious_violations, visit

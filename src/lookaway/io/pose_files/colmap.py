@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from lookaway.core import ArtifactError, Floats, Json, Reason, Trajectory
-from lookaway.io.pose_files.assumptions import assumed_depths, assumed_intrinsics
 from lookaway.io.pose_files.checks import as_camera_to_world, as_frame_indices, as_intrinsics, as_numbers
-from lookaway.io.pose_files.source import PoseSource, PosesRead
+from lookaway.io.pose_files.source import PoseSource, PosesRead, assumed_depths, assumed_intrinsics
 
 MOST_BYTES = 256 * 1024 * 1024
 """Poses are a hundred bytes an image; the points seen in it can be a hundred thousand."""

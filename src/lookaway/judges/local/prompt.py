@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from lookaway.core import JudgeRequest, JudgeUnusable
-from lookaway.judges.layout import turns
+from lookaway.judges.openai_format import turns
 
 MARK = re.compile("\ue000(\\d+)\ue001")
 

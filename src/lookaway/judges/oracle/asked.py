@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
-from lookaway.core import Json, digest
-from lookaway.judges.oracle.cannot_answer import CannotAnswer
+from lookaway.core import Json, LookawayError, digest
+from lookaway.judges.oracle.clip_index import KnownClip
+from lookaway.judges.question import Answer
+
+
+class CannotAnswer(LookawayError):
+    """The question is not one that this oracle can answer, however often it is put."""
+
 
 MATERIAL = re.compile(r'<material name="([^"\n]*)">\n(.*)\n</material>')
 FRAME_LABEL = re.compile(r"Frame \d+ of \d+, at (-?[\d.]+) s:")
@@ -85,3 +91,8 @@ def _times(texts: Iterable[str]) -> Iterable[float]:
             yield float(label[1])
         elif label := VIDEO_LABEL.fullmatch(text.strip()):
             yield from (float(time) for time in label[1].split(", "))
+
+
+AnswerFunction: TypeAlias = Callable[[KnownClip | None, Mapping[str, Json], tuple[int, ...]], Answer | bool]
+"""From the clip that is shown (`None` without pictures), the pieces of material by name, and the frames that are shown,
+to an answer: an object, or whether it is a yes."""

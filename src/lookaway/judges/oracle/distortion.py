@@ -7,9 +7,8 @@ import math
 from collections.abc import Mapping
 
 from lookaway.core import Json
-from lookaway.judges.oracle.cannot_answer import CannotAnswer
-from lookaway.judges.oracle.chance import Chance
-from lookaway.judges.oracle.dials import Dials
+from lookaway.judges.oracle.asked import CannotAnswer
+from lookaway.judges.oracle.noise import Chance, Dials
 from lookaway.judges.question import Answer
 
 

@@ -9,15 +9,12 @@ from pathlib import Path
 
 from lookaway.core import Json, UserError
 from lookaway.io.world_clips import WorldClip, open_world
-from lookaway.judges.oracle.answer_function import AnswerFunction
-from lookaway.judges.oracle.asked import Asked
-from lookaway.judges.oracle.cannot_answer import CannotAnswer
-from lookaway.judges.oracle.chance import Chance
+from lookaway.judges.oracle.asked import AnswerFunction, Asked, CannotAnswer
+from lookaway.judges.oracle.clip_index import know_clips
 from lookaway.judges.oracle.completion import Said, yes_or_no
-from lookaway.judges.oracle.dials import Dials
 from lookaway.judges.oracle.distortion import distorted, mistyped
-from lookaway.judges.oracle.known_clip import know_clips
-from lookaway.judges.oracle.sight import Eyes, Sight
+from lookaway.judges.oracle.frame_lookup import Eyes, Sight
+from lookaway.judges.oracle.noise import Chance, Dials
 from lookaway.judges.oracle.true_answers import TRUE_ANSWERS
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Answer

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 
 from lookaway.core import Json
 from lookaway.judges.checking import Description
-from lookaway.judges.introduction import Ready
-from lookaway.judges.oracle import probe_truth, truth
-from lookaway.judges.oracle.answer_function import AnswerFunction
-from lookaway.judges.oracle.cannot_answer import CannotAnswer
-from lookaway.judges.oracle.known_clip import KnownClip
+from lookaway.judges.oracle import truth
+from lookaway.judges.oracle import truth as probe_truth
+from lookaway.judges.oracle.asked import AnswerFunction, CannotAnswer
+from lookaway.judges.oracle.clip_index import KnownClip
 from lookaway.judges.question import Answer
 from lookaway.judges.rating import RatingAnswer
 from lookaway.judges.reobservation import ReobservationAnswer, SecondAnswer, whole_seconds
+from lookaway.judges.settings import Ready
 from lookaway.judges.trigger_verdict import TriggerAnswer
 
 

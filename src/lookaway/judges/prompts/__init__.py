@@ -1,5 +1,57 @@
 """What judges are told: files, each with a hash."""
 
-from lookaway.judges.prompts.prompt import Prompt
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Annotated
+
+from lookaway.core import UnknownName, UserError
+
+OURS = "lookaway.judges.prompts"
+SUFFIX = ".md"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Words for a judge. Names are `name` for ours, and `package:name` for a file in somebody else's package."""
+
+    name: Annotated[str, "of the file"]
+    sha256: Annotated[str, "of its text"]
+
+    @classmethod
+    def named(cls, name: str) -> Prompt:
+        """The prompt as it is now."""
+        return cls(name, hashlib.sha256(_text(name).encode()).hexdigest())
+
+    @property
+    def text(self) -> str:
+        """The words; a `UserError` where they are no longer those that were hashed."""
+        text = _text(self.name)
+        found = hashlib.sha256(text.encode()).hexdigest()
+        if found != self.sha256:
+            raise UserError(
+                f"The prompt {self.name!r} has the SHA-256 {found}, expected {self.sha256}: it was changed after the "
+                "run was planned. Start again, and the lock will name the new one."
+            )
+        return text
+
+
+def prompt_names() -> list[str]:
+    """All prompts of ours."""
+    files = (entry.name for entry in resources.files(OURS).iterdir())
+    return sorted(name.removesuffix(SUFFIX) for name in files if name.endswith(SUFFIX))
+
+
+@cache
+def _text(name: str) -> str:
+    package, _, file = name.rpartition(":")
+    try:
+        return (resources.files(package or OURS) / f"{file}{SUFFIX}").read_text(encoding="utf-8")
+    except (FileNotFoundError, ModuleNotFoundError) as error:
+        raise UnknownName("prompt", name, prompt_names()) from error
+
 
 __all__ = ["Prompt"]

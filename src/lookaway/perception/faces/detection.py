@@ -95,3 +95,73 @@ def _overlaps(box: Floats, boxes: Floats) -> Floats:
     overlaps: Floats = shared / joint
     overlaps[0] = 2
     return overlaps
+
+
+ANCHORS = 2
+"""Finds a cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scrfd:
+    """Finds faces in a picture that is scaled to fit a square."""
+
+    cv2: ModuleType
+    session: Any
+    choice: Choice
+    side: int
+
+    def __call__(self, picture: Pixels) -> Found:
+        """The faces of a picture."""
+        square, scale = boxed(self.cv2, picture, self.side)
+        batch = (np.ascontiguousarray(square.transpose(2, 0, 1), np.float32)[None] - 127.5) / 128
+        # Exports name their outputs differently and all order them alike: scores, boxes, points, each of all strides.
+        outputs = self.session.run(None, {self.session.get_inputs()[0].name: batch})
+        levels = zip(*(outputs[start : start + len(STRIDES)] for start in range(0, 9, 3)), strict=True)
+        found = [_scrfd_faces(level, self.side, stride) for level, stride in zip(levels, STRIDES, strict=True)]
+        return self.choice(Found.joined(found)).scaled(1 / scale)
+
+
+def _scrfd_faces(level: Sequence[Floats], side: int, stride: int) -> Found:
+    """Distances in cells from the corner of the cell: to the four sides, and to the landmarks."""
+    scores, sides, points = level
+    cell = np.repeat(cells(side, stride), ANCHORS, axis=0)
+    sides = sides.reshape(-1, 4)
+    return Found(
+        boxes=np.concatenate([cell - sides[:, :2], cell + sides[:, 2:]], axis=1) * stride,
+        landmarks=(cell[:, None] + points.reshape(-1, LANDMARKS, 2)) * stride,
+        scores=scores.reshape(-1),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Yunet:
+    """Finds faces in a picture that is scaled to fit the square that the network was exported with."""
+
+    cv2: ModuleType
+    session: Any
+    choice: Choice
+
+    def __call__(self, picture: Pixels) -> Found:
+        """The faces of a picture."""
+        network_input = self.session.get_inputs()[0]
+        side = int(network_input.shape[-1])
+        square, scale = boxed(self.cv2, picture, side)
+        blue_first = np.ascontiguousarray(square.transpose(2, 0, 1)[::-1], np.float32)[None]
+        names = [output.name for output in self.session.get_outputs()]
+        outputs = dict(zip(names, self.session.run(names, {network_input.name: blue_first}), strict=True))
+        found = Found.joined([_yunet_faces(outputs, side, stride, self.choice.least_score) for stride in STRIDES])
+        return self.choice(found).scaled(1 / scale)
+
+
+def _yunet_faces(outputs: dict[str, Floats], side: int, stride: int, least_score: float) -> Found:
+    """One find a cell, where it is sure enough: a place from its corner, a size as a logarithm, both in cells."""
+    kind, there, box, points = (outputs[f"{name}_{stride}"][0] for name in ("cls", "obj", "bbox", "kps"))
+    scores = np.sqrt(kind.clip(0, 1) * there.clip(0, 1))[:, 0]
+    sure = np.flatnonzero(scores >= least_score)
+    cell, box, points = cells(side, stride)[sure], box[sure], points[sure]
+    centre, half = cell + box[:, :2], np.exp(box[:, 2:]) / 2
+    return Found(
+        boxes=np.concatenate([centre - half, centre + half], axis=1) * stride,
+        landmarks=(cell[:, None] + points.reshape(-1, LANDMARKS, 2)) * stride,
+        scores=scores[sure],
+    )

@@ -9,9 +9,8 @@ import numpy as np
 
 from lookaway.core import Feature, Features, Floats, Frame, FrameRequest, Rollout, Timeline
 from lookaway.io.sampling import Sampler
-from lookaway.perception.faces.alignment import aligned
 from lookaway.perception.faces.detection import Detector, Found
-from lookaway.perception.faces.recognition import Recogniser
+from lookaway.perception.faces.recognition import Recogniser, aligned
 
 FACE_ARRAYS = {
     "boxes": "float32 [faces, 4]: left, top, right and bottom, as parts of the frame",

@@ -8,6 +8,7 @@ import platform
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,9 +18,42 @@ from pathlib import Path
 from typing import Annotated
 from uuid import uuid4
 
-from lookaway.core import Json, UserError, canonical_json, describe, digest
-from lookaway.perception.isolation.home import lookaway_home
-from lookaway.perception.isolation.uv import run_uv
+from lookaway.core import Json, MissingExtra, NoEnvironment, UserError, canonical_json, describe, digest
+from lookaway.perception.isolation.variables import fit_to_show, uv_variables
+
+LINES_SHOWN = 15
+
+
+def run_uv(*arguments: str, folder: Path) -> None:
+    """Run a command of uv to its end, in a folder where it finds no project whose settings it would heed."""
+    try:
+        from uv import find_uv_bin
+
+        program = find_uv_bin()
+    except (ImportError, FileNotFoundError) as error:
+        raise MissingExtra("A network in an environment of its own", "isolated") from error
+    done = subprocess.run(  # noqa: S603 - the program is uv's own, the arguments are ours
+        [program, *arguments],
+        cwd=folder,
+        env=uv_variables(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode != 0:
+        lines = fit_to_show(done.stdout).strip().splitlines()[-LINES_SHOWN:]
+        raise NoEnvironment("\n".join([f"uv could not make an environment (exit code {done.returncode}):", *lines]))
+
+
+def lookaway_home() -> Path:
+    """`$LOOKAWAY_HOME`, or `lookaway` in the user's cache."""
+    if os.environ.get("LOOKAWAY_HOME"):
+        return Path(os.environ["LOOKAWAY_HOME"]).expanduser().absolute()
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser().absolute() / "lookaway"
+
 
 PIN = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9,._-]+\])?(==[A-Za-z0-9.!+_-]+| @ git\+https://\S+@[0-9a-f]{40})"

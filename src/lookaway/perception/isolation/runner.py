@@ -2,18 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import sys
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 
-from lookaway.core import Json
+from lookaway.core import (
+    Feature,
+    Features,
+    Frame,
+    FrameRequest,
+    Indices,
+    Json,
+    Pixels,
+    Reason,
+    Rollout,
+    Timeline,
+    Unmeasurable,
+)
+from lookaway.io.sampling import Sampler
+from lookaway.perception.isolation import child
 from lookaway.perception.isolation.child import MOST_BYTES
 from lookaway.perception.isolation.environment import Environment, is_this_process_in
-from lookaway.perception.isolation.here import ServedHere
-from lookaway.perception.isolation.process import ChildProcess
+from lookaway.perception.isolation.process import ChildProcess, RunnerFailed
+from lookaway.perception.isolation.variables import fit_to_show
+
+
+class ServedHere:
+    """Answers as a child process would; but what ends a child ends this process."""
+
+    is_alive = True
+
+    def __init__(self, most_bytes: int = child.MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._run: Any = None
+
+    def ask(
+        self, header: Mapping[str, Json], arrays: Mapping[str, NDArray[Any]], seconds: float
+    ) -> dict[str, NDArray[Any]]:
+        """The arrays of the answer; after so many seconds without one this process ends."""
+        deadline = threading.Timer(seconds, _end, (seconds,))
+        deadline.daemon = True
+        deadline.start()
+        try:
+            return self._answer(dict(header), arrays)
+        except (Exception, SystemExit) as error:
+            told = child._told(error)
+            if told["kind"] == "unmeasurable" and told["reason"] in list(Reason):
+                raise Unmeasurable(Reason(told["reason"]), fit_to_show(told["message"])) from error
+            raise RunnerFailed(f"The runner failed:\n{fit_to_show(str(told.get('trace') or told))}") from error
+        finally:
+            deadline.cancel()
+
+    def _answer(self, header: dict[str, Json], arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        if header["kind"] == "load":
+            _forget_runners()
+        own = {name: np.array(array) for name, array in arrays.items()}  # a runner may write to them
+        child.send(_nowhere, header, own, self._most_bytes)
+        self._run, answer = child._answer(self._run, header, own)
+        child.send(_nowhere, {}, answer, self._most_bytes)
+        return {name: np.asarray(array) for name, array in answer.items()}
+
+
+def _forget_runners() -> None:
+    """A runner file of the same name may lie elsewhere; and two networks share no state."""
+    for name in [name for name in sys.modules if name == "runners" or name.startswith("runners.")]:
+        del sys.modules[name]
+
+
+def _nowhere(view: memoryview) -> None:
+    """Messages are checked as they would be on their way to a child, and stay here."""
+
+
+def _end(seconds: float) -> None:
+    print(f"The runner did not answer within {seconds:g} seconds.", file=sys.stderr, flush=True)
+    os._exit(1)
+
 
 RUNNERS = Path(__file__).parent / "runners"
 """The runner files of this package."""
@@ -49,3 +119,57 @@ class Runner:
         """What the runner file answers to these arrays; settings of this question are added to those of all."""
         header = {"kind": "ask", "settings": {**self.settings, **settings}}
         return self.start().ask(header, arrays, self.seconds_to_answer)
+
+
+Finish: TypeAlias = Callable[[Mapping[str, NDArray[Any]], Indices, Timeline], Feature]
+"""Makes the feature from what the runner answered, the frames that it saw, and the video's timeline."""
+
+
+def keep_all(answer: Mapping[str, NDArray[Any]], frame_indices: Indices, timeline: Timeline) -> Feature:
+    """All that the runner answered, with the frames that it belongs to."""
+    return Feature({**answer, "frame_indices": frame_indices})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IsolatedPerceiver:
+    """Sends the chosen frames as `frames` [N, height, width, 3], all at once or some at a time."""
+
+    runner: Runner
+    frames: Sampler
+    height: int | None
+    batch: int | None = None
+    """Frames in one question; the answers are joined along their first axis. `None` asks one question for all."""
+    finish: Finish = keep_all
+
+    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _IsolatedWatch:
+        """Start watching a rollout."""
+        indices = self.frames.indices(timeline, rollout)
+        return _IsolatedWatch(self, timeline, FrameRequest(frozenset(indices), self.height))
+
+
+@dataclass(frozen=True, slots=True)
+class _IsolatedWatch:
+    perceiver: IsolatedPerceiver
+    timeline: Timeline
+    request: FrameRequest
+    waiting: list[Pixels] = field(default_factory=list)
+    seen: list[int] = field(default_factory=list)
+    answers: list[Mapping[str, NDArray[Any]]] = field(default_factory=list)
+
+    def see(self, frame: Frame) -> None:
+        self.seen.append(frame.index)
+        self.waiting.append(frame.pixels)
+        if len(self.waiting) == self.perceiver.batch:
+            self._ask()
+
+    def perceive(self) -> Feature:
+        if self.waiting:
+            self._ask()
+        answer, *others = self.answers
+        if others:
+            answer = {name: np.concatenate([one[name] for one in self.answers]) for name in answer}
+        return self.perceiver.finish(answer, np.array(self.seen, np.int64), self.timeline)
+
+    def _ask(self) -> None:
+        self.answers.append(self.perceiver.runner.ask({"frames": np.stack(self.waiting)}))
+        self.waiting.clear()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from lookaway.perception.networks.checkpoints import Shapes, Tensors
+from lookaway.perception.networks.pretrained import Shapes, Tensors
 
 VGG_CHANNELS = (64, 128, 256, 512, 512)
 BYTES = 4

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Protocol, TypeAlias
 import numpy as np
 
 from lookaway.core import Compute, Pixels
-from lookaway.perception.networks.torch_setup import dtype_of
+from lookaway.perception.networks.pretrained import dtype_of
 
 Interpolation: TypeAlias = Literal["bicubic", "bilinear"]
 Colour: TypeAlias = tuple[float, float, float]

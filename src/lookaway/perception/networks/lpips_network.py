@@ -8,9 +8,8 @@ from types import ModuleType
 from typing import Any, Literal, TypeAlias
 
 from lookaway.core import Compute
-from lookaway.perception.networks.checkpoints import Shapes, Tensors, load_tensors
 from lookaway.perception.networks.conv_trunks import ALEXNET, Convolution, ConvTrunk, shapes_of, vgg
-from lookaway.perception.networks.torch_setup import load_torch
+from lookaway.perception.networks.pretrained import Shapes, Tensors, load_tensors, load_torch
 from lookaway.perception.weights import Weights
 
 Trunk: TypeAlias = Literal["alex", "vgg"]

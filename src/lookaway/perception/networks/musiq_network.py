@@ -7,8 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from lookaway.core import Compute
-from lookaway.perception.networks.checkpoints import Shapes, Tensors, load_tensors
-from lookaway.perception.networks.torch_setup import load_torch
+from lookaway.perception.networks.pretrained import Shapes, Tensors, load_tensors, load_torch
 from lookaway.perception.weights import Weights
 
 PATCH, LONG_SIDES, GRID = 32, (224, 384, None), 10

@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
-from lookaway.core import Compute, MissingExtra, Reason, Unmeasurable
-from lookaway.perception.networks.torch_setup import dtype_of, load_torch
+from lookaway.core import Compute, MissingDevice, MissingExtra, Reason, Unmeasurable
 from lookaway.perception.weights import Weights
+
+
+def load_torch(compute: Compute) -> ModuleType:
+    """Import torch with one thread, since workers are parallel over rollouts; the device must be there."""
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingExtra("A network", "torch") from error
+    torch.set_num_threads(1)
+    try:
+        torch.zeros(1, device=compute.device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise MissingDevice(f"Torch cannot use the device {compute.device!r} here: {reason}") from error
+    return torch
+
+
+def dtype_of(torch: ModuleType, compute: Compute) -> Any:
+    """The type that torch computes in."""
+    return getattr(torch, compute.precision)
+
 
 _LOADED: WeakValueDictionary[tuple[str, Weights, Compute], Any] = WeakValueDictionary()
 """Models in use: recipes that differ in the frames they see share one."""
@@ -62,3 +84,51 @@ def _transformers() -> ModuleType:
 def _refused(kind: str, weights: Weights, reason: str) -> Unmeasurable:
     message = f"the weights {weights.name} do not load as {kind}: {reason}. Nothing was loaded."
     return Unmeasurable(Reason.WRONG_WEIGHTS, message)
+
+
+Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
+Tensors: TypeAlias = Mapping[str, Any]
+
+
+def load_tensors(
+    torch: ModuleType, weights: Weights, shapes: Shapes, compute: Compute, *, is_part: bool = False
+) -> Tensors:
+    """The tensors of the one file of some weights, on their device; of a part of a network, the rest is left aside."""
+    (file,) = weights.files
+    path = weights.file(file.name)
+    try:
+        found = torch.load(path, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, ValueError, EOFError) as error:
+        raise _not_loaded(weights, str(error).strip().partition("\n")[0]) from error
+    if not isinstance(found, Mapping):
+        raise _not_loaded(weights, f"the file holds a {type(found).__name__}, not tensors by their names")
+    # Networks trained on several devices are saved with this before every name.
+    tensors = {str(name).removeprefix("module."): tensor for name, tensor in found.items()}
+    if (problem := difference(tensors, shapes, is_part=is_part)) is not None:
+        raise _not_loaded(weights, problem)
+    return {name: tensors[name].to(compute.device, dtype_of(torch, compute)) for name in shapes}
+
+
+def difference(tensors: Tensors, shapes: Shapes, *, is_part: bool = False) -> str | None:
+    """What is missing, of another shape or, unless they are a part, too much."""
+    missing = [name for name in shapes if name not in tensors]
+    surplus = [] if is_part else [name for name in tensors if name not in shapes]
+    for problem, names in (("missing", missing), ("not expected", surplus)):
+        if names:
+            return f"{problem}: {', '.join(names[:3])} ({len(names)} in all)"
+    for name, shape in shapes.items():
+        if (found := tuple(tensors[name].shape)) != shape:
+            return f"{name} has the shape {found}, expected {shape}"
+    return None
+
+
+def _not_loaded(weights: Weights, reason: str) -> Unmeasurable:
+    message = f"the weights {weights.name} do not load: {reason}. Nothing was loaded."
+    return Unmeasurable(Reason.WRONG_WEIGHTS, message)
+
+
+def load_parameters(torch: ModuleType, network: Any, weights: Weights, compute: Compute) -> Any:
+    """The network with all its parameters and no others, on its device, ready to look."""
+    shapes = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
+    network.load_state_dict(load_tensors(torch, weights, shapes, compute))
+    return network.to(compute.device, dtype_of(torch, compute)).eval()

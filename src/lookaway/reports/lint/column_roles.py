@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from lookaway.reports.lint.printed_cell import PrintedCell
-from lookaway.reports.lint.printed_table import PrintedTable
+from lookaway.reports.lint.printed_table import PrintedCell, PrintedTable
 
 
 class Role(Enum):

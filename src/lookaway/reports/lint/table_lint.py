@@ -2,15 +2,98 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from itertools import combinations
 
-from lookaway.reports.lint.average_parts import average_parts
-from lookaway.reports.lint.column_roles import Column, Role, columns_of, counts_of, has_intervals
-from lookaway.reports.lint.correlation_lint import correlations_on_few_points
+import numpy as np
+
+from lookaway.core import Floats
+from lookaway.reports.lint.column_roles import NUMERIC_ROLES, Column, Role, columns_of, counts_of, has_intervals, words
 from lookaway.reports.lint.printed_sheet import Finding, Rule, Severity, Sheet, folded_name
 from lookaway.reports.lint.printed_table import PrintedTable
-from lookaway.reports.numbers import fixed
+from lookaway.reports.numbers import amount, fixed, print_json, print_lines
 from lookaway.statistics.precision import LEAST_EFFECTIVE, LEAST_VALUES
+from lookaway.statistics.rank_correlation import spearman_interval
+
+MOST_COLUMNS = 12
+"""All choices of more columns would be too many to try; then an average is that of all, or of what is not known."""
+LEAST_ROWS = 2
+
+
+def average_parts(average: Column, measures: Sequence[Column]) -> tuple[Column, ...] | None:
+    """The largest choice of columns whose means are the averages in every row; `None` where no choice is.
+
+    Cells without a number are left out of the mean of their row.
+    """
+    values = np.array([[_number(cell.value) for cell in column.cells] for column in measures], np.float64)
+    means = np.array([_number(cell.value) for cell in average.cells], np.float64)
+    digits = min((cell.digits for cell in average.cells if cell.value is not None), default=0)
+    fewest = 2 if len(measures) <= MOST_COLUMNS else len(measures)
+    for size in range(len(measures), fewest - 1, -1):
+        for choice in combinations(range(len(measures)), size):
+            if _is_mean(values[list(choice)], means, 0.6 * 10.0**-digits):
+                return tuple(measures[place] for place in choice)
+    return None
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else value
+
+
+def _is_mean(parts: Floats, means: Floats, rounding: float) -> bool:
+    known = ~np.isnan(parts)
+    counts = known.sum(axis=0)
+    rows = (counts > 0) & ~np.isnan(means)
+    if rows.sum() < LEAST_ROWS or not known.any(axis=1).all():
+        return False
+    found = np.where(known, parts, 0.0).sum(axis=0)[rows] / counts[rows]
+    # Parts may be rounded as well; what is printed with many digits was computed in floating point.
+    return bool(np.all(np.abs(found - means[rows]) <= 2 * rounding + 1e-9))
+
+
+LEAST_POINTS = 10
+"""A correlation on fewer points, without an interval, is an error and not only a lack."""
+LONGEST_LABEL = 60
+CORRELATION_WORDS = dict(NUMERIC_ROLES)[Role.CORRELATION]
+
+
+def correlations_on_few_points(sheet: Sheet) -> Iterator[Finding]:
+    """Each that has no interval; the finding says what it could be."""
+    for column in sheet.of(Role.CORRELATION, Role.MEASURE):
+        counts = counts_of(column, sheet.columns)
+        if has_intervals(column, sheet.columns):
+            continue
+        for row, cell in enumerate(column.cells):
+            is_meant = column.role is Role.CORRELATION or _is_correlation(sheet, row)
+            if cell.value is None or abs(cell.value) > 1 or not is_meant:
+                continue
+            count = counts[row]
+            few = count is not None and count < LEAST_POINTS
+            yield sheet.finding(
+                Rule.FEW_POINTS,
+                Severity.ERROR if few else Severity.WARNING,
+                f"a correlation of {cell.text} {_could_be(cell.value, count)}",
+                "Print the interval and the exact p beside it, and the correlation over pairs of clips.",
+                row=row,
+                column=column.name,
+            )
+
+
+def _is_correlation(sheet: Sheet, row: int) -> bool:
+    labels = [column.cells[row].text for column in sheet.of(Role.MODEL, Role.KEY, Role.OTHER)]
+    return any(len(label) <= LONGEST_LABEL and CORRELATION_WORDS.search(words(label)) for label in labels)
+
+
+def _could_be(value: float, points: int | None) -> str:
+    if points is None:
+        return "has no interval, and on how many points it rests is not said"
+    ends = spearman_interval(value, points)
+    if ends is None:
+        return f"on {points} points has no interval"
+    return f"on {points} points could be anything from {fixed(ends[0], 2)} to {fixed(ends[1], 2)}"
+
 
 PERCENT_TOP = 100.0
 LEAST_PERCENT_TOP = 10.0
@@ -186,3 +269,23 @@ RULES: tuple[Callable[[Sheet], Iterator[Finding]], ...] = (
     _missing_counts,
     _missing_intervals,
 )
+
+
+def print_findings(findings: Sequence[Finding], *, tables: int, as_json: bool) -> None:
+    """Each with where it is, what was found, and what to do."""
+    counts = Counter(finding.severity for finding in findings)
+    numbers = {f"{severity.value}s": counts[severity] for severity in Severity}
+    if as_json:
+        print_json({"findings": [asdict(finding) for finding in findings], "tables": tables, **numbers})
+        return
+    for finding in findings:
+        print_lines([f"{finding.severity.value}: {finding.rule.value}: {_where(finding)}: {finding.found}"])
+        print_lines([f"  {finding.do}"])
+    told = ", ".join(amount(counts[severity], severity.value) for severity in Severity)
+    print_lines([f"{told} in {amount(tables, 'table')}"])
+
+
+def _where(finding: Finding) -> str:
+    line = "" if finding.line is None else f"line {finding.line}"
+    parts = [finding.table, line, finding.row, finding.column and f"column {finding.column}"]
+    return ", ".join(part for part in parts if part)

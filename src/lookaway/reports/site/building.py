@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from lookaway.core import UserError
+from lookaway.reports.case_page.page import write_item_page
+from lookaway.reports.case_page.videos import case_takes
+from lookaway.reports.leaderboards import boards
 from lookaway.reports.numbers import amount
-from lookaway.reports.site.boards import boards
+from lookaway.reports.runs import SiteRun
 from lookaway.reports.site.data_files import write_data
-from lookaway.reports.site.gather import SiteRun
 from lookaway.reports.site.index import Site, write_index
-from lookaway.reports.site.items import write_items
+from lookaway.reports.site.media import Media
 from lookaway.reports.site.pairwise import matrix
 from lookaway.reports.site.rendering import environment
+
+
+def write_items(runs: Sequence[SiteRun], output: Path) -> Mapping[str, str]:
+    """Write `items/*.html` and their media; returns the place of every case's page from the root of the site."""
+    media = Media(output)
+    return {case.id: write_item_page(case, output) for case in case_takes(runs, media)}
 
 
 def build_site(runs: Sequence[SiteRun], output: Path, *, title: str | None = None) -> Path:

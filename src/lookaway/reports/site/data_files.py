@@ -10,13 +10,11 @@ from typing import Any
 import pyarrow as pa
 
 from lookaway.io.files import write_json
-from lookaway.reports.estimate_rows import SCHEMA, estimate_rows
-from lookaway.reports.row_files import write_row_file
-from lookaway.reports.site.boards import Board
-from lookaway.reports.site.gather import SiteRun
+from lookaway.reports.export.rows import SCHEMA, estimate_rows, write_row_file, write_tidy_table
+from lookaway.reports.leaderboards import Board
+from lookaway.reports.runs import SiteRun
 from lookaway.reports.site.pairwise import Matrix
 from lookaway.reports.site.rendering import slug
-from lookaway.reports.tidy_table import write_tidy_table
 
 PAIRS = pa.schema(
     [

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from lookaway.core import Json, Reason
+from lookaway.core import Json, Reason, canonical_json
 from lookaway.io.journal import Journal
-from lookaway.io.places import is_remote
+from lookaway.io.object_storage import is_remote
+from lookaway.reports.case_page.reproduce import run_command
 from lookaway.reports.numbers import amount
-from lookaway.reports.site.gather import SiteRun
+from lookaway.reports.runs import SiteRun
 
 SHOWN_OF_HASH = 16
 ENDS_READ = 65_536
@@ -120,3 +121,77 @@ def _judges(entries: Json) -> Iterator[Mapping[str, Any]]:
                 yield entry
             else:
                 yield from _judges(entry)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Appendix:
+    """How one run can be made again."""
+
+    run: str
+    lock_sha256: str
+    command: str
+    lock: tuple[tuple[str, str, str], ...]
+    """Name, hash and content of the parts of the lock: suite, dataset, and every metric with its features."""
+    software: tuple[tuple[str, str], ...]
+    """What was computed with, and in which version."""
+
+
+def appendix(run: SiteRun) -> Appendix:
+    """Lock, versions and command of a run."""
+    entries = run.lock.entries
+    metrics = entries.get("metrics", {})
+    parts = [(name, "", _readable(entries[name])) for name in ("suite", "dataset") if name in entries]
+    for metric in run.metrics:
+        own = {name: part for name, part in metrics.get(metric.name, {}).items() if name in ("metric", "features")}
+        parts.append((metric.name, metric.lock, _readable(own)))
+    return Appendix(
+        run=run.name,
+        lock_sha256=str(run.about["lock_sha256"]),
+        command=run_command(run),
+        lock=tuple(parts),
+        software=_software(metrics),
+    )
+
+
+def _software(metrics: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    found: dict[str, dict[str, None]] = {}
+    for entries in metrics.values():
+        for name, version in entries.get("software", {}).items():
+            found.setdefault(name, {})[str(version)] = None
+        if decoder := entries.get("decoder"):
+            found.setdefault("decoder", {})[canonical_json(decoder)] = None
+    return tuple((name, ", ".join(versions)) for name, versions in sorted(found.items()))
+
+
+def _readable(value: Any) -> str:
+    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
+
+
+MOST_CHARACTERS: Final = 2_000
+"""Of one text in a page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LongText:
+    """As much of a text as a page shows."""
+
+    shown: str
+    length: int
+    href: str | None
+    """Where the whole lies, from the root of the site; `None` where all of it is shown, or nothing else is kept."""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there is more of it."""
+        return len(self.shown) < self.length
+
+
+def long_text(text: object, keep: Callable[[str], str] | None = None) -> LongText:
+    """The start of a text; `keep` puts the whole of one that is too long elsewhere and says where.
+
+    >>> long_text("short").is_cut, long_text("long" * 1000).is_cut
+    (False, True)
+    """
+    whole = str(text)
+    is_cut = len(whole) > MOST_CHARACTERS
+    return LongText(shown=whole[:MOST_CHARACTERS], length=len(whole), href=keep(whole) if keep and is_cut else None)

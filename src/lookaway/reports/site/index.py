@@ -8,20 +8,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lookaway.reports.site.appendix import appendix
-from lookaway.reports.site.boards import Board
-from lookaway.reports.site.charts.scale import number_text
+from lookaway.reports.charts.svg import number_text
+from lookaway.reports.leaderboards import Board
+from lookaway.reports.runs import SiteRun
 from lookaway.reports.site.data_files import DataFile
-from lookaway.reports.site.drifting import drift_charts
-from lookaway.reports.site.facts import counts, facts
-from lookaway.reports.site.gather import SiteRun
+from lookaway.reports.site.facts import appendix, counts, facts
 from lookaway.reports.site.pairwise import Matrix
-from lookaway.reports.site.profile import coverage_charts, profiles
+from lookaway.reports.site.profile import coverage_charts, drift_charts, profiles
 from lookaway.reports.site.rendering import Sources, rendered_page, write_page
+from lookaway.reports.site.runtime_section import SESSION_HEADS, STAGE_HEADS, took
 from lookaway.reports.site.sections import ROOM, Section, placed, site_sections, suite_sections, write_section_pages
 from lookaway.reports.site.slices import phase_tables, seed_rows, subset_tables
 from lookaway.reports.site.tables import board_digits, board_ends, board_lines, matrix_cells, overview, seed_table
-from lookaway.reports.site.took import SESSION_HEADS, STAGE_HEADS, took
 from lookaway.reports.site.warnings import warnings
 
 if TYPE_CHECKING:

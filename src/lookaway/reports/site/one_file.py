@@ -6,20 +6,63 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from lookaway.core import UserError
+from lookaway.reports.case_page.measured_on import measured_on
+from lookaway.reports.case_page.videos import CaseTakes, case_takes
+from lookaway.reports.charts.svg import mark
+from lookaway.reports.export.rows import write_file
 from lookaway.reports.numbers import amount, size
-from lookaway.reports.row_files import write_file
+from lookaway.reports.runs import SiteRun
 from lookaway.reports.site.building import site_of
 from lookaway.reports.site.data_files import DataFile, write_data
-from lookaway.reports.site.data_uri import data_uri
-from lookaway.reports.site.folded_cases import folded_cases
-from lookaway.reports.site.gather import SiteRun
+from lookaway.reports.site.facts import long_text
 from lookaway.reports.site.index import Site, index_alone
-from lookaway.reports.site.rendering import Sources
-from lookaway.reports.site.stills import Still, Stills
-from lookaway.reports.site.takes import CaseTakes, case_takes
+from lookaway.reports.site.rendering import Sources, environment, slug
+from lookaway.reports.site.stills import Still, Stills, data_uri
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+LEVEL: Final = 4
+"""Of the titles in a case: the section of all cases has the second, the case the third."""
+
+
+def folded_cases(cases: Sequence[CaseTakes]) -> Markup:
+    """One closed element for each case, with the address `#case-...`: filmstrips, scores, reasons and commands."""
+    return _rendered(
+        "folded_cases.html.j2",
+        takes=[take for case in cases for take in case.takes],
+        has_strips=any(_has_strips(case) for case in cases),
+        folded=[_folded(case) for case in cases],
+    )
+
+
+def _folded(case: CaseTakes) -> Markup:
+    anchor = f"case-{slug(case.id)}"
+    return _rendered(
+        "item_folded.html.j2",
+        case=case,
+        anchor=anchor,
+        at=f"{anchor}-",
+        level=LEVEL,
+        is_folded=True,
+        has_strips=_has_strips(case),
+        **measured_on(case),
+    )
+
+
+def _has_strips(case: CaseTakes) -> bool:
+    return any(take.shown for take in case.takes)
+
+
+def _rendered(template: str, **context: object) -> Markup:
+    from markupsafe import Markup
+
+    text = environment().get_template(template).render(root="", long=long_text, mark=mark, **context)
+    return Markup(text)  # noqa: S704 - the template has escaped it
+
 
 MOST_BYTES: Final = 15_000_000
 """What mail and pull requests take."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lookaway.reports.site.boards import Board, Row
-from lookaway.statistics.false_discovery import false_discovery
-from lookaway.statistics.paired_difference import CaseValues, PairedDifference, paired_difference
+from lookaway.reports.leaderboards import Board, Row
+from lookaway.statistics.paired_difference import CaseValues, PairedDifference, false_discovery, paired_difference
 
 LARGEST_Q = 0.05
 """Above it two models cannot be told apart."""

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from lookaway.core import Estimate
-from lookaway.reports.site.boards import Board, Row
-from lookaway.reports.site.gather import SiteRun
-from lookaway.statistics.scene_mean import scene_means
-from lookaway.statistics.seed_spread import SeedSpread, seed_spread
+from lookaway.reports.leaderboards import Board, Row
+from lookaway.reports.runs import SiteRun
+from lookaway.statistics.intervals import scene_means
+from lookaway.statistics.precision import SeedSpread, seed_spread
 
 PHASE = re.compile(r"(phase|segment)([0-9]{1,9})")
 """How units are named that are phases of a clip."""

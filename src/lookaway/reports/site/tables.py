@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lookaway.core import Estimate
+from lookaway.reports.charts.svg import extent, strip
+from lookaway.reports.leaderboards import Board, Row
 from lookaway.reports.numbers import LEAST_DIGITS, counts, digits_for, fixed
-from lookaway.reports.site.boards import Board, Row
-from lookaway.reports.site.charts.scale import extent
-from lookaway.reports.site.charts.strip import strip
 from lookaway.reports.site.pairwise import Matrix, Pair
 from lookaway.reports.site.profile import axis_names
 from lookaway.reports.site.slices import SeedRow

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lookaway.core import Reason
-from lookaway.core.reasons import OF_THE_MACHINE
-from lookaway.engine.divisions import missing_shards
+from lookaway.core.outcomes import OF_THE_MACHINE
+from lookaway.engine.merging import missing_shards
+from lookaway.reports.leaderboards import Board, models_of_several_runs
 from lookaway.reports.lock_explanations import lock_differences
 from lookaway.reports.numbers import amount
-from lookaway.reports.site.boards import Board, models_of_several_runs
+from lookaway.reports.runs import SiteRun
 from lookaway.reports.site.facts import counts
-from lookaway.reports.site.gather import SiteRun
 from lookaway.statistics.precision import Mark
 
 LEAST_COVERAGE = 0.95

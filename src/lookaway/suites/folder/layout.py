@@ -13,8 +13,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from lookaway.core import Case, DatasetError, Problem, Rollout, Unmeasurable, UserError
-from lookaway.io.files import parse_json
-from lookaway.io.paths import inside
+from lookaway.io.files import inside, parse_json
 from lookaway.io.world_clips import CARD
 
 VIDEO_SUFFIXES: Final = frozenset({".mp4", ".mov", ".mkv", ".webm", ".avi", ".m4v", ".gif"})

@@ -9,12 +9,11 @@ from typing import Any, ClassVar
 from lookaway.core import BoundMetric, Dataset, DatasetError, Extractor, Group, Table
 from lookaway.metrics.camera_interaction import CameraInteraction
 from lookaway.metrics.fold_pairs import FoldPairs
+from lookaway.metrics.match_errors import SpatialEpipolar, SpatialReprojection
 from lookaway.metrics.rendering_lighting import RenderingLighting
-from lookaway.metrics.spatial_epipolar import SpatialEpipolar
-from lookaway.metrics.spatial_reprojection import SpatialReprojection
-from lookaway.perception.lab_means import LabMeans
-from lookaway.perception.sift_matches import SiftMatches
-from lookaway.perception.supplied_poses import SuppliedPoses
+from lookaway.perception.poses.sift_matches import SiftMatches
+from lookaway.perception.poses.supplied_poses import SuppliedPoses
+from lookaway.perception.quality.lab_means import LabMeans
 from lookaway.statistics.cells import mean_cells
 from lookaway.suites.folder.layout import FolderReader
 from lookaway.suites.folder.world import is_world, world_rollouts

@@ -12,13 +12,12 @@ import numpy as np
 
 from lookaway.core import Floats, FrameRequest, Json, Problem, Rollout, Trajectory, Unmeasurable, angles_degrees, digest
 from lookaway.io.pose_files.checks import AMBIGUOUS, Convention, ToldConvention
-from lookaway.io.pose_files.da3 import read_da3
+from lookaway.io.pose_files.layouts import read_da3
 from lookaway.io.pose_files.source import PoseSource
 from lookaway.io.video import Video
 from lookaway.metrics.two_views import TwoViews, epipolar_distances, transfer_distances
 from lookaway.perception.opencv import load_opencv
-from lookaway.perception.sift_matches import mutual_matches
-from lookaway.perception.sift_points import sift_points
+from lookaway.perception.poses.sift_matches import mutual_matches, sift_points
 
 UNTOLD: Final[Convention] = "world_to_camera"
 """As Depth Anything 3 writes it; taken where no camera moves, since both readings then say the same."""

@@ -14,8 +14,7 @@ import yaml
 from pydantic import ValidationError
 
 from lookaway.core import Case, Dataset, DatasetError, Problem, Rollout, Unmeasurable
-from lookaway.io.files import parse_json, read_json
-from lookaway.io.paths import inside
+from lookaway.io.files import inside, parse_json, read_json
 from lookaway.suites.mbench.metadata import malformed, prompt_of, scene_of, target_of
 from lookaway.suites.mbench.records import DatasetCard, SampleCard, SampleLine, first_error
 

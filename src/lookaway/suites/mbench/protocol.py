@@ -7,40 +7,38 @@ from typing import Any
 
 from lookaway.core import BoundMetric, Extractor, PairSelector
 from lookaway.io.pose_files.checks import Convention
-from lookaway.io.pose_files.posed_frames import PosedFrames
+from lookaway.io.pose_files.source import PosedFrames
 from lookaway.io.sampling import BySegment, OverSegments, Sampler, UniformFrames
 from lookaway.judges.rating import CorrectnessRating, ProgressRating
 from lookaway.judges.trigger_verdict import TriggerVerdict
 from lookaway.metrics.camera_interaction import CameraInteraction
 from lookaway.metrics.fold_pairs import FoldPairs
+from lookaway.metrics.gates import Triggered
 from lookaway.metrics.human_appearance import HumanAppearance
 from lookaway.metrics.human_identity import HumanIdentity
+from lookaway.metrics.judge_metrics import ProgressCorrectness, StateProgress
+from lookaway.metrics.match_errors import SpatialEpipolar, SpatialReprojection
 from lookaway.metrics.object_geometry import ObjectGeometry
 from lookaway.metrics.object_texture import ObjectTexture
-from lookaway.metrics.progress_correctness import ProgressCorrectness
 from lookaway.metrics.prompt_interaction import PromptInteraction
 from lookaway.metrics.rendering_lighting import RenderingLighting
 from lookaway.metrics.rendering_style import RenderingStyle
 from lookaway.metrics.segment_pairs import SegmentPairs
-from lookaway.metrics.spatial_epipolar import SpatialEpipolar
-from lookaway.metrics.spatial_reprojection import SpatialReprojection
-from lookaway.metrics.state_progress import StateProgress
-from lookaway.metrics.triggered import Triggered
-from lookaway.perception.body_boxes import BodyBoxes
-from lookaway.perception.buffalo_faces import BuffaloFaces
-from lookaway.perception.clip_likeness import ClipLikeness
-from lookaway.perception.dinov2_embeddings import Dinov2Embeddings
-from lookaway.perception.grounding_dino_boxes import GroundingDinoBoxes
-from lookaway.perception.lab_means import LabMeans
-from lookaway.perception.lpips_steps import LpipsSteps
-from lookaway.perception.region_embeddings import RegionEmbeddings
-from lookaway.perception.sam2_masks import Sam2Masks
-from lookaway.perception.sam2_track import Sam2Track
-from lookaway.perception.sift_matches import SiftMatches
-from lookaway.perception.supplied_depth import SuppliedDepth
-from lookaway.perception.supplied_poses import SuppliedPoses
-from lookaway.perception.vgg_style import VggStyle
-from lookaway.perception.warped_likeness import WarpedLikeness
+from lookaway.perception.depth.supplied_depth import SuppliedDepth
+from lookaway.perception.faces.buffalo_faces import BuffaloFaces
+from lookaway.perception.masks.body_boxes import BodyBoxes
+from lookaway.perception.masks.grounding_dino_boxes import GroundingDinoBoxes
+from lookaway.perception.masks.sam2_masks import Sam2Masks
+from lookaway.perception.masks.sam2_track import Sam2Track
+from lookaway.perception.poses.sift_matches import SiftMatches
+from lookaway.perception.poses.supplied_poses import SuppliedPoses
+from lookaway.perception.quality.lab_means import LabMeans
+from lookaway.perception.similarity.clip_similarity import ClipLikeness
+from lookaway.perception.similarity.dinov2_embeddings import Dinov2Embeddings
+from lookaway.perception.similarity.lpips_steps import LpipsSteps
+from lookaway.perception.similarity.region_embeddings import RegionEmbeddings
+from lookaway.perception.similarity.vgg_style import VggStyle
+from lookaway.perception.similarity.warped_similarity import WarpedLikeness
 
 FOLD_PAIRS = FoldPairs(
     most=20, degrees_per_extent=180.0, fewest_posed_frames=8, margin=0.1, min_span_frames=2, negligible_extent=0.02

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from lookaway.core import Case, DatasetError, Json, Problem, Reason, Reference, Rollout, Unmeasurable
-from lookaway.io.records import read_record
+from lookaway.io.clip_card import read_record
 from lookaway.suites.mind.records import ActionRecord
 from lookaway.suites.mind.tree import Tree
 

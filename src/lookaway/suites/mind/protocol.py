@@ -6,25 +6,25 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lookaway.core import BoundMetric, Extractor
-from lookaway.metrics.aesthetic_quality import AestheticQuality
-from lookaway.metrics.feature_error import FeatureError
-from lookaway.metrics.imaging_quality import ImagingQuality
-from lookaway.metrics.mean_squared_error import MeanSquaredError
-from lookaway.metrics.peak_signal_to_noise import PeakSignalToNoise
-from lookaway.metrics.perceptual_distance import PerceptualDistance
+from lookaway.metrics.frame_metrics import (
+    AestheticQuality,
+    FeatureError,
+    ImagingQuality,
+    MeanSquaredError,
+    PeakSignalToNoise,
+    PerceptualDistance,
+    StructuralSimilarity,
+)
 from lookaway.metrics.pose_alignment import Alignment
-from lookaway.metrics.relative_rotation_error import RelativeRotationError
-from lookaway.metrics.relative_translation_error import RelativeTranslationError
-from lookaway.metrics.structural_similarity import StructuralSimilarity
-from lookaway.perception import aesthetic_quality
-from lookaway.perception.canvas import Canvas
-from lookaway.perception.compared_frames import ComparedFrames, MirroredFrames, ReferenceFrames
-from lookaway.perception.dinov3_error import Dinov3Error
-from lookaway.perception.frame_fidelity import FrameFidelity
-from lookaway.perception.lpips_pairs import LpipsPairs
-from lookaway.perception.musiq_quality import MusiqQuality
-from lookaway.perception.reference_poses import ReferencePoses
-from lookaway.perception.supplied_poses import SuppliedPoses
+from lookaway.metrics.relative_pose import RelativeRotationError, RelativeTranslationError
+from lookaway.perception.poses.reference_poses import ReferencePoses
+from lookaway.perception.poses.supplied_poses import SuppliedPoses
+from lookaway.perception.quality import aesthetic_quality
+from lookaway.perception.quality.musiq_quality import MusiqQuality
+from lookaway.perception.similarity.compared_frames import Canvas, ComparedFrames, MirroredFrames, ReferenceFrames
+from lookaway.perception.similarity.dinov3_embeddings import Dinov3Error
+from lookaway.perception.similarity.frame_fidelity import FrameFidelity
+from lookaway.perception.similarity.lpips_pairs import LpipsPairs
 from lookaway.suites.mind.layout import COMPARED_TESTS, MIRROR_TEST, PERSPECTIVES
 
 CANVAS: Final = Canvas(720, 1280)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lookaway.core import Problem, Unmeasurable
-from lookaway.io.paths import inside
+from lookaway.io.files import inside
 
 
 @dataclass(frozen=True, slots=True)

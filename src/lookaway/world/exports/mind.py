@@ -3,17 +3,78 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+
 from lookaway.core import Floats, Json
 from lookaway.io.camera_steps import camera_steps
+from lookaway.io.decoding import Decoder
+from lookaway.io.encoding import BT709, X264, Encoding, write_pictures
 from lookaway.io.files import write_json, write_text
 from lookaway.io.world_clips import WorldClip
 from lookaway.world.exports.conventions import to_colmap, to_unreal
 from lookaway.world.exports.folder import Case, Export, ExportReport, contestant, put
-from lookaway.world.exports.mirrored import mirrored_frames
-from lookaway.world.exports.videos import write_frames, write_tail
+
+SAME_POSE: Final = 1e-6
+"""How much two poses may differ, in metres and in the entries of a rotation."""
+LEAST_WAY: Final = 0.05
+"""How far the path must lead away, in the same measure: a camera that stands still mirrors itself everywhere."""
+
+
+def mirrored_frames(camera_to_world: Floats) -> tuple[int, ...] | None:
+    """Frames of the longest way out and back, of poses [N, 4, 4]: as many out as back, frame i as frame -1 - i.
+
+    The frame at which the path turns has no other and is left out. `None` where no path leads out and comes back so.
+    """
+    count = len(camera_to_world)
+    longest: list[tuple[int, int]] = []
+    for total in range(1, 2 * count - 2):
+        pairs = _pairs(camera_to_world, total)
+        if len(pairs) > len(longest) and _leads_away(camera_to_world, pairs):
+            longest = pairs
+    if not longest:
+        return None
+    return (*(out for out, _ in reversed(longest)), *(back for _, back in longest))
+
+
+def _pairs(poses: Floats, total: int) -> list[tuple[int, int]]:
+    """Frames whose indices sum up to the same, from the turn on, as long as they see the same."""
+    pairs = []
+    for out in range((total - 1) // 2, max(0, total - len(poses) + 1) - 1, -1):
+        back = total - out
+        if np.abs(poses[out] - poses[back]).max() > SAME_POSE:
+            break
+        pairs.append((out, back))
+    return pairs
+
+
+def _leads_away(poses: Floats, pairs: list[tuple[int, int]]) -> bool:
+    outs = poses[[out for out, _ in pairs]]
+    return bool(np.abs(outs - outs[0]).max() > LEAST_WAY)
+
+
+LOSSLESS: Final = {"qp": "0", "preset": "veryfast", "x264-params": X264}
+
+
+def write_tail(video: Path, target: Path, start: int, fps: int) -> None:
+    """The frames from `start` on, as every decoder finds them in the video, bit for bit."""
+    with closing(Decoder(video)) as decoder:
+        _write(decoder, target, range(start, len(decoder.index)), fps)
+
+
+def write_frames(video: Path, target: Path, indices: Sequence[int], fps: int) -> None:
+    """Frames of increasing indices, as every decoder finds them in the video, bit for bit."""
+    with closing(Decoder(video)) as decoder:
+        _write(decoder, target, indices, fps)
+
+
+def _write(decoder: Decoder, target: Path, indices: Sequence[int], fps: int) -> None:
+    encoding = Encoding(container="mp4", codec="libx264", fps=fps, options=LOSSLESS, colour=BT709)
+    write_pictures(target, (picture for _, picture in decoder.pictures(indices)), encoding)
+
 
 TRUTH: Final = "MIND-Data"
 PREDICTIONS: Final = "models"

@@ -1,0 +1,362 @@
+"""Perceives the features of one rollout: its video is decoded once for all extractors that want frames."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import CancelledError
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from lookaway.core import (
+    Asking,
+    AskingExtractor,
+    BudgetSpent,
+    Desks,
+    Extractor,
+    Feature,
+    Features,
+    Frame,
+    FrameRequest,
+    JudgeUnusable,
+    MissingDevice,
+    MissingExtra,
+    NoEnvironment,
+    Pending,
+    Perceiver,
+    Rollout,
+    RunError,
+    Timeline,
+    Unmeasurable,
+    Watch,
+)
+from lookaway.engine.locking import recipe_key
+from lookaway.engine.networks import RemoteFeature, RemotePerceiver, service_name
+from lookaway.engine.timings import ASKING, DECODING, READING, SENDING, WAITING, WRITING, Effort, Stage, stage_of
+from lookaway.io.partner_frames import PartnerFrames
+from lookaway.io.video import Video
+from lookaway.store.feature_store import FeatureStore
+
+Perceived: TypeAlias = Feature | Exception
+"""A feature, or why there is none."""
+ENDS_THE_RUN = (BudgetSpent, CancelledError, JudgeUnusable, MissingDevice, MissingExtra, NoEnvironment, RunError)
+"""What is wrong with the machine, or with the judge as such, is no finding about a rollout."""
+
+
+@dataclass(slots=True)
+class Extractors:
+    """Extractors, each loaded at its first use and then kept, and the store of what they perceived."""
+
+    store: FeatureStore | None
+    asking: Asking | None = None
+    """For extractors that ask a judge."""
+    elsewhere: Desks = field(default_factory=dict)
+    """Where extractors run that other processes hold, by name."""
+    _perceivers: dict[str, Perceiver | Unmeasurable] = field(default_factory=dict)
+    _keys: dict[Extractor, str] = field(default_factory=dict)
+
+    def load(self, recipe: Extractor) -> Perceiver:
+        """The loaded extractor of a recipe; what kept it from loading is found out once, too."""
+        key = self.key(recipe)
+        if key not in self._perceivers:
+            try:
+                self._perceivers[key] = self._load(recipe)
+            except Unmeasurable as error:
+                self._perceivers[key] = error
+        loaded = self._perceivers[key]
+        if isinstance(loaded, Unmeasurable):
+            raise loaded
+        return loaded
+
+    def _load(self, recipe: Extractor) -> Perceiver:
+        if (desk := self.elsewhere.get(service_name(recipe))) is not None:
+            return RemotePerceiver(desk, recipe)
+        if not isinstance(recipe, AskingExtractor):
+            return recipe.load()
+        if self.asking is None:
+            raise JudgeUnusable(f"{recipe.name} asks the judge {recipe.judge.model!r}, but no way to it was given.")
+        return recipe.load_with(self.asking)
+
+    def key(self, recipe: Extractor) -> str:
+        """The key of a recipe, computed once."""
+        if recipe not in self._keys:
+            self._keys[recipe] = recipe_key(recipe)
+        return self._keys[recipe]
+
+    def kept(self, content: str, recipe: Extractor) -> Feature | None:
+        """What was perceived earlier, if it was kept."""
+        return self.store.get(content, self.key(recipe)) if self.store else None
+
+    def is_elsewhere(self, recipe: Extractor) -> bool:
+        """Whether another process holds the network of a recipe."""
+        return service_name(recipe) in self.elsewhere
+
+    def keep(self, content: str, recipe: Extractor, feature: Feature) -> int:
+        """Keep what was perceived; returns how many bytes are kept."""
+        return self.store.put(content, self.key(recipe), feature) if self.store else 0
+
+
+@dataclass(slots=True)
+class Perceiving:
+    """All features of one rollout: those on disk are read, the rest share one pass over the video.
+
+    What somebody outside this process is asked, such as a judge, is waited for last.
+    """
+
+    extractors: Extractors
+    rollout: Rollout
+    content: str
+    wanted: Iterable[Extractor]
+    decoded_frames: int = 0
+    is_rehearsal: bool = False
+    timeline: Timeline | None = None
+    """Of the video, once it is open."""
+    perceived: dict[Extractor, Perceived] = field(default_factory=dict)
+    effort: Effort = field(default_factory=Effort)
+    _watches: dict[Extractor, Watch] = field(default_factory=dict)
+    _requests: dict[Extractor, FrameRequest | None] = field(default_factory=dict)
+    _pending: dict[Extractor, Pending] = field(default_factory=dict)
+
+    def run(self) -> dict[Extractor, Perceived]:
+        """Every wanted feature, or why there is none."""
+        self.look()
+        return self.settle()
+
+    def look(self) -> None:
+        """Everything that this process does itself: decode, perceive, put questions."""
+        missing = self._restore()
+        if not missing:
+            return
+        try:
+            with self._opened() as video:
+                try:
+                    while missing:
+                        missing = self._round(video, missing)
+                finally:
+                    self.decoded_frames += video.decoded_pictures
+                    self._note_decoding(video.timeline)
+        except ENDS_THE_RUN:
+            raise
+        except Exception as error:  # noqa: BLE001 - a video that cannot be opened is a finding, not the end of the run
+            self.perceived.update((recipe, error) for recipe in missing if recipe not in self.perceived)
+
+    def _opened(self) -> Video:
+        with self.effort.timed(DECODING):
+            video = Video(self.rollout.video)
+        self.timeline = video.timeline
+        return video
+
+    def _note_decoding(self, timeline: Timeline) -> None:
+        decoding = self.effort.of(DECODING)
+        decoding.rollouts += 1
+        decoding.frames += self.decoded_frames
+        decoding.pixels += self.decoded_frames * timeline.width * timeline.height
+
+    def settle(self) -> dict[Extractor, Perceived]:
+        """Wait for what others were asked; returns every wanted feature, or why there is none."""
+        for recipe, pending in self._pending.items():
+            if isinstance(pending, RemoteFeature):
+                self._take(recipe, WAITING, pending.result)
+                self.effort.of(stage_of(recipe)).add(_of_elsewhere(pending))
+            else:
+                self._take(recipe, ASKING, pending.result)
+        self._pending.clear()
+        return self.perceived
+
+    def rehearse(self) -> dict[Extractor, FrameRequest | None]:
+        """The frames that would be asked for: everything but loading networks, decoding and perceiving.
+
+        Extractors that would read files only ask for `None`.
+        """
+        self.is_rehearsal = True
+        missing = self._restore()
+        if missing:
+            with self._opened() as video:
+                while readers := self._begin_all(video.timeline, missing):
+                    for recipe in readers:
+                        self._finish(recipe)
+                self._guess_requests(video.timeline, missing)
+        return self._requests
+
+    def _guess_requests(self, timeline: Timeline, missing: Sequence[Extractor]) -> None:
+        """Of extractors that need what a network would perceive, as far as they tell beforehand what they want."""
+        for recipe in missing:
+            if recipe not in self._requests and recipe not in self.perceived:
+                with suppress(Unmeasurable):
+                    if recipe.declines(self.rollout) is None and (request := self._foreseen(recipe, timeline)):
+                        self._requests[recipe] = request
+
+    def _foreseen(self, recipe: Extractor, timeline: Timeline) -> FrameRequest | None:
+        if (sampler := getattr(recipe, "frames", None)) is not None:
+            return FrameRequest(frozenset(sampler.indices(timeline, self.rollout)))
+        if (compared := getattr(recipe, "compared", None)) is not None:
+            partners = compared.partners(timeline, self.rollout)
+            return FrameRequest(frozenset(partners.indices), None, partners)
+        return None
+
+    def _restore(self) -> list[Extractor]:
+        """Take what is on disk; returns what is not."""
+        ordered = with_needs(self.wanted)
+        with self.effort.timed(READING) as reading:
+            found = {recipe: self.extractors.kept(self.content, recipe) for recipe in ordered}
+            reading.rollouts += 1
+        self.perceived.update((recipe, feature) for recipe, feature in found.items() if feature is not None)
+        for recipe in self.perceived:
+            self.effort.of(stage_of(recipe)).kept += 1
+        return [recipe for recipe in ordered if recipe not in self.perceived]
+
+    def _round(self, video: Video, missing: Sequence[Extractor]) -> list[Extractor]:
+        """Read every file that can be read; when none is left, let all watchers share one pass over the frames."""
+        finishing = self._begin_all(video.timeline, missing)
+        if not finishing:
+            finishing = self._unfinished()
+            is_another_pass_to_come = any(
+                recipe not in self.perceived and recipe not in self._watches for recipe in missing
+            )
+            self._watch(video, finishing, keep=is_another_pass_to_come)
+        for recipe in finishing:
+            self._finish(recipe)
+        missing = [recipe for recipe in missing if recipe not in self.perceived]
+        if any(need in self._pending for recipe in missing for need in recipe.needs.values()):
+            self.settle()
+        return [recipe for recipe in missing if recipe not in self.perceived and recipe not in self._pending]
+
+    def _begin_all(self, timeline: Timeline, missing: Sequence[Extractor]) -> list[Extractor]:
+        """Begin every recipe whose needs are known; returns those that read files only."""
+        for recipe in missing:
+            is_new = recipe not in self._watches and recipe not in self.perceived
+            if is_new and all(need in self.perceived for need in recipe.needs.values()):
+                self._begin(recipe, timeline)
+        return [recipe for recipe in self._unfinished() if self._requests[recipe] is None]
+
+    def _unfinished(self) -> list[Extractor]:
+        return [recipe for recipe in self._watches if recipe not in self.perceived and recipe not in self._pending]
+
+    def _begin(self, recipe: Extractor, timeline: Timeline) -> None:
+        needs = {name: self.perceived[need] for name, need in recipe.needs.items()}
+        for problem in needs.values():
+            if isinstance(problem, Exception):
+                self.perceived[recipe] = problem
+                return
+        features = {name: feature for name, feature in needs.items() if isinstance(feature, Feature)}
+        try:
+            if (declined := recipe.declines(self.rollout)) is not None:
+                raise Unmeasurable(declined.reason, declined.message)
+            watch = self._start(recipe, timeline, features)
+            self._requests[recipe] = _checked(watch.request, timeline.frame_count)
+            self._watches[recipe] = watch
+            self.effort.of(stage_of(recipe)).rollouts += 1
+        except ENDS_THE_RUN:
+            raise
+        except Exception as error:  # noqa: BLE001 - one feature less, not the end of the run
+            self.perceived[recipe] = error
+
+    def _start(self, recipe: Extractor, timeline: Timeline, features: Features) -> Watch:
+        is_heavy = hasattr(recipe, "weights") or isinstance(recipe, AskingExtractor)
+        if self.is_rehearsal and is_heavy and (request := self._foreseen(recipe, timeline)) is not None:
+            return _Rehearsed(request)
+        started = time.perf_counter()
+        perceiver = self.extractors.load(recipe)
+        self.effort.of(stage_of(recipe)).loading_seconds += time.perf_counter() - started
+        with self.effort.timed(WAITING if self.extractors.is_elsewhere(recipe) else stage_of(recipe)):
+            return perceiver.begin(self.rollout, timeline, features)
+
+    def _own_stage(self, recipe: Extractor) -> str:
+        """What this process does for a recipe is that of the recipe, unless the network is elsewhere."""
+        return SENDING if self.extractors.is_elsewhere(recipe) else stage_of(recipe)
+
+    def _watch(self, video: Video, recipes: Sequence[Extractor], *, keep: bool) -> None:
+        requests = [request for recipe in recipes if (request := self._requests[recipe]) is not None]
+        if not requests:
+            return
+        seeing = [Stage() for _ in recipes]
+        try:
+            with PartnerFrames(requests) as partners, self.effort.timed(DECODING):
+                for position, frame in video.frames(requests, keep=keep):
+                    recipe = recipes[position]
+                    if recipe in self.perceived:
+                        continue
+                    try:
+                        joined = partners.join(requests[position], frame)
+                        with seeing[position].timed() as stage:
+                            stage.frames += 1
+                            self._watches[recipe].see(joined)
+                    except ENDS_THE_RUN:
+                        raise
+                    except Exception as error:  # noqa: BLE001 - one feature less, not the end of the run
+                        self.perceived[recipe] = error
+                self.decoded_frames += partners.decoded_pictures
+        finally:
+            for recipe, stage in zip(recipes, seeing, strict=True):
+                self._note_seeing(recipe, stage)
+
+    def _note_seeing(self, recipe: Extractor, seeing: Stage) -> None:
+        """What an extractor did with frames happened while they were decoded, and is not decoding."""
+        decoding, own = self.effort.of(DECODING), self.effort.of(self._own_stage(recipe))
+        decoding.seconds -= seeing.seconds
+        decoding.cpu_seconds -= seeing.cpu_seconds
+        own.seconds += seeing.seconds
+        own.cpu_seconds += seeing.cpu_seconds
+        self.effort.of(stage_of(recipe)).frames += seeing.frames
+
+    def _finish(self, recipe: Extractor) -> None:
+        if recipe not in self.perceived:
+            self._take(recipe, self._own_stage(recipe), self._watches[recipe].perceive)
+
+    def _take(self, recipe: Extractor, stage: str, perceive: Callable[[], Feature | Pending]) -> None:
+        """Take and keep what is perceived; what is still to come is waited for later."""
+        try:
+            with self.effort.timed(stage):
+                feature = perceive()
+            if isinstance(feature, Pending):
+                self._pending[recipe] = feature
+                return
+            if not isinstance(feature, Feature):
+                raise TypeError(f"{recipe.name} must perceive a Feature, found {feature!r:.80}.")
+            with self.effort.timed(WRITING):
+                stored_bytes = self.extractors.keep(self.content, recipe, feature)
+            self.effort.of(stage_of(recipe)).stored_bytes += stored_bytes
+            self.perceived[recipe] = feature
+        except ENDS_THE_RUN:
+            raise
+        except Exception as error:  # noqa: BLE001 - one feature less, not the end of the run
+            self.perceived[recipe] = error
+
+
+@dataclass(frozen=True, slots=True)
+class _Rehearsed:
+    """In place of a network or a judge, which are too heavy for a plan."""
+
+    request: FrameRequest
+
+    def see(self, frame: Frame) -> None:
+        raise NotImplementedError("no frame is shown in a rehearsal")
+
+    def perceive(self) -> Feature:
+        raise NotImplementedError("nothing is perceived in a rehearsal")
+
+
+def _of_elsewhere(feature: RemoteFeature) -> Stage:
+    """What a network took in a process that has a core of its own."""
+    return Stage(seconds=feature.seconds, cpu_seconds=feature.seconds, loading_seconds=feature.loading_seconds)
+
+
+def with_needs(recipes: Iterable[Extractor]) -> list[Extractor]:
+    """Recipes and all that they are made from, each once, needs first."""
+    ordered: dict[Extractor, None] = {}
+    for recipe in recipes:
+        if recipe not in ordered:
+            ordered.update(dict.fromkeys(with_needs(recipe.needs.values())))
+            ordered[recipe] = None
+    return list(ordered)
+
+
+def _checked(request: FrameRequest | None, frame_count: int) -> FrameRequest | None:
+    """A request that cannot be met is its extractor's fault, and must not spoil the pass for the others."""
+    if request is not None and request.indices and not 0 <= min(request.indices) <= max(request.indices) < frame_count:
+        found = f"{min(request.indices)} to {max(request.indices)}"
+        raise IndexError(f"frames {found} were asked for, but the video has {frame_count}.")
+    if request is not None and request.partners is not None and request.partners.indices.keys() != request.indices:
+        raise ValueError("partners are named for other frames than those that were asked for.")
+    return request

@@ -1,0 +1,257 @@
+"""Metrics with one value a frame: MSE, PSNR, SSIM, LPIPS, feature error, imaging and aesthetic quality."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from lookaway.core import Abstention, Feature, Features, Floats, Json, Outcome, Reason, Rollout, Score, Unit
+
+
+def score_of_frames(
+    feature: Feature, series: Floats, *, full_scale: float | None = None, detail: Mapping[str, Json] | None = None
+) -> Outcome:
+    """The plain mean of a series over the frames of a feature, with every frame as a unit `f{index}`.
+
+    With `full_scale`, values are parts of it, and raw values are those of the series. The facts that come with the
+    feature go into the detail.
+    """
+    frames = feature["frame_indices"].tolist()
+    if not frames:
+        return Abstention(Reason.TOO_SHORT, "there is no frame to measure.")
+    numbers: list[float] = np.asarray(series, np.float64).tolist()
+    units = tuple(Unit(f"f{frame}", _score(number, full_scale)) for frame, number in zip(frames, numbers, strict=True))
+    mean = _score(math.fsum(numbers) / len(numbers), full_scale)
+    facts = {"frames": len(frames), **feature.detail, **(detail or {})}
+    return Score(mean.value, raw=mean.raw, units=units, detail=facts)
+
+
+def _score(number: float, full_scale: float | None) -> Score:
+    return Score(number) if full_scale is None else Score(number / full_scale, raw=number)
+
+
+@dataclass(frozen=True, slots=True)
+class MeanSquaredError:
+    """Mean over compared frames of the mean squared difference of their pixels.
+
+    Channels go from 0 to 1, and the mean of a frame is over all pixels and the channels red, green and blue: 0 where
+    frames are equal, 1 between black and white. There is no raw value. A shift of the picture by a few pixels costs
+    about as much as another picture.
+
+    Abstains: `missing_input` without a true video to compare with; `too_short` where no frame has a partner;
+    `invalid_input` where sizes differ and no canvas is named; a reason of the video where one cannot be read.
+    """
+
+    name: ClassVar[str] = "mean_squared_error"
+    version: ClassVar[int] = 1
+    unit: ClassVar[str] = "squared difference"
+    raw_unit: ClassVar[str | None] = None
+    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+    higher_is_better: ClassVar[bool] = False
+    needs: ClassVar[tuple[str, ...]] = ("fidelity",)
+    uses: ClassVar[tuple[str, ...]] = ()
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Nothing beyond its features is needed."""
+        return None
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        return score_of_frames(features["fidelity"], features["fidelity"]["mse"])
+
+
+@dataclass(frozen=True, slots=True)
+class PeakSignalToNoise:
+    """Mean over compared frames of PSNR, 10 log10(1 / MSE), in decibels.
+
+    MSE is the mean squared difference of a frame's pixels, with channels from 0 to 1. Equal frames have no finite PSNR:
+    every frame above `ceiling_db` counts as `ceiling_db`, and `detail.frames_cut` says how many those are. There is no
+    raw value.
+
+    Abstains: `missing_input` without a true video to compare with; `too_short` where no frame has a partner;
+    `invalid_input` where sizes differ and no canvas is named; a reason of the video where one cannot be read.
+    """
+
+    name: ClassVar[str] = "peak_signal_to_noise"
+    version: ClassVar[int] = 1
+    unit: ClassVar[str] = "dB"
+    raw_unit: ClassVar[str | None] = None
+    higher_is_better: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("fidelity",)
+    uses: ClassVar[tuple[str, ...]] = ()
+
+    ceiling_db: Annotated[float, "the most that a frame counts, in decibels"] = 100.0
+
+    def __post_init__(self) -> None:
+        if self.ceiling_db <= 0:
+            raise ValueError(f"a ceiling is above 0 decibels, found {self.ceiling_db}.")
+
+    @property
+    def range(self) -> tuple[float | None, float | None]:
+        """From black against white to the ceiling."""
+        return 0.0, self.ceiling_db
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Nothing beyond its features is needed."""
+        return None
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        mse = np.asarray(features["fidelity"]["mse"], np.float64)
+        least = 10 ** (-self.ceiling_db / 10)
+        is_cut = mse < least
+        decibels = np.where(is_cut, self.ceiling_db, -10 * np.log10(np.maximum(mse, least)))
+        return score_of_frames(features["fidelity"], decibels, detail={"frames_cut": int(is_cut.sum())})
+
+
+@dataclass(frozen=True, slots=True)
+class StructuralSimilarity:
+    """Mean over compared frames of SSIM, the structural similarity of Wang et al. (2004).
+
+    Around every pixel and in every channel, means, variances and covariance under a gaussian window give
+    (2 m1 m2 + c1) (2 cov + c2) / ((m1^2 + m2^2 + c1) (v1 + v2 + c2)) with c1 = 0.01^2 and c2 = 0.03^2 for channels from
+    0 to 1; a frame has the mean over all of them. 1 where frames are equal, about 0 where they share nothing, below 0
+    where one is the negative of the other. There is no raw value.
+
+    Abstains: `missing_input` without a true video to compare with; `too_short` where no frame has a partner;
+    `invalid_input` where sizes differ and no canvas is named; a reason of the video where one cannot be read.
+    """
+
+    name: ClassVar[str] = "structural_similarity"
+    version: ClassVar[int] = 1
+    unit: ClassVar[str] = "similarity"
+    raw_unit: ClassVar[str | None] = None
+    range: ClassVar[tuple[float | None, float | None]] = (-1.0, 1.0)
+    higher_is_better: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("fidelity",)
+    uses: ClassVar[tuple[str, ...]] = ()
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Nothing beyond its features is needed."""
+        return None
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        return score_of_frames(features["fidelity"], features["fidelity"]["ssim"])
+
+
+@dataclass(frozen=True, slots=True)
+class PerceptualDistance:
+    """Mean over compared frames of LPIPS, the learned perceptual distance of Zhang et al. (2018).
+
+    The distance of two frames is the squared difference of what a network sees at the same place, of unit length,
+    weighted by channel as people judged and summed over layers: 0 where frames are equal, about 0.7 where they share
+    nothing. There is no raw value.
+
+    Abstains: `missing_input` without a true video to compare with; `too_short` where no frame has a partner;
+    `invalid_input` where sizes differ and no canvas is named; a reason of the video or of the weights where there are
+    no distances.
+    """
+
+    name: ClassVar[str] = "perceptual_distance"
+    version: ClassVar[int] = 1
+    unit: ClassVar[str] = "distance"
+    raw_unit: ClassVar[str | None] = None
+    range: ClassVar[tuple[float | None, float | None]] = (0.0, None)
+    higher_is_better: ClassVar[bool] = False
+    needs: ClassVar[tuple[str, ...]] = ("lpips",)
+    uses: ClassVar[tuple[str, ...]] = ()
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Nothing beyond its features is needed."""
+        return None
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        return score_of_frames(features["lpips"], features["lpips"]["distances"])
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureError:
+    """Mean over compared frames of the mean squared difference of patch tokens.
+
+    Tokens have unit length, and the mean of a frame is over patches and channels: 0 where frames are equal,
+    2 / channels where tokens have nothing in common, and at most 4 / channels. There is no raw value.
+
+    Abstains: `missing_input` without a true video to compare with; `too_short` where no frame has a partner;
+    `invalid_input` where sizes differ and no canvas is named; a reason of the video or of the weights where there are
+    no tokens.
+    """
+
+    name: ClassVar[str] = "feature_error"
+    version: ClassVar[int] = 1
+    unit: ClassVar[str] = "squared difference"
+    raw_unit: ClassVar[str | None] = None
+    range: ClassVar[tuple[float | None, float | None]] = (0.0, None)
+    higher_is_better: ClassVar[bool] = False
+    needs: ClassVar[tuple[str, ...]] = ("feature_error",)
+    uses: ClassVar[tuple[str, ...]] = ()
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Nothing beyond its features is needed."""
+        return None
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        return score_of_frames(features["feature_error"], features["feature_error"]["errors"])
+
+
+@dataclass(frozen=True, slots=True)
+class ImagingQuality:
+    """Mean over frames of the image quality that a network gives each, divided by 100.
+
+    Noise, blur and blocks lower it, whatever the picture shows. The raw value is the mean on the scale of the weights,
+    on which people gave 0 to 100; nothing is cut where the network leaves it.
+
+    Abstains: `too_short` where no frame was looked at; a reason of the video or of the weights where there is no
+    quality.
+    """
+
+    name: ClassVar[str] = "imaging_quality"
+    version: ClassVar[int] = 1
+    unit: ClassVar[str] = "score"
+    raw_unit: ClassVar[str | None] = "quality, 0 to 100"
+    range: ClassVar[tuple[float | None, float | None]] = (None, None)
+    higher_is_better: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("quality",)
+    uses: ClassVar[tuple[str, ...]] = ()
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Nothing beyond its features is needed."""
+        return None
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        return score_of_frames(features["quality"], features["quality"]["quality"], full_scale=100.0)
+
+
+@dataclass(frozen=True, slots=True)
+class AestheticQuality:
+    """Mean over frames of the aesthetic score that a network gives each, divided by 10.
+
+    The raw value is the mean on the head's own scale, on which people gave 0 to 10; nothing is cut where the head
+    leaves it.
+
+    Abstains: `too_short` where no frame was looked at; a reason of the video or of the weights where there is no score.
+    """
+
+    name: ClassVar[str] = "aesthetic_quality"
+    version: ClassVar[int] = 1
+    unit: ClassVar[str] = "score"
+    raw_unit: ClassVar[str | None] = "aesthetic score, 0 to 10"
+    range: ClassVar[tuple[float | None, float | None]] = (None, None)
+    higher_is_better: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("aesthetic",)
+    uses: ClassVar[tuple[str, ...]] = ()
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Nothing beyond its features is needed."""
+        return None
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        return score_of_frames(features["aesthetic"], features["aesthetic"]["aesthetic"], full_scale=10.0)

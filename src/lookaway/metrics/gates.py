@@ -1,0 +1,92 @@
+"""Gates: whether a rollout triggered the memory test at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from lookaway.core import Abstention, Features, Outcome, Reason, Rollout, Score
+
+
+@dataclass(frozen=True, slots=True)
+class Triggered:
+    """1 where most repeats of the question say that the video poses the memory test, else 0.
+
+    The mean over rollouts is the share of videos that pose the test: a model that never looks away has a low one. The
+    raw value is the mean confidence of the judge; `detail` holds what it said, and how far repeats agree.
+
+    Abstains: `no_judge` where none is named; `judge_failed` where it could not be asked or read, or where repeats are
+    split evenly; `judge_refused` where it would not answer; `missing_input` without captions.
+    """
+
+    name: ClassVar[str] = "triggered"
+    version: ClassVar[int] = 1
+    unit: ClassVar[str] = "share"
+    raw_unit: ClassVar[str | None] = "confidence"
+    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+    higher_is_better: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("trigger_verdict",)
+    uses: ClassVar[tuple[str, ...]] = ()
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Nothing beyond its features is needed."""
+        return None
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        verdict = features["trigger_verdict"]
+        yes, repeats = int(verdict["triggered"].sum()), len(verdict["triggered"])
+        if 2 * yes == repeats:
+            return Abstention(Reason.JUDGE_FAILED, f"{yes} of {repeats} repeats say yes; put the question once more.")
+        detail = {"yes": yes, "repeats": repeats, **verdict.detail}
+        return Score(float(2 * yes > repeats), raw=float(verdict["confidence"].mean()), detail=detail)
+
+
+@dataclass(frozen=True, slots=True)
+class Reobserved:
+    """1 where the main subject is judgeable in a second, not judgeable in a later one, and judgeable again after that.
+
+    Otherwise 0, and `detail.reason` says why: `no_oov` where it is never out of view, `no_initial_judgeable` where it
+    is not seen before it is out of view, `no_return` where it does not come back. A second is judgeable where more
+    than half of the repeats say so. One hidden second is enough, and several losses count as one.
+
+    Abstains: never by itself; a reason of the judge where it did not answer.
+    """
+
+    name: ClassVar[str] = "reobserved"
+    version: ClassVar[int] = 1
+    unit: ClassVar[str] = "share"
+    raw_unit: ClassVar[str | None] = None
+    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+    higher_is_better: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("reobservation",)
+    uses: ClassVar[tuple[str, ...]] = ()
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Nothing beyond its features is needed."""
+        return None
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        feature = features["reobservation"]
+        said = feature["judgeable"]
+        judgeable = [bool(second) for second in 2 * said.sum(axis=1) > said.shape[1]]
+        reason = why_not_reobserved(judgeable)
+        hidden = [int(second) for second, seen in zip(feature["seconds"], judgeable, strict=True) if not seen]
+        return Score(float(reason is None), detail={"reason": reason, "hidden_seconds": hidden})
+
+
+def why_not_reobserved(judgeable: Sequence[bool]) -> str | None:
+    """What is missing of seen, lost and seen again; `None` where nothing is.
+
+    >>> why_not_reobserved([True, False, True]), why_not_reobserved([True, False])
+    (None, 'no_return')
+    """
+    if all(judgeable):
+        return "no_oov"
+    first_seen = next((place for place, seen in enumerate(judgeable) if seen), len(judgeable))
+    lost = next((place for place in range(first_seen, len(judgeable)) if not judgeable[place]), None)
+    if lost is None:
+        return "no_initial_judgeable"
+    return None if any(judgeable[lost:]) else "no_return"

@@ -1,0 +1,181 @@
+"""Metrics made of a judge's answers: ratings, probe questions and question banks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from lookaway.core import Abstention, Feature, Features, Json, Outcome, Reason, Rollout, Score, Unit
+
+LOWEST, HIGHEST = 1, 5
+
+
+def middle_rating(feature: Feature) -> float:
+    """The median over repeats, from 1 to 5."""
+    return float(np.median(feature["rating"]))
+
+
+def rating_value(rating: float) -> float:
+    """From 0 to 1.
+
+    >>> rating_value(1), rating_value(4), rating_value(5)
+    (0.0, 0.75, 1.0)
+    """
+    return (rating - LOWEST) / (HIGHEST - LOWEST)
+
+
+def rating_detail(feature: Feature) -> dict[str, Json]:
+    """All repeats, and what was said."""
+    return {"ratings": feature["rating"].tolist(), **feature.detail}
+
+
+@dataclass(frozen=True, slots=True)
+class StateProgress:
+    """How far an event advanced out of sight, as a judge rates it: (rating - 1) / 4, the median over repeats.
+
+    The raw value is the rating, from 1 to 5.
+
+    Abstains: `no_judge` where none is named; `judge_failed` where it could not be asked or read; `judge_refused` where
+    it would not answer; `missing_input` without the text of an event.
+    """
+
+    name: ClassVar[str] = "state_progress"
+    version: ClassVar[int] = 1
+    unit: ClassVar[str] = "score"
+    raw_unit: ClassVar[str | None] = "rating from 1 to 5"
+    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+    higher_is_better: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("progress_rating",)
+    uses: ClassVar[tuple[str, ...]] = ()
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Nothing beyond its features is needed."""
+        return None
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        rating = middle_rating(features["progress_rating"])
+        return Score(rating_value(rating), raw=rating, detail=rating_detail(features["progress_rating"]))
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressCorrectness:
+    """Progress times plausibility: g s, with g = (progress rating - 1) / 4 and s = (correctness rating - 1) / 4.
+
+    An event that did not go on is not right, however plausible a standstill looks. Ratings are medians over repeats;
+    the raw value is the rating of correctness, and `detail` holds both.
+
+    Abstains: `no_judge` where none is named; `judge_failed` where it could not be asked or read; `judge_refused` where
+    it would not answer; `missing_input` without the text of an event.
+    """
+
+    name: ClassVar[str] = "progress_correctness"
+    version: ClassVar[int] = 1
+    unit: ClassVar[str] = "score"
+    raw_unit: ClassVar[str | None] = "rating from 1 to 5"
+    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+    higher_is_better: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("progress_rating", "correctness_rating")
+    uses: ClassVar[tuple[str, ...]] = ()
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Nothing beyond its features is needed."""
+        return None
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        progress, correctness = (middle_rating(features[name]) for name in self.needs)
+        detail = {name: rating_detail(features[name]) for name in self.needs}
+        return Score(rating_value(progress) * rating_value(correctness), raw=correctness, detail=detail)
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeSupport:
+    """Mean over probes of the probability of the answer that speaks for the video.
+
+    That is `p_yes` where a yes speaks for it and 1 - `p_yes` where a yes speaks against it; `p_yes` is the median over
+    repeats. All probes weigh the same.
+
+    Abstains: `missing_input` where a named probe was not asked; a reason of the judge where one was not answered.
+    """
+
+    name: ClassVar[str] = "probe_support"
+    version: ClassVar[int] = 1
+    unit: ClassVar[str] = "probability"
+    raw_unit: ClassVar[str | None] = None
+    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+    higher_is_better: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("probe_probabilities",)
+    uses: ClassVar[tuple[str, ...]] = ()
+
+    probes: Annotated[tuple[str, ...], "names of the probes that count; all that were asked where none is named"] = ()
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Nothing beyond its features is needed."""
+        return None
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        feature = features["probe_probabilities"]
+        asked = list(feature.detail["probes"])
+        missing = [name for name in self.probes if name not in asked]
+        if missing:
+            return Abstention(
+                Reason.MISSING_INPUT, f"the probes {', '.join(missing)} were not asked; asked: {', '.join(asked)}."
+            )
+        medians = np.median(feature["p_yes"], axis=1)
+        support = np.where(feature["is_positive"], medians, 1 - medians)
+        units = tuple(
+            Unit(name, Score(float(support[row]), detail={"p_yes": float(medians[row])}))
+            for row, name in enumerate(asked)
+            if not self.probes or name in self.probes
+        )
+        values = [unit.outcome.value for unit in units if isinstance(unit.outcome, Score)]
+        return Score(math.fsum(values) / len(values), units=units, detail={"repeats": int(feature["p_yes"].shape[1])})
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionPassRate:
+    """Share of questions answered as they are for a video that is right: positive ones with yes, negative ones with no.
+
+    Every question counts the same; one that was put several times passes by the share of its repeats.
+
+    Abstains: `not_applicable` where the bank has no question of the dimension; a reason of the judge where it did not
+    answer all questions.
+    """
+
+    name: ClassVar[str] = "question_pass_rate"
+    version: ClassVar[int] = 1
+    unit: ClassVar[str] = "share"
+    raw_unit: ClassVar[str | None] = None
+    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+    higher_is_better: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("question_verdicts",)
+    uses: ClassVar[tuple[str, ...]] = ()
+
+    dimension: Annotated[str | None, "the questions that count; all where none is named"] = None
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Nothing beyond its features is needed."""
+        return None
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        feature = features["question_verdicts"]
+        dimensions = list(feature.detail["dimensions"])
+        passed = (feature["says_yes"] == feature["is_positive"][:, None]).mean(axis=1)
+        units = tuple(
+            Unit(f"question{number}", Score(float(share), detail={"dimension": dimension}))
+            for number, share, dimension in zip(feature["question_ids"].tolist(), passed, dimensions, strict=True)
+            if self.dimension in (None, dimension)
+        )
+        values = [unit.outcome.value for unit in units if isinstance(unit.outcome, Score)]
+        if not values:
+            known = ", ".join(sorted(set(dimensions)))
+            return Abstention(
+                Reason.NOT_APPLICABLE, f"the bank has no question of {self.dimension!r}; its dimensions: {known}."
+            )
+        return Score(math.fsum(values) / len(values), units=units, detail={"questions": len(values)})

@@ -1,0 +1,1 @@
+"""Depth: estimated, or supplied in files."""

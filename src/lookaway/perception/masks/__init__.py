@@ -1,0 +1,1 @@
+"""Where things and people are: boxes and mask tracks."""

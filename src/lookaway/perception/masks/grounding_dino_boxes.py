@@ -1,0 +1,144 @@
+"""Boxes around what a text names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookaway.core import (
+    Abstention,
+    Compute,
+    Extractor,
+    Feature,
+    Features,
+    Floats,
+    Frame,
+    FrameRequest,
+    Indices,
+    Reason,
+    Rollout,
+    Timeline,
+    Unmeasurable,
+)
+from lookaway.io.sampling import Sampler, UniformFrames
+from lookaway.perception.networks.batching import BatchedWatch
+from lookaway.perception.networks.fits import Fitted
+from lookaway.perception.networks.grounding_dino import GroundingDino, phrase_of
+from lookaway.perception.weights import Weights, published
+
+BOX_ARRAYS = {
+    "boxes": "float32 [boxes, 4]: left, top, right and bottom, as parts of the frame",
+    "scores": "float32 [boxes]: how sure the source is",
+    "frame_indices": "int64 [boxes]: the frame of each box",
+    "looked_at": "int64 [frames]: the frames looked at, whether or not anything was found",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GroundingDinoBoxes:
+    """Boxes that Grounding DINO draws around the case's target, best first, found by its attributes and name.
+
+    A frame in which nothing was found has no box, and is listed as looked at. Boxes are not merged: one thing can have
+    several.
+    """
+
+    name: ClassVar[str] = "grounding_dino_boxes"
+    version: ClassVar[int] = 1
+    software: ClassVar[tuple[str, ...]] = ("torch", "transformers", "tokenizers")
+    seconds_per_frame: ClassVar[float] = 12.0
+    bytes_per_frame: ClassVar[float] = 300.0
+    arrays: ClassVar[Mapping[str, str]] = BOX_ARRAYS
+    needs: ClassVar[Mapping[str, Extractor]] = {}
+
+    weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "grounding-dino-tiny"))
+    frames: Annotated[Sampler, "which frames are looked at"] = UniformFrames(1)
+    box_threshold: Annotated[float, "a box is kept where it fits the text better than this"] = 0.35
+    text_threshold: Annotated[float, "and one of the words, not only the full stop, better than this"] = 0.25
+    short_side: Annotated[int, "length of a frame's shorter side at the input"] = 800
+    long_side: Annotated[int, "greatest length of its longer side; the shorter one gives way"] = 1333
+    most: Annotated[int, "boxes kept in a frame"] = 10
+    compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """The target must have a name, and the weights must be there."""
+        if not phrase_of(rollout.case):
+            return Abstention(Reason.NO_TARGET, "the case names no target, and boxes are found by name.")
+        return self.weights.declines()
+
+    def load(self) -> _BoxPerceiver:
+        """Load the network and its tokenizer."""
+        return _BoxPerceiver(self, GroundingDino.load(self.weights, self.compute))
+
+    def fitted(self, width: int, height: int) -> Fitted:
+        """Frames of a size on their way to the input, scaled as the network's makers do."""
+        short, long = sorted((width, height))
+        exact = min(self.short_side, self.long_side * short / long)
+        side = round(exact)
+        scaled = (short, long) if side == short else (side, int(exact * long / short))
+        size = scaled if width <= height else scaled[::-1]
+        return Fitted(size, (0, 0), size, "bilinear")
+
+    def kept(self, probabilities: Floats) -> Indices:
+        """Which boxes are kept, best first, by how well each fits each token of the text [boxes, tokens]."""
+        scores, words = probabilities.max(axis=1), probabilities[:, 1:-2].max(axis=1)
+        best = np.argsort(-scores, kind="stable")
+        is_found = (scores > self.box_threshold) & (words > self.text_threshold)
+        kept: Indices = best[is_found[best]][: self.most]
+        return kept
+
+
+@dataclass(frozen=True, slots=True)
+class _BoxPerceiver:
+    recipe: GroundingDinoBoxes
+    network: GroundingDino
+
+    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _BoxWatch:
+        phrase, network = phrase_of(rollout.case), self.network
+        tokens, fitted = network.tokens(phrase), self.recipe.fitted(timeline.width, timeline.height)
+        if network.places(fitted) < network.queries:
+            raise Unmeasurable(
+                Reason.INVALID_INPUT,
+                f"frames of {timeline.width} x {timeline.height} have {network.places(fitted)} places to look at, "
+                f"the network chooses {network.queries} of them. Look at frames that are less narrow, or larger.",
+            )
+
+        def look(frames: Sequence[Frame]) -> dict[str, NDArray[np.generic]]:
+            probabilities, boxes = network([frame.pixels for frame in frames], fitted, tokens)
+            kept = [self.recipe.kept(each) for each in probabilities]
+            return {
+                "boxes": np.concatenate([each[rows] for each, rows in zip(boxes, kept, strict=True)]),
+                "scores": np.concatenate(
+                    [each[rows].max(axis=1) for each, rows in zip(probabilities, kept, strict=True)]
+                ),
+                "shown_in": np.repeat([frame.index for frame in frames], [len(rows) for rows in kept]),
+            }
+
+        request = FrameRequest(frozenset(self.recipe.frames.indices(timeline, rollout)))
+        return _BoxWatch(BatchedWatch(request, network.frames_at_once(fitted), look, {"query": f"{phrase}."}))
+
+
+@dataclass(frozen=True, slots=True)
+class _BoxWatch:
+    frames: BatchedWatch
+
+    @property
+    def request(self) -> FrameRequest:
+        return self.frames.request
+
+    def see(self, frame: Frame) -> None:
+        self.frames.see(frame)
+
+    def perceive(self) -> Feature:
+        found = self.frames.perceive()
+        arrays = {
+            "boxes": found["boxes"],
+            "scores": found["scores"],
+            "frame_indices": found["shown_in"],
+            "looked_at": found["frame_indices"],
+        }
+        return Feature(arrays, found.detail)

@@ -1,0 +1,116 @@
+"""How much the camera and the scene really move, for gates: a video in which nothing moves tests no memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from lookaway.core import Abstention, Extractor, Feature, Features, Floats, Mask, Rollout, Timeline
+from lookaway.perception.motion.dis_flow import DisFlow
+from lookaway.perception.reading import Reading
+
+ROUNDS = 10
+"""Of weighing what disagrees less and less; the fit hardly changes after five."""
+
+
+@dataclass(frozen=True, slots=True)
+class RealisedMotion:
+    """Optical flow, split into the motion of the picture as a whole and what moves against it.
+
+    The motion of the whole is the eight-parameter field of a plane or of a turning camera, fitted to all trusted
+    cells so that moving things count little. A camera that travels past things at several depths leaves parallax,
+    which counts as motion of the scene here.
+    """
+
+    name: ClassVar[str] = "realised_motion"
+    version: ClassVar[int] = 1
+    software: ClassVar[tuple[str, ...]] = ("numpy",)
+    seconds_per_frame: ClassVar[float] = 0.002
+    bytes_per_frame: ClassVar[float] = 20.0
+    arrays: ClassVar[Mapping[str, str]] = {
+        "camera": "float32 [steps]: speed of the picture as a whole, in frame heights a second",
+        "scene": "float32 [steps]: mean speed against it, in frame heights a second",
+        "moving": "float32 [steps]: part of the trusted picture that moves against it",
+        "trusted": "float32 [steps]: part of the picture whose flow is trusted; where it is 0, so is all else",
+        "seconds": "float64 [steps]: from the earlier to the later frame",
+        "frame_indices": "int64 [frames]: the frames, one more than steps",
+    }
+
+    flow: Annotated[Extractor, "how the picture moves"] = DisFlow()
+    still_pixels: Annotated[float, "motion against the whole, in pixels of a step, that is taken for noise"] = 0.5
+
+    @property
+    def needs(self) -> Mapping[str, Extractor]:
+        """Optical flow."""
+        return {"flow": self.flow}
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Any video will do."""
+        return None
+
+    def load(self) -> RealisedMotion:
+        """Nothing to load."""
+        return self
+
+    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
+        """Start on one rollout."""
+        return Reading(lambda: self._split(features["flow"]))
+
+    def _split(self, flow: Feature) -> Feature:
+        height = float(flow["size"][1])
+        steps = [
+            self._split_step(cells.astype(np.float64), trusted)
+            for cells, trusted in zip(flow["flow"], flow["is_trusted"], strict=True)
+        ]
+        camera, scene, moving, trusted = np.array(steps).T
+        speed = 1 / (height * flow["seconds"])
+        return Feature(
+            {
+                "camera": (camera * speed).astype(np.float32),
+                "scene": (scene * speed).astype(np.float32),
+                "moving": moving.astype(np.float32),
+                "trusted": trusted.astype(np.float32),
+                "seconds": flow["seconds"],
+                "frame_indices": flow["frame_indices"],
+            }
+        )
+
+    def _split_step(self, flow: Floats, trusted: Mask) -> tuple[float, float, float, float]:
+        """Pixels of the whole and against it, and the parts that move and that are trusted."""
+        if trusted.sum() < 2 * PARAMETERS:
+            return 0.0, 0.0, 0.0, 0.0
+        whole = fit_whole(flow, trusted)
+        against = np.linalg.norm(flow - whole, axis=-1)[trusted]
+        moving = against > self.still_pixels
+        return (
+            float(np.linalg.norm(whole, axis=-1).mean()),
+            float(np.where(moving, against, 0).mean()),
+            float(moving.mean()),
+            float(trusted.mean()),
+        )
+
+
+PARAMETERS = 8
+
+
+def fit_whole(flow: Floats, trusted: Mask) -> Floats:
+    """The motion [rows, columns, 2] of the picture as a whole, by least squares that forget what disagrees."""
+    rows, columns = trusted.shape
+    scale = max(rows, columns) / 2
+    y, x = (np.indices((rows, columns)) - np.array([rows - 1, columns - 1]).reshape(2, 1, 1) / 2) / scale
+    one, zero = np.ones_like(x), np.zeros_like(x)
+    right = np.stack([one, x, y, zero, zero, zero, x * x, x * y], axis=-1)
+    down = np.stack([zero, zero, zero, one, x, y, x * y, y * y], axis=-1)
+    design = np.stack([right, down], axis=2)
+    seen, moved = design[trusted].reshape(-1, PARAMETERS), flow[trusted].reshape(-1)
+    weights = np.ones(len(moved) // 2)
+    for _ in range(ROUNDS):
+        root = np.sqrt(np.repeat(weights, 2))
+        found = np.linalg.lstsq(seen * root[:, None], moved * root, rcond=None)[0]
+        errors = np.linalg.norm((moved - seen @ found).reshape(-1, 2), axis=1)
+        spread = max(1.5 * float(np.median(errors)), 0.1)
+        weights = 1 / (1 + (errors / spread) ** 2) ** 2
+    return np.asarray(design @ found)

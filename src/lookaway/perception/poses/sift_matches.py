@@ -1,0 +1,150 @@
+"""Points that two frames of a pair have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookaway.core import (
+    Abstention,
+    Extractor,
+    Feature,
+    Features,
+    Floats,
+    Frame,
+    FrameRequest,
+    Indices,
+    Pairs,
+    PairSelector,
+    Rollout,
+    Timeline,
+    Trajectory,
+)
+from lookaway.perception.opencv import load_opencv
+
+
+def sift_points(cv2: ModuleType, pixels: NDArray[np.uint8], most: int) -> tuple[Floats, Floats]:
+    """The strongest SIFT points [P, 2] in pixels from the corner, and their descriptors [P, 128], strongest first."""
+    # OpenCV's default way to double the image moves every point by a quarter of a pixel.
+    sift = cv2.SIFT_create(nfeatures=most, enable_precise_upscale=True)
+    keypoints, descriptors = sift.detectAndCompute(cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY), None)
+    if descriptors is None:
+        return np.zeros((0, 2), np.float32), np.zeros((0, 128), np.float32)
+    strongest = np.argsort([-point.response for point in keypoints], kind="stable")[:most]
+    # OpenCV counts from the centre of the first pixel.
+    return np.array([keypoints[index].pt for index in strongest], np.float32) + 0.5, descriptors[strongest]
+
+
+@dataclass(frozen=True, slots=True)
+class SiftMatches:
+    """SIFT points of the frames of each pair, matched mutually with a ratio test; no model is fitted to them.
+
+    A robust fit would throw away just those matches that show wrong geometry, so there is none. Points are in pixels
+    of the matching size, counted from the corner of the image.
+    """
+
+    name: ClassVar[str] = "sift_matches"
+    version: ClassVar[int] = 1
+    software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
+    seconds_per_frame: ClassVar[float] = 0.1
+    bytes_per_frame: ClassVar[float] = 4000.0
+    arrays: ClassVar[Mapping[str, str]] = {
+        "pairs": "int64 [pairs, 2]: frames of each pair, earlier one first",
+        "points_1": "float32 [matches, 2]: x and y in the earlier frame",
+        "points_2": "float32 [matches, 2]: x and y in the later frame",
+        "offsets": "int64 [pairs + 1]: where the matches of each pair begin",
+        "size": "int64 [2]: width and height of the frames",
+    }
+
+    poses: Annotated[Extractor, "where the camera was, to choose pairs by"]
+    pairs: Annotated[PairSelector, "which frames are matched"]
+    height: Annotated[int, "frame height at which points are matched and errors counted in pixels"] = 480
+    keypoints: Annotated[int, "strongest points kept in a frame"] = 2048
+    ratio: Annotated[float, "a match must be nearer than this part of the second nearest, seen from both frames"] = 0.8
+
+    @property
+    def needs(self) -> Mapping[str, Extractor]:
+        """Poses, to choose pairs by."""
+        return {"poses": self.poses}
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Any video will do, once it has poses."""
+        return None
+
+    def load(self) -> _SiftPerceiver:
+        """Import OpenCV."""
+        return _SiftPerceiver(self, load_opencv())
+
+
+@dataclass(frozen=True, slots=True)
+class _SiftPerceiver:
+    recipe: SiftMatches
+    cv2: ModuleType
+
+    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _SiftWatch:
+        trajectory = Trajectory.from_feature(features["poses"])
+        pairs = self.recipe.pairs.select(rollout, timeline.frame_count, trajectory)
+        frames = frozenset(int(frame) for frame in pairs.frames.ravel())
+        return _SiftWatch(self, pairs, FrameRequest(frames, self.recipe.height))
+
+
+@dataclass(frozen=True, slots=True)
+class _SiftWatch:
+    perceiver: _SiftPerceiver
+    pairs: Pairs
+    request: FrameRequest
+    size: list[int] = field(default_factory=list)
+    """Width and height of the frames, once one was seen."""
+    seen: dict[int, tuple[Floats, Floats]] = field(default_factory=dict)
+
+    def see(self, frame: Frame) -> None:
+        self.size[:] = frame.pixels.shape[1], frame.pixels.shape[0]
+        self.seen[frame.index] = sift_points(self.perceiver.cv2, frame.pixels, self.perceiver.recipe.keypoints)
+
+    def perceive(self) -> Feature:
+        firsts, seconds, offsets = [], [], [0]
+        for first, second in self.pairs.frames.tolist():
+            (points_1, descriptors_1), (points_2, descriptors_2) = self.seen[first], self.seen[second]
+            rows, columns = mutual_matches(descriptors_1, descriptors_2, self.perceiver.recipe.ratio)
+            firsts.append(points_1[rows])
+            seconds.append(points_2[columns])
+            offsets.append(offsets[-1] + len(rows))
+        arrays = {
+            "pairs": self.pairs.frames,
+            "points_1": np.concatenate(firsts),
+            "points_2": np.concatenate(seconds),
+            "offsets": np.array(offsets),
+            "size": np.array(self.size),
+        }
+        return Feature(arrays, {"rule": self.pairs.rule})
+
+
+def mutual_matches(first: Floats, second: Floats, ratio: float) -> tuple[Indices, Indices]:
+    """Rows of either set of descriptors that are each other's nearest, clearly so seen from both sides."""
+    if len(first) < 2 or len(second) < 2:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    # In place: with 2,048 points a side every temporary is 16 MB, and fetching that from the system is the larger cost.
+    distances = first @ second.T
+    distances *= -2
+    distances += np.einsum("ij,ij->i", first, first)[:, None]
+    distances += np.einsum("ij,ij->i", second, second)[None]
+    rows = np.arange(len(first))
+    nearest, is_clear_1 = _nearest(distances, ratio, axis=1)
+    back, is_clear_2 = _nearest(distances, ratio, axis=0)
+    kept = (back[nearest] == rows) & is_clear_1 & is_clear_2[nearest]
+    return rows[kept], nearest[kept]
+
+
+def _nearest(distances: Floats, ratio: float, axis: int) -> tuple[Indices, NDArray[np.bool_]]:
+    """The nearest along an axis, and whether it is nearer than a part of the second nearest; distances are squared."""
+    nearest = distances.argmin(axis=axis, keepdims=True)
+    least = np.take_along_axis(distances, nearest, axis)
+    np.put_along_axis(distances, nearest, np.inf, axis)
+    second = distances.min(axis=axis, keepdims=True)
+    np.put_along_axis(distances, nearest, least, axis)
+    return nearest.squeeze(axis), (least < ratio**2 * second).squeeze(axis)

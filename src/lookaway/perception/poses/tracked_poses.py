@@ -1,0 +1,122 @@
+"""Camera poses from nothing but the frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import ModuleType
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from lookaway.core import (
+    Abstention,
+    Extractor,
+    Feature,
+    Features,
+    Frame,
+    FrameRequest,
+    Rollout,
+    Timeline,
+    Trajectory,
+)
+from lookaway.io.sampling import Sampler, UniformFrames
+from lookaway.perception.opencv import load_opencv
+from lookaway.perception.poses.tracking.camera_path import CameraPath
+from lookaway.perception.poses.tracking.focal_prior import FocalPrior
+from lookaway.perception.poses.tracking.follower import Follower
+from lookaway.perception.poses.tracking.sightings import Sighting
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedPoses:
+    """The camera's path by matched SIFT points, as a camera that stands still, only turns, or moves past a scene.
+
+    Poses are in the axes of the first posed frame. A camera that only turns has one centre and a median depth of 1.
+    A path that moves has no scale of its own: its unit is the median depth of the first posed frame. Frames that
+    cannot be linked to the others have no pose.
+    """
+
+    name: ClassVar[str] = "tracked_poses"
+    version: ClassVar[int] = 1
+    software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "scipy")
+    seconds_per_frame: ClassVar[float] = 0.1
+    bytes_per_frame: ClassVar[float] = 220.0
+    needs: ClassVar[Mapping[str, Extractor]] = {}
+    arrays: ClassVar[Mapping[str, str]] = {
+        "camera_to_world": "float64 [frames, 4, 4]: OpenCV axes, relative to the first posed frame",
+        "intrinsics": "float64 [frames, 3, 3]: one focal length, the principal point in the middle of the picture",
+        "frame_indices": "int64 [frames]: which frames have a pose",
+        "median_depth": "float64 [frames]: of the points seen; 1 where the camera only turns",
+        "size": "int64 [3]: width, height and number of frames of the video",
+    }
+
+    frames: Annotated[Sampler, "frames that are looked at"] = UniformFrames(120)
+    height: Annotated[int, "frame height at which points are found, where the video is not smaller"] = 320
+    keypoints: Annotated[int, "strongest points kept in a frame"] = 1000
+    ratio: Annotated[float, "a match must be nearer than this part of the second nearest, seen from both frames"] = 0.8
+    tolerance: Annotated[float, "pixels by which points of the scene may be off their place"] = 1.0
+    step: Annotated[float, "part of the width that the picture moves from keyframe to keyframe"] = 0.05
+    field_of_view: Annotated[float, "degrees across the longer side, believed where the frames do not tell"] = 60.0
+    field_spread: Annotated[float, "standard deviation of the logarithm of the focal length in that belief"] = 0.3
+    least_posed: Annotated[float, "share of the frames looked at that must get a pose"] = 0.9
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Any video will do."""
+        return None
+
+    def load(self) -> _TrackingPerceiver:
+        """Import OpenCV."""
+        return _TrackingPerceiver(self, load_opencv())
+
+
+@dataclass(frozen=True, slots=True)
+class _TrackingPerceiver:
+    recipe: TrackedPoses
+    cv2: ModuleType
+
+    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _TrackingWatch:
+        frames = frozenset(self.recipe.frames.indices(timeline, rollout))
+        request = FrameRequest(frames, min(self.recipe.height, timeline.height))
+        return _TrackingWatch(self, timeline, request)
+
+
+@dataclass(frozen=True, slots=True)
+class _TrackingWatch:
+    perceiver: _TrackingPerceiver
+    timeline: Timeline
+    request: FrameRequest
+    size: list[int] = field(default_factory=list)
+    """Width and height of the frames, once one was seen."""
+    seen: list[Sighting] = field(default_factory=list)
+
+    def see(self, frame: Frame) -> None:
+        self.size[:] = frame.pixels.shape[1], frame.pixels.shape[0]
+        self.seen.append(Sighting.of(self.perceiver.cv2, frame, self.perceiver.recipe.keypoints))
+
+    def perceive(self) -> Feature:
+        recipe = self.perceiver.recipe
+        follower = Follower(
+            cv2=self.perceiver.cv2,
+            ratio=recipe.ratio,
+            tolerance=recipe.tolerance,
+            step=recipe.step * max(self.size),
+            prior=FocalPrior.from_field(recipe.field_of_view, max(self.size), recipe.field_spread),
+            least_posed=recipe.least_posed,
+        )
+        return self._feature(follower.follow(self.seen))
+
+    def _feature(self, path: CameraPath) -> Feature:
+        width, height = self.timeline.width, self.timeline.height
+        focal = path.focal * np.array([width, height]) / self.size
+        intrinsics = np.array([[focal[0], 0.0, width / 2], [0.0, focal[1], height / 2], [0.0, 0.0, 1.0]])
+        trajectory = Trajectory(
+            camera_to_world=path.camera_to_world,
+            intrinsics=np.repeat(intrinsics[None], len(path.frame_indices), axis=0),
+            frame_indices=path.frame_indices,
+            median_depth=path.median_depth,
+            width=width,
+            height=height,
+            frame_count=self.timeline.frame_count,
+        )
+        return replace(trajectory.to_feature(), detail={**path.detail, "focal_pixels": float(focal[0])})

@@ -1,0 +1,103 @@
+"""The path of a camera that moves, and the points that it moves past."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import ModuleType
+
+import numpy as np
+
+from lookaway.core import Floats
+from lookaway.perception.poses.tracking.bundle import Observations, Scene, local_points, residuals
+from lookaway.perception.poses.tracking.focal_prior import FocalPrior
+from lookaway.perception.poses.tracking.links import Link
+from lookaway.perception.poses.tracking.reconstruction import FEWEST_POINTS, Reconstruction
+from lookaway.perception.poses.tracking.tracks import Tracks
+from lookaway.perception.poses.tracking.two_views import rough_focal
+
+STARTS = 8
+"""Pairs of frames that are tried as the first two cameras."""
+MOST_TRACKS, FEWEST_TRACKS, ALL_TRACKS = 400, 60, 1500
+"""Points of one keyframe that the scene is made of, at most and at least, and about how many of all together."""
+FIRST_STEPS, GROWING_STEPS, LAST_STEPS = 20, 8, 30
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Moving:
+    """Where a camera that moves was and looked."""
+
+    camera_to_world: dict[int, Floats]
+    """[4, 4] of each frame that could be placed."""
+    median_depth: dict[int, float]
+    focal: float
+    error: float
+    """Median distance in pixels of the observations that agree."""
+    inliers: int
+    matches: int
+    points: int
+
+
+def fit_moving(
+    cv2: ModuleType,
+    tracks: Tracks,
+    keyframes: Sequence[int],
+    starts: Sequence[Link],
+    prior: FocalPrior,
+    tolerance: float,
+) -> Moving | None:
+    """Grow a scene from the keyframes, then place all other frames in it; nothing where no pair shows depth.
+
+    `starts` are pairs of keyframes, those that show most depth first.
+    """
+    thinned = tracks.longest(keyframes, int(np.clip(ALL_TRACKS / len(keyframes), FEWEST_TRACKS, MOST_TRACKS)))
+    focal = rough_focal(cv2, starts[:STARTS], prior, tolerance)
+    tried = [Reconstruction.start(cv2, thinned, link, focal, prior, tolerance) for link in starts[:STARTS]]
+    started = [scene for scene in tried if scene is not None]
+    if not started:
+        return None
+    scene = max(started, key=lambda scene: int(scene.is_known.sum()))
+    scene.refine(FIRST_STEPS)
+    _grow(scene, keyframes)
+    scene.triangulate()
+    scene.refine(LAST_STEPS)
+    for frame in sorted({*range(tracks.frame_count)} - {*keyframes}):
+        scene.place(frame)
+    scene.triangulate()
+    scene.refine(LAST_STEPS)
+    return _moving(scene)
+
+
+def _grow(scene: Reconstruction, keyframes: Sequence[int]) -> None:
+    """Place keyframes, always the one that sees most of what is known."""
+    waiting = [frame for frame in keyframes if not scene.is_placed[frame]]
+    while waiting:
+        counts = scene.known_points()
+        placed = next((f for f in sorted(waiting, key=lambda frame: -counts[frame]) if scene.place(f)), None)
+        if placed is None:
+            return
+        waiting.remove(placed)
+        scene.triangulate()
+        scene.refine(GROWING_STEPS)
+
+
+def _moving(grown: Reconstruction) -> Moving:
+    cameras = np.flatnonzero(grown.is_placed & (grown.known_points() >= FEWEST_POINTS))
+    chosen = grown.tracks.keep(np.isin(grown.tracks.frames, cameras) & grown.is_known[grown.tracks.tracks])
+    seen = Observations(np.searchsorted(cameras, chosen.frames), chosen.tracks, chosen.points)
+    scene = Scene(grown.rotations[cameras], grown.shifts[cameras], grown.points, grown.focal)
+    errors = np.linalg.norm(residuals(scene, seen), axis=1)
+    agree = errors < 2 * grown.tolerance
+    depths = local_points(scene, seen)[:, 2]
+    poses = np.tile(np.eye(4), (len(cameras), 1, 1))
+    poses[:, :3, :3] = scene.rotations.transpose(0, 2, 1)
+    poses[:, :3, 3] = -np.einsum("nji,nj->ni", scene.rotations, scene.shifts)
+    return Moving(
+        camera_to_world=dict(zip(cameras.tolist(), poses, strict=True)),
+        median_depth={int(frame): float(np.median(depths[chosen.frames == frame])) for frame in cameras},
+        focal=scene.focal,
+        error=float(np.median(errors[agree])),
+        inliers=int(agree.sum()),
+        matches=len(errors),
+        points=int(grown.is_known.sum()),
+    )

@@ -1,0 +1,128 @@
+"""Camera poses by ViPE."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookaway.core import (
+    TRAJECTORY_ARRAYS,
+    Abstention,
+    Extractor,
+    Feature,
+    Features,
+    Frame,
+    FrameRequest,
+    Rollout,
+    Timeline,
+    Trajectory,
+)
+from lookaway.io.pose_files.checks import (
+    DEPTH_STRIDE,
+    ROTATION_TOLERANCE,
+    as_camera_to_world,
+    as_frame_indices,
+    as_intrinsics,
+    check_depth_shape,
+    median_depths,
+)
+from lookaway.perception.isolation.environment import Environment
+from lookaway.perception.isolation.runner import RUNNERS, Runner
+from lookaway.perception.poses.network_poses import refuse
+
+VIPE_ENVIRONMENT = Environment(
+    ("huggingface-hub==0.36.0", "numpy==2.2.6", "nvidia-vipe==1.2.0", "torch==2.13.0", "torchvision==0.28.0")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class VipePoses:
+    """The trajectory that `vipe infer` finds in the video, in an environment of its own; translations are metric.
+
+    ViPE decodes the video itself, and loads the networks that its version and its pipeline name from the caches of the
+    user. To make its environment takes a compiler for CUDA, to run it takes a GPU.
+    """
+
+    name: ClassVar[str] = "vipe_poses"
+    version: ClassVar[int] = 1
+    software: ClassVar[tuple[str, ...]] = ()
+    seconds_per_frame: ClassVar[float] = 1.0
+    bytes_per_frame: ClassVar[float] = 250.0
+    arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS
+    needs: ClassVar[Mapping[str, Extractor]] = {}
+
+    environment: Annotated[Environment, "the packages that it runs with"] = VIPE_ENVIRONMENT
+    pipeline: Annotated[str, "configuration of ViPE"] = "default"
+    rotation_tolerance: Annotated[float, "how far R R^T may be from the identity before the poses count as failed"] = (
+        ROTATION_TOLERANCE
+    )
+    depth_stride: Annotated[int, "every so many pixels of a depth map, in both directions, go into its median"] = (
+        DEPTH_STRIDE
+    )
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Any video will do."""
+        return None
+
+    def load(self) -> VipePerceiver:
+        """Make the environment where it is not there yet."""
+        settings = {"pipeline": self.pipeline, "depth_stride": self.depth_stride}
+        runner = Runner(environment=self.environment, file=RUNNERS / "vipe.py", settings=settings)
+        runner.start()
+        return VipePerceiver(self, runner)
+
+
+@dataclass(frozen=True, slots=True)
+class VipePerceiver:
+    """ViPE, ready to be given videos."""
+
+    recipe: VipePoses
+    runner: Runner
+
+    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _VipeWatch:
+        """Start on one rollout."""
+        return _VipeWatch(self, rollout.video, timeline)
+
+
+@dataclass(frozen=True, slots=True)
+class _VipeWatch:
+    perceiver: VipePerceiver
+    video: Path
+    timeline: Timeline
+    request: ClassVar[FrameRequest | None] = None
+
+    def see(self, frame: Frame) -> None:
+        raise NotImplementedError("ViPE reads the video itself and asks for no frames")
+
+    def perceive(self) -> Feature:
+        return self._trajectory(self.perceiver.runner.ask({}, video=str(self.video.absolute()))).to_feature()
+
+    def _trajectory(self, answer: Mapping[str, NDArray[Any]]) -> Trajectory:
+        timeline = self.timeline
+        tolerance = self.perceiver.recipe.rotation_tolerance
+        camera_to_world = as_camera_to_world("poses", answer["poses"], "camera_to_world", tolerance, refuse)
+        count = len(camera_to_world)
+        if answer["intrinsics"].shape != (count, 4):
+            raise refuse(
+                f"intrinsics has the shape {answer['intrinsics'].shape}, expected fx, fy, cx, cy of a pinhole."
+            )
+        if "depth" not in answer:
+            raise refuse(f"there is no depth; choose a pipeline with depth, not {self.perceiver.recipe.pipeline!r}.")
+        check_depth_shape(answer["depth"].shape, count, refuse)
+        matrices = np.tile(np.eye(3), (count, 1, 1))
+        matrices[:, [0, 1, 0, 1], [0, 1, 2, 2]] = answer["intrinsics"]
+        return Trajectory(
+            camera_to_world=camera_to_world,
+            intrinsics=as_intrinsics("intrinsics", matrices, count, refuse),
+            frame_indices=as_frame_indices("frames", answer["frame_indices"], count, timeline.frame_count, refuse),
+            # The runner has thinned the depth maps already.
+            median_depth=median_depths(answer["depth"], 1, refuse),
+            width=timeline.width,
+            height=timeline.height,
+            frame_count=timeline.frame_count,
+        )

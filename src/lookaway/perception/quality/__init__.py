@@ -1,0 +1,1 @@
+"""How single frames look: quality, lightness and colour."""

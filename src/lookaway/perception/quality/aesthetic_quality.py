@@ -1,0 +1,83 @@
+"""How beautiful people would find each frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, Any, ClassVar
+
+from lookaway.core import Abstention, Compute, Extractor, Features, Floats, Frame, FrameRequest, Rollout, Timeline
+from lookaway.io.sampling import Sampler, UniformFrames
+from lookaway.perception.networks.batching import BatchedWatch
+from lookaway.perception.networks.clip_pictures import ClipPictures
+from lookaway.perception.networks.fits import CentreCrop, Fit
+from lookaway.perception.networks.pretrained import Tensors, load_pretrained, load_tensors, load_torch
+from lookaway.perception.similarity.compared_frames import Canvas, shown
+from lookaway.perception.weights import Weights, published
+
+
+@dataclass(frozen=True, slots=True)
+class AestheticQuality:
+    """The aesthetic score of LAION for each frame, about 0 to 10: a linear head on what CLIP sees.
+
+    By default frames are scaled as the benchmarks do that use it: without a filter against aliasing.
+    """
+
+    name: ClassVar[str] = "aesthetic_quality"
+    version: ClassVar[int] = 1
+    software: ClassVar[tuple[str, ...]] = ("torch", "transformers", "opencv-python-headless")
+    seconds_per_frame: ClassVar[float] = 1.2
+    bytes_per_frame: ClassVar[float] = 12.0
+    arrays: ClassVar[Mapping[str, str]] = {
+        "aesthetic": "float32 [frames]: on the head's own scale, on which people gave 0 to 10",
+        "frame_indices": "int64 [frames]: the frame of each row",
+    }
+    needs: ClassVar[Mapping[str, Extractor]] = {}
+
+    weights: Annotated[Weights, "CLIP"] = field(default_factory=partial(published, "clip-vit-l-14"))
+    head: Annotated[Weights, "the linear head"] = field(default_factory=partial(published, "laion-aesthetic-linear"))
+    frames: Annotated[Sampler, "which frames are looked at"] = UniformFrames(24)
+    fit: Annotated[Fit, "how a frame is brought to the network's input"] = CentreCrop(224, 224, antialias=False)
+    compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
+    canvas: Annotated[Canvas | None, "size that frames are brought to before; `None` leaves them as they are"] = None
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Any video will do, once the weights are there."""
+        return self.weights.declines() or self.head.declines()
+
+    def load(self) -> _AestheticPerceiver:
+        """Load the network and its head."""
+        torch = load_torch(self.compute)
+        model = load_pretrained("CLIPVisionModelWithProjection", self.weights, self.compute)
+        shapes = {"weight": (1, model.config.projection_dim), "bias": (1,)}
+        head = load_tensors(torch, self.head, shapes, self.compute)
+
+        def embed(batch: Any) -> Any:
+            return model(pixel_values=batch, interpolate_pos_encoding=True).image_embeds
+
+        return _AestheticPerceiver(self, ClipPictures(torch, embed, model.config, self.compute), head)
+
+
+@dataclass(frozen=True, slots=True)
+class _AestheticPerceiver:
+    recipe: AestheticQuality
+    pictures: ClipPictures
+    head: Tensors
+
+    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedWatch:
+        canvas = self.recipe.canvas
+        size = canvas or timeline
+        fitted = self.recipe.fit.fitted(size.width, size.height, self.pictures.config.patch_size)
+        at_once = self.pictures.frames_at_once(fitted)
+        if canvas is not None:
+            at_once = min(at_once, canvas.frames_at_once(timeline))
+        request = FrameRequest(frozenset(self.recipe.frames.indices(timeline, rollout)))
+        weight, bias = self.head["weight"].float(), self.head["bias"].float()
+
+        def look(frames: Sequence[Frame]) -> dict[str, Floats]:
+            with self.pictures.torch.inference_mode():
+                vectors = self.pictures(shown([frame.pixels for frame in frames], canvas), fitted)
+                return {"aesthetic": (vectors @ weight[0] + bias).cpu().numpy()}
+
+        return BatchedWatch(request, at_once, look, {"video_frames": timeline.frame_count})

@@ -1,0 +1,1 @@
+"""How alike frames, regions and videos are."""

@@ -1,0 +1,102 @@
+"""How like its prompt a frame looks to CLIP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, Any, ClassVar
+
+from lookaway.core import (
+    Abstention,
+    Compute,
+    Extractor,
+    Features,
+    Floats,
+    Frame,
+    FrameRequest,
+    Json,
+    Reason,
+    Rollout,
+    Timeline,
+)
+from lookaway.io.sampling import BySegment, Sampler
+from lookaway.perception.networks.batching import BatchedWatch
+from lookaway.perception.networks.clip_pictures import ClipPictures, of_unit_length
+from lookaway.perception.networks.fits import CentreCrop, Fit
+from lookaway.perception.networks.pretrained import load_pretrained, load_tokenizer, load_torch
+from lookaway.perception.weights import Weights, published
+
+
+@dataclass(frozen=True, slots=True)
+class ClipLikeness:
+    """Cosines between frames and prompt segments, every frame with every segment.
+
+    CLIP reads the beginning of a long segment only; the feature's detail says of which.
+    """
+
+    name: ClassVar[str] = "clip_likeness"
+    version: ClassVar[int] = 1
+    software: ClassVar[tuple[str, ...]] = ("torch", "transformers", "tokenizers")
+    seconds_per_frame: ClassVar[float] = 0.1
+    bytes_per_frame: ClassVar[float] = 1100.0
+    arrays: ClassVar[Mapping[str, str]] = {
+        "cosines": "float32 [frames, segments]: of the angle between a frame and a segment of the prompt",
+        "embeddings": "float16 [frames, channels]: the frame as a vector of unit length",
+        "frame_indices": "int64 [frames]: the frame of each row",
+    }
+    needs: ClassVar[Mapping[str, Extractor]] = {}
+
+    weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "clip-vit-b-32-laion2b"))
+    frames: Annotated[Sampler, "which frames are looked at"] = BySegment(8)
+    fit: Annotated[Fit, "how a frame is brought to the network's input"] = CentreCrop(224, 224)
+    compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """A case without a prompt has nothing to be like."""
+        if not rollout.case.prompt:
+            found = f"the case {rollout.case.id} has no prompt"
+            return Abstention(Reason.MISSING_INPUT, f"{found}, and frames are compared with its segments.")
+        return self.weights.declines()
+
+    def load(self) -> _LikenessPerceiver:
+        """Load the network, and what cuts text into its tokens."""
+        model = load_pretrained("CLIPModel", self.weights, self.compute)
+
+        def embed(batch: Any) -> Any:
+            return model.get_image_features(pixel_values=batch, interpolate_pos_encoding=True).pooler_output
+
+        pictures = ClipPictures(load_torch(self.compute), embed, model.config.vision_config, self.compute)
+        return _LikenessPerceiver(self, pictures, model, load_tokenizer("CLIPTokenizer", self.weights))
+
+
+@dataclass(frozen=True, slots=True)
+class _LikenessPerceiver:
+    recipe: ClipLikeness
+    pictures: ClipPictures
+    model: Any
+    tokenizer: Any
+
+    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedWatch:
+        fitted = self.recipe.fit.fitted(timeline.width, timeline.height, self.pictures.config.patch_size)
+        request = FrameRequest(frozenset(self.recipe.frames.indices(timeline, rollout)))
+        with self.pictures.torch.inference_mode():
+            segments, detail = self._read(rollout.case.prompt)
+
+        def look(frames: Sequence[Frame]) -> dict[str, Floats]:
+            with self.pictures.torch.inference_mode():
+                vectors = self.pictures([frame.pixels for frame in frames], fitted)
+                cosines = vectors @ segments.T
+                return {"cosines": cosines.cpu().numpy(), "embeddings": vectors.half().cpu().numpy()}
+
+        detail["frame_count"] = timeline.frame_count
+        return BatchedWatch(request, self.pictures.frames_at_once(fitted), look, detail)
+
+    def _read(self, prompt: Sequence[str]) -> tuple[Any, dict[str, Json]]:
+        """Vectors of unit length [segments, channels], and which segments were longer than CLIP reads."""
+        most = self.model.config.text_config.max_position_embeddings
+        lengths = [len(tokens) for tokens in self.tokenizer(list(prompt), truncation=False, verbose=False).input_ids]
+        tokens = self.tokenizer(list(prompt), truncation=True, max_length=most, padding=True, return_tensors="pt")
+        found = self.model.get_text_features(**tokens.to(self.recipe.compute.device)).pooler_output
+        cut: list[Json] = [place for place, length in enumerate(lengths) if length > most]
+        return of_unit_length(found), {"tokens": [*lengths], "tokens_read_at_most": most, "segments_cut": cut}

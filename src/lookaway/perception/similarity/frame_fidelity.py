@@ -1,0 +1,165 @@
+"""How far the pixels of each frame are from those of the frame it is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from lookaway.core import Abstention, Extractor, Feature, Features, Floats, Frame, FrameRequest, Rollout, Timeline
+from lookaway.perception.opencv import load_opencv
+from lookaway.perception.similarity.compared_frames import (
+    Canvas,
+    ComparedFrames,
+    ReferenceFrames,
+    both_pictures,
+    partner_of,
+    request_pairs,
+)
+
+STEADY_MEAN, STEADY_CONTRAST = (0.01 * 255) ** 2, (0.03 * 255) ** 2
+"""What keeps quotients finite where pictures are black or flat, as Wang et al. (2004) choose it for 8 bits."""
+MIDDLE = 127.5
+"""Taken off every pixel before squares are averaged, where single precision would lose the small differences."""
+ROWS_AT_ONCE = 64
+"""Strips of so many rows stay in the processor's cache."""
+
+
+def structural_similarity(
+    cv2: ModuleType,
+    first: NDArray[Any],
+    second: NDArray[Any],
+    *,
+    window: int,
+    sigma: float,
+    precision: DTypeLike = np.float64,
+) -> Floats:
+    """SSIM of two pictures from 0 to 255 around every pixel of every channel, in an array of their shape.
+
+    By moments under a gaussian window of `window` pixels. Within half a window of the edges, pictures go on as
+    mirrored.
+    """
+
+    def mean(picture: Floats) -> Floats:
+        found: Floats = cv2.GaussianBlur(picture, (window, window), sigma, borderType=cv2.BORDER_REFLECT_101)
+        return found
+
+    # SSIM is a function of the moments of sum and difference alone: four means instead of five, and where pictures are
+    # alike, the moments of their difference are exact.
+    both: Floats = np.add(first, second, dtype=precision)
+    apart: Floats = np.subtract(first, second, dtype=precision)
+    both -= 2 * MIDDLE
+    mean_both, mean_apart = mean(both), mean(apart)
+    variance_both, variance_apart = mean(np.square(both, out=both)), mean(np.square(apart, out=apart))
+    variance_both -= np.square(mean_both, out=both)
+    level_apart = np.square(mean_apart, out=mean_apart)
+    variance_apart -= level_apart
+    mean_both += 2 * MIDDLE
+    level_both = np.square(mean_both, out=mean_both)
+
+    above, below = np.subtract(level_both, level_apart, out=both), np.add(level_both, level_apart, out=level_both)
+    above += 2 * STEADY_MEAN
+    below += 2 * STEADY_MEAN
+    structure = np.subtract(variance_both, variance_apart, out=apart)
+    contrast = np.add(variance_both, variance_apart, out=variance_both)
+    structure += 2 * STEADY_CONTRAST
+    contrast += 2 * STEADY_CONTRAST
+    above *= structure
+    below *= contrast
+    above /= below
+    return above
+
+
+def mean_structural_similarity(
+    cv2: ModuleType, first: NDArray[Any], second: NDArray[Any], *, window: int, sigma: float
+) -> float:
+    """Mean of SSIM over all pixels and channels, in single precision, a strip of rows at a time."""
+    half, height, total = window // 2, len(first), 0.0
+    for start in range(0, height, ROWS_AT_ONCE):
+        stop = min(start + ROWS_AT_ONCE, height)
+        strip = slice(max(0, start - half), min(height, stop + half))
+        likeness = structural_similarity(
+            cv2, first[strip], second[strip], window=window, sigma=sigma, precision=np.float32
+        )
+        total += float(likeness[start - strip.start : stop - strip.start].sum(dtype=np.float64))
+    return total / first.size
+
+
+WHITE = 255.0
+
+
+@dataclass(frozen=True, slots=True)
+class FrameFidelity:
+    """Mean squared difference and SSIM of every compared frame and its partner.
+
+    Both are taken over all pixels and the channels red, green and blue. SSIM has a gaussian window; near the edges the
+    pictures go on as mirrored, and the whole map is averaged. One pair is in memory at a time.
+    """
+
+    name: ClassVar[str] = "frame_fidelity"
+    version: ClassVar[int] = 1
+    software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
+    seconds_per_frame: ClassVar[float] = 0.02
+    bytes_per_frame: ClassVar[float] = 32.0
+    arrays: ClassVar[Mapping[str, str]] = {
+        "mse": "float64 [pairs]: mean squared difference of channels that go from 0 to 1",
+        "ssim": "float64 [pairs]: mean structural similarity, 1 where frames are equal",
+        "frame_indices": "int64 [pairs]: the frame of the answer",
+        "partner_indices": "int64 [pairs]: the frame that it is compared with",
+    }
+    needs: ClassVar[Mapping[str, Extractor]] = {}
+
+    compared: Annotated[ComparedFrames, "which frames are compared"] = ReferenceFrames()
+    canvas: Annotated[Canvas | None, "size at which they are; `None` keeps that of the videos, which must agree"] = None
+    window: Annotated[int, "side of the window of SSIM, odd, in pixels"] = 11
+    sigma: Annotated[float, "of the window's gaussian, in pixels"] = 1.5
+
+    def __post_init__(self) -> None:
+        if self.window < 1 or self.window % 2 == 0:
+            raise ValueError(f"a window has a pixel in its middle, so that its side is odd, found {self.window}.")
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """There must be something to compare with."""
+        return self.compared.declines(rollout)
+
+    def load(self) -> _FidelityPerceiver:
+        """Import OpenCV."""
+        return _FidelityPerceiver(self, load_opencv())
+
+
+@dataclass(frozen=True, slots=True)
+class _FidelityPerceiver:
+    recipe: FrameFidelity
+    cv2: ModuleType
+
+    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _FidelityWatch:
+        return _FidelityWatch(self, request_pairs(self.recipe.compared, timeline, rollout), timeline.frame_count)
+
+
+@dataclass(frozen=True, slots=True)
+class _FidelityWatch:
+    perceiver: _FidelityPerceiver
+    request: FrameRequest
+    video_frames: int
+    frames: list[tuple[int, int]] = field(default_factory=list)
+    found: list[tuple[float, float]] = field(default_factory=list)
+
+    def see(self, frame: Frame) -> None:
+        cv2, recipe = self.perceiver.cv2, self.perceiver.recipe
+        first, second = both_pictures(frame, recipe.canvas)
+        squares = cv2.norm(first, second, cv2.NORM_L2SQR)
+        likeness = mean_structural_similarity(cv2, first, second, window=recipe.window, sigma=recipe.sigma)
+        self.frames.append((frame.index, partner_of(frame).index))
+        self.found.append((squares / first.size / WHITE**2, likeness))
+
+    def perceive(self) -> Feature:
+        frames = np.array(self.frames, np.int64).reshape(-1, 2)
+        found = np.array(self.found, np.float64).reshape(-1, 2)
+        return Feature(
+            {"mse": found[:, 0], "ssim": found[:, 1], "frame_indices": frames[:, 0], "partner_indices": frames[:, 1]},
+            {"video_frames": self.video_frames},
+        )

@@ -1,0 +1,176 @@
+"""What a judge was asked about the videos of a case, the frames it saw, and what it answered."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from lookaway.core import DatasetError, Feature, Json, digest
+from lookaway.engine.locking import ARITHMETIC, KEY_CHARACTERS
+from lookaway.io.files import is_file, read_json
+from lookaway.judges.errors import Unreadable
+from lookaway.judges.reply import Reply, read_reply
+from lookaway.judges.reply_store import ReplyStore
+from lookaway.reports.case_page.videos import CaseTakes, Outcome, Take
+from lookaway.reports.runs import SiteRollout, SiteRun
+from lookaway.store.feature_store import FeatureStore
+from lookaway.store.run_folder import RunFolder
+
+NO_SOFTWARE: Final[Mapping[str, Json]] = {}
+
+
+def kept_feature(run: SiteRun, rollout: SiteRollout, name: str) -> tuple[str, Feature] | None:
+    """The feature of this name and the extractor that perceived it; `None` where the run's own folder has none.
+
+    The lock names the software of a metric as a whole. A recipe uses none of it or all but what does the arithmetic;
+    where several recipes of a metric use different parts of it, nothing is found.
+    """
+    store = FeatureStore(RunFolder(run.path).features)
+    for entries in run.lock.entries.get("metrics", {}).values():
+        recipe = entries.get("features", {}).get(name)
+        if recipe is None:
+            continue
+        for software in _candidates(entries.get("software", {})):
+            named = {"recipe": recipe, "software": software, "decoder": entries.get("decoder")}
+            key = digest(named)[:KEY_CHARACTERS]
+            if (feature := store.get(rollout.content, key)) is not None:
+                return str(recipe.get("kind", name)), feature
+    return None
+
+
+def _candidates(software: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
+    yield NO_SOFTWARE
+    yield {name: version for name, version in software.items() if name not in ARITHMETIC}
+    yield software
+
+
+REPLIES: Final = "replies"
+KEY: Final = re.compile(r"[0-9a-f]{64}")
+SHOWN_WORDS: Final = 3
+MOST_ANSWERS: Final = 72
+"""On one page."""
+LOST: Final = "The reply is not in the run's folder; it may lie in a folder that several runs share."
+DAMAGED: Final = "The kept reply is damaged, and is not shown."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenFrame:
+    """A frame that the judge was shown."""
+
+    index: int
+    seconds: float | None
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What it said about one video, once."""
+
+    take: Take
+    metric: str
+    key: str
+    text: str
+    words: tuple[tuple[str, float], ...]
+    """The likeliest first words with their probabilities, where the server gave them."""
+    model: str
+    repeat: int
+    frames: tuple[SeenFrame, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedQuestion:
+    """One question with all its answers."""
+
+    instruction: str
+    material: str
+    answers: list[Answer] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Questions:
+    """All that a judge was asked about a case."""
+
+    asked: tuple[AskedQuestion, ...]
+    left_out: int
+    """Answers for which there is no room."""
+    missing: tuple[tuple[Take, str, str], ...]
+    """Video, metric, and why an answer is not shown."""
+
+
+def judge_questions(case: CaseTakes) -> Questions:
+    """Every question whose reply is kept with the run, whole and undamaged."""
+    asked: dict[tuple[str, str], AskedQuestion] = {}
+    missing: list[tuple[Take, str, str]] = []
+    shown: set[tuple[str, str]] = set()
+    left_out = 0
+    for take, outcome, key in _replies(case):
+        if (take.key, key) in shown:
+            continue  # two metrics that rest on one reply
+        shown.add((take.key, key))
+        kept = _kept(ReplyStore(outcome.run.path / REPLIES), key)
+        if isinstance(kept, str):
+            missing.append((take, outcome.metric.name, kept))
+        elif len(shown) - len(missing) > MOST_ANSWERS:
+            left_out += 1
+        else:
+            request, reply = kept
+            place = str(request["instruction"]), str(request["material"])
+            question = asked.setdefault(place, AskedQuestion(instruction=place[0], material=place[1]))
+            question.answers.append(_answer(take, outcome.metric.name, key, request, reply))
+    return Questions(asked=tuple(asked.values()), left_out=left_out, missing=tuple(missing))
+
+
+def _replies(case: CaseTakes) -> Iterator[tuple[Take, Outcome, str]]:
+    for take in case.takes:
+        for outcome in take.outcomes:
+            for key in _keys(take, outcome):
+                yield take, outcome, key
+
+
+def _keys(take: Take, outcome: Outcome) -> list[str]:
+    """Hashes of what was asked, from the row, else from the features that the metric is made of."""
+    found: list[Json] = list(_listed(outcome.detail.get(REPLIES)))
+    if not found:
+        entries = outcome.run.lock.entries.get("metrics", {}).get(outcome.metric.name, {})
+        asking = [name for name, recipe in entries.get("features", {}).items() if "judge" in recipe]
+        for name in asking:
+            kept = kept_feature(outcome.run, take.rollout, name)
+            found += _listed(kept[1].detail.get(REPLIES)) if kept else []
+    return [key for key in found if isinstance(key, str) and KEY.fullmatch(key)]
+
+
+def _listed(value: Json) -> Sequence[Json]:
+    return value if isinstance(value, list) else ()
+
+
+def _kept(store: ReplyStore, key: str) -> tuple[dict[str, Any], Reply] | str:
+    path = store.path(key)
+    if not is_file(path):
+        return LOST
+    try:
+        kept = read_json(path)
+        if digest(kept["request"]) != key or digest(kept["reply"]) != kept["reply_sha256"]:
+            return DAMAGED
+        return kept["request"], read_reply(kept["reply"])
+    except (DatasetError, Unreadable, KeyError, TypeError):
+        return DAMAGED
+
+
+def _answer(take: Take, metric: str, key: str, request: dict[str, Any], reply: Reply) -> Answer:
+    first = reply.tokens[0].choices if reply.tokens else ()
+    return Answer(
+        take=take,
+        metric=metric,
+        key=key,
+        text=reply.refusal or reply.text,
+        words=tuple((word.text, min(1.0, math.exp(word.log_probability))) for word in first[:SHOWN_WORDS]),
+        model=reply.model,
+        repeat=int(request["repeat"]),
+        frames=tuple(
+            SeenFrame(index=picture["index"], seconds=take.seconds(picture["index"]), sha256=picture["sha256"])
+            for picture in request["pictures"]
+        ),
+    )

@@ -1,0 +1,257 @@
+"""The videos of one case with all that was measured on them, from one run or several."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lookaway.core import Case, Json, Rollout, Unmeasurable, UserError
+from lookaway.engine.locking import content_key
+from lookaway.engine.reading import read
+from lookaway.io.world_clips import WorldClip
+from lookaway.perception.truth import TRUTH
+from lookaway.reports.runs import SiteMetric, SiteRollout, SiteRun
+from lookaway.reports.site.media import Clip
+from lookaway.reports.site.stills import Shown, Stills
+
+
+@dataclass(frozen=True, slots=True)
+class Reread:
+    """The rollouts of a run as its dataset describes them now."""
+
+    rollouts: Mapping[str, Rollout] = field(default_factory=dict)
+    """By id: those that are still what was measured."""
+    changed: frozenset[str] = frozenset()
+    """Ids of rollouts whose files or records are not what was measured."""
+    problem: str = ""
+    """Why nothing could be read."""
+
+
+def read_again(run: SiteRun) -> Reread:
+    """Read the dataset of a run once more, and keep what has the same content as when it was measured."""
+    place = run.about.get("dataset")
+    if not isinstance(place, str):
+        return Reread(problem="the run does not say where its dataset lies.")
+    told = run.lock.entries.get("dataset", {}).get("settings", {})
+    try:
+        dataset = read(Path(place), suite=run.suite, extrinsics_convention=told.get("extrinsics_convention"))
+    except (UserError, OSError) as error:
+        return Reread(problem=str(error))
+    found = {rollout.id: rollout for rollout in dataset.rollouts if rollout.id in run.rollouts}
+    same = {name for name, rollout in found.items() if content_key(rollout) == run.rollouts[name].content}
+    return Reread({name: found[name] for name in found if name in same}, frozenset(found) - same)
+
+
+FRAME = re.compile(r"f([0-9]{1,9})")
+
+
+class UnitRow(NamedTuple):
+    """One part of a measurement, as little of it as a page shows; there may be millions."""
+
+    name: str
+    status: str
+    reason: str | None
+    value: float | None
+    message: str | None
+    detail: str | None
+
+    @property
+    def frame(self) -> int | None:
+        """The frame that it is about, where it is about just one."""
+        match = FRAME.fullmatch(self.name)
+        return int(match[1]) if match else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What one metric of one run says of a video."""
+
+    run: SiteRun
+    metric: SiteMetric
+    status: str
+    reason: str | None
+    value: float | None
+    raw: float | None
+    message: str | None
+    detail: Mapping[str, Json]
+    units: Sequence[UnitRow]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Take:
+    """One video of a case."""
+
+    key: str
+    """What it is called in the page."""
+    rollout: SiteRollout
+    described: Rollout | None
+    """As the dataset describes it; `None` where that could not be read, or is no longer what was measured."""
+    is_changed: bool
+    shown: Shown | None
+    """`None` where nobody asked to see it."""
+    outcomes: tuple[Outcome, ...]
+    colour: int
+    """Number of its model among all of the site."""
+    take: int
+    """Number among the videos of its model."""
+
+    @property
+    def sign(self) -> str:
+        """What its mark is called in the page: full for the first video of a model, hollow for its others."""
+        return f"sign{self.colour}{'' if self.take == 0 else 'h'}"
+
+    @property
+    def clip(self) -> Clip | None:
+        """The video, where it can be played."""
+        return self.shown if isinstance(self.shown, Clip) else None
+
+    def seconds(self, frame: int) -> float | None:
+        """When a frame begins; `None` where the video has no such frame."""
+        return self.clip.times[frame] if self.clip and 0 <= frame < self.clip.frame_count else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseTakes:
+    """One case, and every video that answers it."""
+
+    id: str
+    subset: str
+    scene: str
+    case: Case | None
+    """As the dataset describes it, where that could be read."""
+    takes: tuple[Take, ...]
+    reference: Shown | None
+    notes: tuple[str, ...]
+    """What the reader of the page should know first."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """One run with its rows by rollout."""
+
+    run: SiteRun
+    again: Reread
+    outcomes: Mapping[str, Sequence[Outcome]]
+
+
+def case_takes(runs: Sequence[SiteRun], media: Stills | None) -> Iterator[CaseTakes]:
+    """Every case of the runs, in order of ids; without media no video is opened."""
+    measured = [_Measured(run, read_again(run), _outcomes(run)) for run in runs]
+    cases: dict[str, list[tuple[_Measured, SiteRollout]]] = defaultdict(list)
+    for entry in measured:
+        for rollout in entry.run.rollouts.values():
+            cases[rollout.case].append((entry, rollout))
+    if media:
+        media.prepare(_videos(measured))
+    models = sorted({model for run in runs for model in run.models})
+    for case in sorted(cases):
+        yield _case(case, cases[case], media, models)
+
+
+def _videos(measured: Sequence[_Measured]) -> Iterator[Path]:
+    for entry in measured:
+        yield from (Path(rollout.video) for rollout in entry.run.rollouts.values())
+        yield from (r.case.reference.video for r in entry.again.rollouts.values() if r.case.reference)
+
+
+def _case(
+    name: str, found: Sequence[tuple[_Measured, SiteRollout]], media: Stills | None, models: Sequence[str]
+) -> CaseTakes:
+    # Two runs that measured one video with different metrics show it once.
+    same: dict[tuple[str, str, str], list[tuple[_Measured, SiteRollout]]] = defaultdict(list)
+    for entry, rollout in found:
+        same[rollout.model, rollout.seed, rollout.content].append((entry, rollout))
+    counts = dict.fromkeys(models, 0)
+    takes = []
+    for number, key in enumerate(sorted(same)):
+        takes.append(_take(f"v{number}", same[key], media, models.index(key[0]), counts[key[0]]))
+        counts[key[0]] += 1
+    described = next((take.described.case for take in takes if take.described), None)
+    reference = described.reference if described else None
+    return CaseTakes(
+        id=name,
+        subset=found[0][1].subset,
+        scene=found[0][1].scene,
+        case=described,
+        takes=tuple(takes),
+        reference=media.show(reference.video) if media and reference else None,
+        notes=tuple(_notes(found, takes)),
+    )
+
+
+def _take(
+    key: str, found: Sequence[tuple[_Measured, SiteRollout]], media: Stills | None, colour: int, take: int
+) -> Take:
+    rollout = found[0][1]
+    described = next((e.again.rollouts[r.id] for e, r in found if r.id in e.again.rollouts), None)
+    return Take(
+        key=key,
+        rollout=rollout,
+        described=described,
+        is_changed=described is None and any(r.id in e.again.changed for e, r in found),
+        shown=media.show(Path(rollout.video)) if media else None,
+        outcomes=tuple(outcome for e, r in found for outcome in e.outcomes.get(r.id, ())),
+        colour=colour,
+        take=take,
+    )
+
+
+def _notes(found: Sequence[tuple[_Measured, SiteRollout]], takes: Iterable[Take]) -> Iterator[str]:
+    for problem in dict.fromkeys(entry.again.problem for entry, _ in found if entry.again.problem):
+        yield f"Captions and phases are not shown, since the dataset cannot be read again: {problem}"
+    changed = [take.rollout.id for take in takes if take.is_changed]
+    if changed:
+        yield f"Files have changed since they were measured: {', '.join(changed)}."
+
+
+def _outcomes(run: SiteRun) -> dict[str, list[Outcome]]:
+    """Outcomes by rollout, with their units."""
+    metrics = {metric.name: metric for metric in run.metrics}
+    rows = list(run.items())
+    units = {name: _units(run.units(name)) for name in {row["metric"] for row in rows}}
+    found: dict[str, list[Outcome]] = defaultdict(list)
+    for row in rows:
+        found[row["rollout"]].append(
+            Outcome(
+                run=run,
+                metric=metrics[row["metric"]],
+                status=row["status"],
+                reason=row["reason"],
+                value=row["value"],
+                raw=row["raw"],
+                message=row["message"],
+                detail=_object(row["detail"]),
+                units=units[row["metric"]].get(row["rollout"], ()),
+            )
+        )
+    return found
+
+
+def _units(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[UnitRow]]:
+    found: dict[str, list[UnitRow]] = defaultdict(list)
+    for row in rows:
+        unit = UnitRow(row["unit"], row["status"], row["reason"], row["value"], row["message"], row["detail"])
+        found[row["rollout"]].append(unit if unit.frame is None else unit._replace(detail=None))
+    return found
+
+
+def _object(text: str | None) -> Mapping[str, Json]:
+    value = json.loads(text) if text else None
+    return value if isinstance(value, dict) else {}
+
+
+def known_truth(take: Take) -> WorldClip | None:
+    """The clip whose card the dataset names for a video; `None` without one, or where it is not about this video."""
+    card = take.described.artifacts.get(TRUTH) if take.described else None
+    if card is None or not card.is_file() or take.clip is None:
+        return None
+    try:
+        clip = WorldClip.open(card.parent)
+    except (Unmeasurable, UserError):
+        return None  # metrics that read it abstain with the reason, which stands on the page
+    return clip if clip.card.frames == take.clip.frame_count else None

@@ -1,0 +1,1 @@
+"""Two runs, clip by clip."""

@@ -1,0 +1,117 @@
+"""What a difference may not be: `entity < -0.02`, for the checks of a team that changes its model."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from lookaway.core import UnknownName, UserError
+from lookaway.reports.compare.comparison import Comparison, Dimension, Verdict
+
+SIGNS: Mapping[str, Callable[[float, float], bool]] = {
+    "<=": operator.le,
+    "<": operator.lt,
+    ">=": operator.ge,
+    ">": operator.gt,
+}
+GRAMMAR = re.compile(r"\s*(?P<name>[^<>=]*?)(?:\.(?P<end>low|high))?\s*(?P<sign><=|<|>=|>)(?P<bound>[^<>=]*)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailCondition:
+    """A bound on the difference of a metric, or of every metric of a group."""
+
+    text: str
+    name: str
+    """A metric's whole name, the last part of it, any other part of it, or a subset."""
+    end: str
+    """`mean`, or the `low` or `high` end of its interval."""
+    sign: str
+    bound: float
+
+    def is_met(self, entry: Dimension) -> bool | None:
+        """Whether a dimension is as it may not be; `None` where that cannot be told."""
+        if entry.difference is None or entry.verdict is Verdict.NOT_ESTIMABLE:
+            return None
+        number: float | None = getattr(entry.difference, self.end)
+        return None if number is None else SIGNS[self.sign](number, self.bound)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedCondition:
+    """What became of a condition."""
+
+    condition: FailCondition
+    met: tuple[Dimension, ...]
+    """Dimensions that are as they may not be."""
+    undecided: tuple[str, ...]
+    """Metrics that it names and that say neither yes nor no, and why."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether it is met, or cannot be decided: what could not be looked at has not passed."""
+        return bool(self.met or self.undecided)
+
+
+def parse_condition(text: str) -> FailCondition:
+    """A condition as it is typed.
+
+    >>> condition = parse_condition("entity.low < -0.02")
+    >>> condition.name, condition.end, condition.sign, condition.bound
+    ('entity', 'low', '<', -0.02)
+    """
+    found = GRAMMAR.fullmatch(text)
+    if found is None or not found["name"]:
+        raise UserError(f"{text!r:.120} is not a condition; expected NAME < NUMBER, such as entity < -0.02.")
+    try:
+        bound = float(found["bound"])
+    except ValueError:
+        bound = math.nan
+    if not math.isfinite(bound):
+        raise UserError(f"{text!r:.120}: {found['bound'].strip()!r:.80} is not a finite number.")
+    return FailCondition(
+        text=text.strip(), name=found["name"], end=found["end"] or "mean", sign=found["sign"], bound=bound
+    )
+
+
+def check_conditions(conditions: Sequence[FailCondition], comparison: Comparison) -> list[CheckedCondition]:
+    """Hold a comparison against conditions. One that names nothing of it is an error."""
+    return [_checked(condition, comparison) for condition in conditions]
+
+
+def _checked(condition: FailCondition, comparison: Comparison) -> CheckedCondition:
+    places = [(entry.metric, entry.subset) for entry in comparison.dimensions]
+    places += [(entry.metric, "") for entry in comparison.not_compared]
+    named = _named(condition.name, places)
+    concerned = [entry for entry in comparison.dimensions if (entry.metric, entry.subset) in named]
+    answers = [(entry, condition.is_met(entry)) for entry in concerned]
+    undecided = [
+        f"{entry.metric} of {entry.subset} ({entry.model}): {entry.why or 'no interval'}"
+        for entry, met in answers
+        if met is None
+    ]
+    undecided += [f"{entry.metric}: {entry.why}" for entry in comparison.not_compared if (entry.metric, "") in named]
+    return CheckedCondition(
+        condition=condition,
+        met=tuple(entry for entry, met in answers if met),
+        undecided=tuple(undecided),
+    )
+
+
+def _named(name: str, places: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
+    """What a name means: a whole name before a last part, and a last part before a group."""
+    meanings: tuple[Callable[[str, str], bool], ...] = (
+        lambda metric, subset: metric == name,
+        lambda metric, subset: metric.endswith(f".{name}"),
+        lambda metric, subset: name in metric.split(".") or name == subset,
+    )
+    for means in meanings:
+        if found := {place for place in places if means(*place)}:
+            return found
+    known = {
+        part for metric, subset in places for part in (metric, metric.rpartition(".")[2], *metric.split("."), subset)
+    }
+    raise UnknownName("metric or group of this comparison", name, known - {""})

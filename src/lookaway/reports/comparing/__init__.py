@@ -1,1 +1,0 @@
-"""Holds two runs, or two models, against each other."""

@@ -1,0 +1,268 @@
+"""The estimates of a run as tables for a paper: one for each subset, models by metrics, with marks."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lookaway.core import Estimate, UserError
+from lookaway.engine.run import Run
+from lookaway.reports.export.rows import SCHEMA, estimate_rows, write_file, write_row_file
+from lookaway.reports.export.rows import WRITERS as ROW_WRITERS
+from lookaway.reports.leaderboards import Board, Row, boards
+from lookaway.reports.numbers import digits_for, estimate_interval, fixed, markdown_lines, verbatim, visible
+from lookaway.reports.runs import SiteRun, gathered
+from lookaway.statistics.precision import Mark, Precision, precision
+
+EXPLAINED = (
+    "95 % intervals clustered by scene, and n",
+    "† imprecise: half the interval is more than a tenth of what the metric spans, or n is worth fewer than 30",
+    "‡ not estimable: n is below 10; only the interval is shown",
+    "bold: told apart from every other model that is estimable, all at once; baselines do not compete",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaperCell:
+    """A number with its mark."""
+
+    estimate: Estimate | None
+    precision: Precision
+    is_best: bool = False
+    """Whether it is told apart from every other estimable model that competes, and better."""
+
+
+NO_CELL = PaperCell(estimate=None, precision=precision(None, 0.0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaperColumn:
+    """One metric, or what a gate makes of it."""
+
+    title: str
+    higher_is_better: bool | None
+    digits: int
+    cells: tuple[PaperCell, ...]
+    """One for each model, then one for each baseline."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaperTable:
+    """All metrics of one subset."""
+
+    subset: str
+    models: tuple[str, ...]
+    baselines: tuple[str, ...]
+    """Models that do not compete; they stand below the others."""
+    columns: tuple[PaperColumn, ...]
+    notes: tuple[str, ...]
+    """What the suite says of all its numbers."""
+
+
+def paper_tables(run: SiteRun) -> list[PaperTable]:
+    """Tables in the order of the run's own table."""
+    subsets: dict[str, list[Board]] = {}
+    for board in boards([run]):
+        subsets.setdefault(board.subset, []).append(board)
+    return [_table(run, subset, own) for subset, own in subsets.items()]
+
+
+def _table(run: SiteRun, subset: str, own: Sequence[Board]) -> PaperTable:
+    is_baseline = {row.model: row.baseline is not None for board in own for row in board.rows}
+    order = dict.fromkeys(cell.model for cell in run.table.cells if cell.model in is_baseline)
+    models = tuple(model for model in order if not is_baseline[model])
+    baselines = tuple(model for model in order if is_baseline[model])
+    short = Counter(board.short for board in own)
+    columns = []
+    for board in own:
+        title = board.short if short[board.short] == 1 else board.metric.name
+        columns += _metric_columns(board, (*models, *baselines), title)
+    return PaperTable(
+        subset=subset, models=models, baselines=baselines, columns=tuple(columns), notes=tuple(run.table.notes)
+    )
+
+
+def _metric_columns(board: Board, models: Sequence[str], title: str) -> list[PaperColumn]:
+    rows = {row.model: row for row in board.rows}
+    has_rivals = sum(row.ranks is not None for row in board.rows) > 1
+    cells = {
+        model: PaperCell(estimate=row.cell.estimate, precision=row.precision, is_best=has_rivals and _is_first(row))
+        for model, row in rows.items()
+    }
+    columns = [_column(title, board.metric.higher_is_better, models, cells)]
+    if board.is_gated:
+        columns += _gate_columns(rows, models, title)
+    return columns
+
+
+def _is_first(row: Row) -> bool:
+    return row.ranks is not None and row.ranks.worst == 1
+
+
+def _gate_columns(rows: Mapping[str, Row], models: Sequence[str], title: str) -> list[PaperColumn]:
+    """How many were put to the test, and the score and this share as one number."""
+    coverages, combined = {}, {}
+    for model, row in rows.items():
+        if row.cell.gated:
+            coverages[model] = PaperCell(estimate=row.cell.gated.coverage, precision=row.coverage)
+            combined[model] = PaperCell(estimate=row.cell.gated.combined, precision=row.combined)
+    return [
+        _column(f"{title}: triggered", True, models, coverages),
+        _column(f"{title}: M-Score", True, models, combined),
+    ]
+
+
+def _column(title: str, higher: bool | None, models: Sequence[str], cells: Mapping[str, PaperCell]) -> PaperColumn:
+    means = [cell.estimate.mean for cell in cells.values() if cell.estimate]
+    own = tuple(cells.get(model, NO_CELL) for model in models)
+    return PaperColumn(title=title, higher_is_better=higher, digits=digits_for(means), cells=own)
+
+
+MARKDOWN_ARROWS = {True: " ↑", False: " ↓", None: ""}
+LONGEST_NOTE = 2_000
+
+
+def markdown_tables(tables: Sequence[PaperTable], origin: str) -> str:
+    """One table for each subset; text of datasets is taken neither for markup nor for a column."""
+    parts = []
+    for table in tables:
+        titles = [f"{verbatim(column.title)}{MARKDOWN_ARROWS[column.higher_is_better]}" for column in table.columns]
+        names = [*map(verbatim, table.models), *(f"{verbatim(model)} (baseline)" for model in table.baselines)]
+        rows = [
+            [name, *(_cell(column, column.cells[number]) for column in table.columns)]
+            for number, name in enumerate(names)
+        ]
+        parts += [f"## {verbatim(table.subset)}", markdown_lines(["model", *titles], rows, [False] * (1 + len(titles)))]
+    notes = dict.fromkeys(verbatim(note, LONGEST_NOTE) for table in tables for note in table.notes)
+    parts += ["\n".join(f"- {line}" for line in (*notes, *EXPLAINED)), verbatim(origin)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _cell(column: PaperColumn, cell: PaperCell) -> str:
+    if cell.estimate is None:
+        return "-"
+    mean = fixed(cell.estimate.mean, column.digits)
+    shown = f"**{mean}**" if cell.is_best else mean if cell.precision.is_estimable else ""
+    interval = estimate_interval(cell.estimate, column.digits)
+    return " ".join(part for part in (shown, cell.precision.mark.value, interval, f"n={cell.estimate.scored}") if part)
+
+
+SIGNS = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\char34{}",
+    "`": r"\textasciigrave{}",
+    "'": r"\textquotesingle{}",
+    "-": "{-}",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+}
+LATEX_ARROWS = {True: r" $\uparrow$", False: r" $\downarrow$", None: ""}
+MARKS = {Mark.NONE: "", Mark.IMPRECISE: r"^{\dagger}", Mark.NOT_ESTIMABLE: r"^{\ddagger}"}
+NOTE_SIGNS = {"†": r"$^{\dagger}$", "‡": r"$^{\ddagger}$", "%": r"\%"}
+
+
+def latex_tables(tables: Sequence[PaperTable], origin: str) -> str:
+    """One table for each subset; every model has a line of means and below it one of intervals."""
+    head = ["% \\usepackage{booktabs,textcomp}", f"% {latex_text(origin)}"]
+    return "\n\n".join(["\n".join(head), *(_latex_table(table) for table in tables)]) + "\n"
+
+
+def latex_text(text: object) -> str:
+    r"""Text of datasets as text, in one line, whatever signs it holds.
+
+    >>> print(latex_text("50% of a_b \\input{x}"))
+    50\% of a\_b \textbackslash{}input\{x\}
+    """
+    return "".join(SIGNS.get(sign, sign) for sign in visible(text))
+
+
+def _latex_table(table: PaperTable) -> str:
+    note = "; ".join(EXPLAINED)
+    for sign, command in NOTE_SIGNS.items():
+        note = note.replace(sign, command)
+    said = "".join(f"{latex_text(entry)} " for entry in table.notes)
+    titles = [f"{latex_text(column.title)}{LATEX_ARROWS[column.higher_is_better]}" for column in table.columns]
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{latex_text(table.subset)}. {said}{note}.}}",
+        rf"\label{{tab:{_label(table.subset)}}}",
+        rf"\begin{{tabular}}{{l{'c' * len(table.columns)}}}",
+        r"\toprule",
+        _line("model", *titles),
+        r"\midrule",
+        *_body(table),
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines)
+
+
+def _body(table: PaperTable) -> list[str]:
+    competing = [line for number, model in enumerate(table.models) for line in _lines(table, number, model)]
+    others = [
+        line
+        for number, model in enumerate(table.baselines, start=len(table.models))
+        for line in _lines(table, number, model, " (baseline)")
+    ]
+    return [*competing, *([r"\midrule"] if competing and others else []), *others]
+
+
+def _lines(table: PaperTable, number: int, model: str, role: str = "") -> list[str]:
+    # In braces, for a row that begins with [ or * would be taken for an argument of the line before it.
+    means = [_mean(column, column.cells[number]) for column in table.columns]
+    intervals = [_interval(column, column.cells[number]) for column in table.columns]
+    return [_line(f"{{{latex_text(model)}}}{role}", *means), _line("", *intervals)]
+
+
+def _line(*cells: str) -> str:
+    return f"{' & '.join(cells)} \\\\"
+
+
+def _mean(column: PaperColumn, cell: PaperCell) -> str:
+    mark = MARKS[cell.precision.mark]
+    if cell.estimate is None:
+        return "--"
+    if not cell.precision.is_estimable:
+        return f"${mark}$"
+    mean = fixed(cell.estimate.mean, column.digits)
+    shown = rf"\mathbf{{{mean}}}" if cell.is_best else mean
+    return f"${shown}{mark}$"
+
+
+def _interval(column: PaperColumn, cell: PaperCell) -> str:
+    if cell.estimate is None:
+        return ""
+    interval = estimate_interval(cell.estimate, column.digits)
+    shown = f"${interval}$, " if cell.estimate.low is not None else ""
+    return rf"{{\scriptsize {shown}{cell.estimate.scored}}}"
+
+
+def _label(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "results"
+
+
+WRITERS: Mapping[str, Callable[[Sequence[PaperTable], str], str]] = {".tex": latex_tables, ".md": markdown_tables}
+
+
+def write_estimates(run: Run, path: Path) -> None:
+    """One table for each subset, or for other programs one row for each cell; the suffix of the path says how."""
+    suffix = path.suffix.lower()
+    if suffix not in (*WRITERS, *ROW_WRITERS):
+        known = ", ".join((*WRITERS, *ROW_WRITERS))
+        raise UserError(f"{path}: estimates are written as {known}, by the suffix of the name.")
+    found = gathered(run, run.path.name)
+    if suffix in ROW_WRITERS:
+        write_row_file(path, SCHEMA, estimate_rows(boards([found])))
+        return
+    origin = f"suite {found.about['suite']}, lock {found.about['lock_sha256'][:16]}"
+    text = WRITERS[suffix](paper_tables(found), origin)
+    write_file(path, lambda file: file.write(text.encode()))

@@ -1,0 +1,145 @@
+"""Outcomes and estimates as rows, in CSV, JSON Lines and Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lookaway.core import Estimate, UserError
+from lookaway.engine.run import Run
+from lookaway.io.files import write_whole
+from lookaway.reports.leaderboards import Board, Row
+from lookaway.statistics.precision import Precision
+
+ROWS_AT_ONCE = 50_000
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+Rows = Iterable[Mapping[str, Any]]
+
+
+def write_row_file(path: Path, schema: pa.Schema, rows: Rows) -> None:
+    """The columns of the schema, in their order; the suffix of the path says how they are written."""
+    write = WRITERS.get(path.suffix.lower())
+    if write is None:
+        raise UserError(f"{path}: rows are written as {' or '.join(WRITERS)}, by the suffix of the name.")
+    write_file(path, lambda file: write(file, schema, rows))
+
+
+def write_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Write a file that the user named; where that cannot be, it is the user's to know."""
+    try:
+        write_whole(path, write)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written: {error}.") from error
+
+
+def plain_text(value: Any) -> Any:
+    """Text that no spreadsheet takes for a formula; numbers are as they are.
+
+    >>> plain_text("=1+1"), plain_text("a=1"), plain_text(-1.5)
+    ("'=1+1", 'a=1', -1.5)
+    """
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
+
+
+def _write_csv(file: BinaryIO, schema: pa.Schema, rows: Rows) -> None:
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(schema.names)
+    writer.writerows([plain_text(row[name]) for name in schema.names] for row in rows)
+    text.detach()  # the file is closed by whoever opened it
+
+
+def _write_parquet(file: BinaryIO, schema: pa.Schema, rows: Rows) -> None:
+    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+        left = iter(rows)
+        while some := [{name: row[name] for name in schema.names} for row in islice(left, ROWS_AT_ONCE)]:
+            writer.write_table(pa.Table.from_pylist(some, schema))
+
+
+WRITERS: Mapping[str, Callable[[BinaryIO, pa.Schema, Rows], None]] = {".csv": _write_csv, ".parquet": _write_parquet}
+
+
+PLACE = ("rollout", "model", "case", "subset", "scene", "seed", "metric")
+RESULT = ("status", "reason", "value", "raw", "message")
+NUMBERS = ("value", "raw")
+
+
+def write_tidy_table(run: Run, path: Path, *, units: bool = False) -> None:
+    """One row per rollout and metric, or per unit of them; the suffix of the path says how they are written."""
+    columns = (*PLACE, "unit", *RESULT) if units else (*PLACE, *RESULT)
+    schema = pa.schema([(name, pa.float64() if name in NUMBERS else pa.string()) for name in columns])
+    write_row_file(path, schema, _unit_rows(run) if units else run.items())
+
+
+def _unit_rows(run: Run) -> Iterator[Mapping[str, Any]]:
+    places = {row["rollout"]: {"subset": row["subset"], "scene": row["scene"]} for row in run.items()}
+    for metric in run.metrics:
+        for row in run.units(metric.name):
+            yield {**row, **places[row["rollout"]], "metric": metric.name}
+
+
+SCHEMA = pa.schema(
+    [
+        *((name, pa.string()) for name in ("suite", "metric", "lock", "subset", "model", "run")),
+        *((name, pa.float64()) for name in ("mean", "low", "high")),
+        *((name, pa.int64()) for name in ("scored", "asked", "failed", "scenes")),
+        ("effective", pa.float64()),
+        ("mark", pa.string()),
+        *((name, pa.int64()) for name in ("rank_best", "rank_worst", "tie_group")),
+        ("baseline", pa.string()),
+        *((name, pa.float64()) for name in ("coverage_mean", "coverage_low", "coverage_high")),
+        ("coverage_n", pa.int64()),
+        *((name, pa.float64()) for name in ("combined_mean", "combined_low", "combined_high")),
+        ("combined_n", pa.int64()),
+    ]
+)
+"""A number that is not estimable has an interval and no mean, as in every other table."""
+
+
+def estimate_rows(boards: Sequence[Board]) -> Iterator[dict[str, Any]]:
+    """Every row of every board, in their order."""
+    for board in boards:
+        for row in board.rows:
+            yield _estimate_row(board, row)
+
+
+def _estimate_row(board: Board, row: Row) -> dict[str, Any]:
+    cell = row.cell
+    return {
+        "suite": board.suite,
+        "metric": board.metric.name,
+        "lock": board.metric.lock,
+        "subset": board.subset,
+        "model": row.model,
+        "run": row.run,
+        **_numbers("", cell.estimate, row.precision),
+        "scored": cell.scored,
+        "asked": cell.asked,
+        "failed": cell.failures,
+        "scenes": cell.estimate.scenes if cell.estimate else 0,
+        "effective": row.precision.effective,
+        "mark": row.precision.mark.name.lower(),
+        "rank_best": row.ranks.best if row.ranks else None,
+        "rank_worst": row.ranks.worst if row.ranks else None,
+        "tie_group": None if row.tie is None else row.tie + 1,
+        "baseline": row.baseline,
+        **_numbers("coverage_", cell.gated.coverage if cell.gated else None, row.coverage),
+        "coverage_n": row.coverage.scored if cell.gated else None,
+        **_numbers("combined_", cell.gated.combined if cell.gated else None, row.combined),
+        "combined_n": row.combined.scored if cell.gated else None,
+    }
+
+
+def _numbers(prefix: str, estimate: Estimate | None, precision: Precision) -> dict[str, float | None]:
+    return {
+        f"{prefix}mean": estimate.mean if estimate and precision.is_estimable else None,
+        f"{prefix}low": estimate.low if estimate else None,
+        f"{prefix}high": estimate.high if estimate else None,
+    }

@@ -1,1 +1,0 @@
-"""Charts as inline SVG, made when the site is built: no library, no script."""

@@ -1,0 +1,94 @@
+"""What runs took: every stage of the work, what was kept and retried, what a judge cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from lookaway.engine.timings import IDLE, Effort, RunCosts, SessionCosts, Stage, read_run_costs
+from lookaway.reports.numbers import amount, duration, size
+from lookaway.reports.runs import SiteRun
+
+STAGE_HEADS = ("Stage", "Time", "CPU time", "Part", "Rollouts", "Frames", "Frames/s", "Kept", "Stored")
+SESSION_HEADS = ("Started", "Executor", "Workers", "Rollouts", "Failed", "Workers died", "Retried", "Took")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Took:
+    """The costs of one run, in words."""
+
+    run: str
+    summary: str
+    stages: tuple[tuple[str, ...], ...]
+    """A row for every stage, the longest first."""
+    sessions: tuple[tuple[str, ...], ...]
+
+
+def took(runs: Sequence[SiteRun]) -> list[Took]:
+    """Of every run that noted what it took."""
+    found = [(run.name, read_run_costs(run.path)) for run in runs]
+    return [_took(name, costs) for name, costs in found if costs.sessions]
+
+
+def _took(name: str, costs: RunCosts) -> Took:
+    effort = costs.effort
+    ordered = sorted(effort.stages.items(), key=lambda entry: (entry[0] in IDLE, -entry[1].seconds, entry[0]))
+    return Took(
+        run=name,
+        summary=_summary(costs, effort),
+        stages=tuple(_stage_row(stage, totals, effort) for stage, totals in ordered),
+        sessions=tuple(_session_row(session) for session in costs.sessions),
+    )
+
+
+def _summary(costs: RunCosts, effort: Effort) -> str:
+    seconds = sum(session.seconds for session in costs.sessions)
+    retries = sum(session.retries for session in costs.sessions)
+    parts = [
+        f"{duration(seconds)} in {amount(len(costs.sessions), 'session')}",
+        f"{amount(effort.kept, 'feature')} kept from before",
+        f"{retries} retried" if retries else "nothing retried",
+    ]
+    if costs.judge.calls:
+        tokens = f"{costs.judge.prompt_tokens:,} tokens of questions and {costs.judge.answer_tokens:,} of answers"
+        parts.append(f"{costs.judge.calls:,} calls to the judge with {tokens}")
+    return "; ".join(parts) + "."
+
+
+def _stage_row(name: str, stage: Stage, effort: Effort) -> tuple[str, ...]:
+    whole = sum(other.seconds for kind, other in effort.stages.items() if kind not in IDLE)
+    is_work = name not in IDLE and whole > 0
+    return (
+        name,
+        _short(stage.seconds),
+        _short(stage.cpu_seconds),
+        f"{stage.seconds / whole:.1%}" if is_work else "-",
+        _count(stage.rollouts),
+        _count(stage.frames),
+        f"{stage.frames / stage.seconds:,.3g}" if stage.frames and stage.seconds > 0 else "-",
+        _count(stage.kept),
+        size(stage.stored_bytes) if stage.stored_bytes else "-",
+    )
+
+
+def _session_row(session: SessionCosts) -> tuple[str, ...]:
+    return (
+        datetime.fromtimestamp(session.started, UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        session.executor,
+        _count(session.workers),
+        _count(session.rollouts),
+        _count(session.failures),
+        _count(session.deaths),
+        _count(session.retries),
+        duration(session.seconds),
+    )
+
+
+def _short(seconds: float) -> str:
+    """Also of what took next to nothing."""
+    return f"{seconds:.2f} s" if seconds < 10 else duration(seconds)
+
+
+def _count(number: int) -> str:
+    return f"{number:,}" if number else "-"

@@ -1,0 +1,210 @@
+"""Means and shares with 95 % intervals, clustered by scene."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookaway.core import Estimate, Floats, Indices
+from lookaway.statistics.scene_bootstrap import DRAWS, SEED, SceneSums, free_weights, named_scene_sums, scene_bootstrap
+
+
+def clustered_estimate(
+    mean: float, influences: Floats, scenes: Sequence[str], *, scored: int, level: float = 0.95
+) -> Estimate:
+    """An estimate with the interval that the influence of every rollout on it gives, clustered by scene."""
+    _, scene = np.unique(np.asarray(scenes), return_inverse=True)
+    moves = np.bincount(scene, weights=influences).astype(np.float64, copy=False)
+    return moved_estimate(mean, moves, scored=scored, level=level)
+
+
+def moved_estimate(mean: float, moves: Floats, *, scored: int, level: float = 0.95) -> Estimate:
+    """An estimate with the t interval of G-1 degrees of freedom, given how far each of its G scenes moves it.
+
+    The standard error is sqrt(G / (G-1) * sum of squared moves). One scene alone has no interval: nothing is known
+    about how scenes differ.
+    """
+    scenes = len(moves)
+    if scenes == 1:
+        return Estimate(mean=mean, low=None, high=None, scored=scored, scenes=1)
+    from scipy.special import stdtrit  # scipy.stats alone would double the start-up time
+
+    error = float(np.sqrt(scenes / (scenes - 1) * np.sum(moves**2)))
+    reach = float(stdtrit(scenes - 1, (1 + level) / 2)) * error
+    return Estimate(mean=mean, low=mean - reach, high=mean + reach, scored=scored, scenes=scenes)
+
+
+FEW_SCENES = 40
+"""With fewer, intervals are t intervals: they hold what they promise where draws of so few scenes do not."""
+VALUES_AT_ONCE = 5_000_000
+
+
+def mean_estimates(
+    cells: Sequence[SceneSums], *, level: float = 0.95, draws: int = DRAWS, seed: int = SEED
+) -> tuple[Estimate | None, ...]:
+    """The mean of every cell, given the sums of its scenes, [scenes]; `None` where it has no value.
+
+    With fewer than 40 scenes the interval is the t interval of G-1 degrees of freedom, else that of the scene
+    bootstrap. All cells share one product with the draws, and none of their intervals depends on the others.
+    """
+    found = [_with_t_interval(cell, level) for cell in cells]
+    many = [place for place, estimate in enumerate(found) if estimate is not None and estimate.scenes >= FEW_SCENES]
+    largest = max((len(cells[place].sums) for place in many), default=0)
+    at_once = max(1, VALUES_AT_ONCE // max(largest, draws))
+    for start in range(0, len(many), at_once):
+        some = many[start : start + at_once]
+        weights = free_weights(largest, draws=draws, seed=seed)
+        totals = _totals([cells[place] for place in some], largest)
+        drawn = scene_bootstrap(totals, lambda parts: parts[0] / parts[1], weights, level=level)
+        for place, interval in zip(some, drawn, strict=True):
+            estimate = found[place]
+            if estimate is not None and interval is not None:
+                found[place] = replace(estimate, low=interval.low, high=interval.high)
+    return tuple(found)
+
+
+def _totals(cells: Sequence[SceneSums], scenes: int) -> Floats:
+    """Sums and counts, [2, cells, scenes]; scenes that a cell has beyond its own are without a value."""
+    totals = np.zeros((2, len(cells), scenes))
+    for place, cell in enumerate(cells):
+        totals[:, place, : len(cell.sums)] = cell.sums, cell.counts
+    return totals
+
+
+def _with_t_interval(cell: SceneSums, level: float) -> Estimate | None:
+    """A scene moves the mean by the sum of its residuals, by how many values there are."""
+    scored = int(cell.counts.sum())
+    if not scored:
+        return None
+    mean = float(cell.sums.sum()) / scored
+    moves = ((cell.sums - mean * cell.counts) / scored)[cell.counts > 0]
+    return moved_estimate(mean, moves, scored=scored, level=level)
+
+
+def scene_mean(values: Floats, scenes: Sequence[str], *, level: float = 0.95) -> Estimate | None:
+    """Mean with the interval of `mean_estimates`; None where there is no value.
+
+    >>> import numpy as np
+    >>> estimate = scene_mean(np.array([0.2, 0.4, 0.6]), ["a", "b", "c"])
+    >>> round(estimate.mean, 3), round(estimate.low, 3), round(estimate.high, 3), estimate.scored
+    (0.4, -0.097, 0.897, 3)
+    """
+    return scene_means([(values, scenes)], level=level)[0]
+
+
+def scene_means(series: Sequence[tuple[Floats, Sequence[str]]], *, level: float = 0.95) -> tuple[Estimate | None, ...]:
+    """The same of many series of values and their scenes, in one go."""
+    return mean_estimates([named_scene_sums(values, scenes) for values, scenes in series], level=level)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proportion:
+    """How many of how many, and between which shares the true one lies."""
+
+    share: float
+    low: float
+    high: float
+    hits: int
+    total: int
+
+
+def proportion(hits: int, total: int, *, level: float = 0.95) -> Proportion | None:
+    """A share with Wilson's interval, which treats rollouts as independent; `None` of none.
+
+    >>> found = proportion(31, 300)
+    >>> round(found.low, 3), round(found.high, 3)
+    (0.074, 0.143)
+    """
+    if not total:
+        return None
+    low, high = wilson(np.array([hits]), np.array([total]), level=level)
+    return Proportion(share=hits / total, low=float(low[0]), high=float(high[0]), hits=hits, total=total)
+
+
+def wilson(hits: Indices, totals: Indices, *, level: float = 0.95) -> tuple[Floats, Floats]:
+    """Both ends of Wilson's interval of many shares at once."""
+    from scipy.special import ndtri
+
+    if not ((hits >= 0) & (hits <= totals) & (totals > 0)).all():
+        raise ValueError("A share is of at least one, and of no more than there are.")
+    z = float(ndtri((1 + level) / 2))
+    share, grown = hits / totals, totals + z**2
+    middle = (hits + z**2 / 2) / grown
+    reach = z / grown * np.sqrt(totals * share * (1 - share) + z**2 / 4)
+    # At both ends the interval reaches 0 and 1 exactly, whatever rounding says.
+    low = np.where(hits == 0, 0.0, middle - reach)
+    high = np.where(hits == totals, 1.0, middle + reach)
+    return low, high
+
+
+def clustered_share(yes: NDArray[np.bool_], scenes: Sequence[str], *, level: float = 0.95) -> Estimate | None:
+    """The share of yes with Wilson's interval for as many independent clips as these are worth; `None` of none.
+
+    With one clip per scene that is Wilson's interval itself. With more, n is divided by how much the clustered variance
+    exceeds that of independent clips, times (t / z)^2 of G-1 degrees of freedom, for G scenes tell that only so well
+    (Korn and Graubard); clips are worth no more than their number. Where all say the same, nothing is known about it,
+    and a scene counts as one clip. One scene alone has no interval.
+
+    >>> found = clustered_share(np.arange(50) < 37, [str(clip) for clip in range(50)])
+    >>> found.mean, round(found.low, 2), round(found.high, 2)
+    (0.74, 0.6, 0.84)
+    """
+    if not len(yes):
+        return None
+    _, scene, sizes = np.unique(np.asarray(scenes, np.str_), return_inverse=True, return_counts=True)
+    count, share = len(yes), float(np.mean(yes))
+    if len(sizes) == 1:
+        return Estimate(mean=share, low=None, high=None, scored=count, scenes=1)
+    worth = float(count)
+    if count > len(sizes):
+        residuals = np.bincount(scene, weights=yes - share)
+        clustered = len(sizes) / (len(sizes) - 1) * float(np.sum(residuals**2)) / count**2
+        independent = share * (1 - share) / count
+        excess = clustered / independent * _doubt(len(sizes), level) if independent else count / len(sizes)
+        worth = count / max(1.0, excess)
+    low, high = wilson(np.array([share * worth]), np.array([worth]), level=level)
+    return Estimate(mean=share, low=float(low[0]), high=float(high[0]), scored=count, scenes=len(sizes))
+
+
+def _doubt(scenes: int, level: float) -> float:
+    from scipy.special import ndtri, stdtrit
+
+    return float(stdtrit(scenes - 1, (1 + level) / 2) / ndtri((1 + level) / 2)) ** 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectiveSize:
+    """Arrays without the axis of scenes."""
+
+    size: Floats
+    """n / (1 + (m - 1) ICC) of n values with m values in the mean scene; 0 where there is no value."""
+    likeness: Floats
+    """ICC, the intraclass correlation: how alike values of one scene are, from 0 (no more than any) to 1 (the same)."""
+
+
+def effective_size(sums: SceneSums) -> EffectiveSize:
+    """The size, with the intraclass correlation of a one-way analysis of variance.
+
+    ICC = (B - W) / (B + (k - 1) W) of the mean squares B between and W within scenes, where k = (n - sum n_g^2 / n) /
+    (G - 1) values are in a scene. It is taken as 0 where it would be negative, where no scene has two values, and
+    where all values are equal. One scene alone is worth one value: nothing is known about how scenes differ.
+    """
+    counts = sums.counts.astype(np.float64)
+    n, scenes = counts.sum(-1), sums.scenes.astype(np.float64)
+    some = np.maximum(n, 1)
+    mean = sums.sums.sum(-1) / some
+    scene_means = sums.sums / np.maximum(counts, 1)
+    between = np.sum(counts * (scene_means - mean[..., None]) ** 2, axis=-1) / np.maximum(scenes - 1, 1)
+    within = sums.squares.sum(-1) / np.maximum(n - scenes, 1)
+    usual = (n - np.sum(counts**2, axis=-1) / some) / np.maximum(scenes - 1, 1)
+    whole = between + (usual - 1) * within
+    # Equal values have means that differ in their last digits.
+    noise = 1e-24 * np.max(np.abs(scene_means), axis=-1, initial=0.0) ** 2
+    can_tell = (n > scenes) & (between + within > noise)
+    likeness = np.divide(between - within, whole, out=np.zeros_like(whole), where=can_tell)
+    likeness = np.where((scenes == 1) & (n > 1), 1.0, np.clip(likeness, 0.0, 1.0))
+    size = n / (1 + (n / np.maximum(scenes, 1) - 1) * likeness)
+    return EffectiveSize(size=size, likeness=likeness)
