@@ -1,1 +1,0 @@
-"""The web app for people's verdicts."""

@@ -1,1 +1,0 @@
-"""How each metric answers to each fault."""

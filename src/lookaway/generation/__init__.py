@@ -1,1 +1,0 @@
-"""Running models, and the record of what was delivered to them."""
