@@ -17,7 +17,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from lookaway.core import Feature, FrameRequest, Rollout, Score, Watch
+from lookaway.core import Extraction, Feature, FrameRequest, Rollout, Score
 from lookaway.engine.evaluate import evaluate
 from lookaway.engine.reading import read
 from lookaway.io.video import Video
@@ -44,17 +44,17 @@ def bare_loop(rollouts: list[Rollout], names: tuple[str, ...]) -> None:
     sift = SiftMatches(poses=SuppliedPoses(), pairs=FoldPairs()).load() if names == EVERYTHING else None
     for rollout in rollouts:
         features: dict[str, Feature] = {}
-        watches: dict[str, Watch] = {}
+        watches: dict[str, Extraction] = {}
         with Video(rollout.video) as video:
             timeline = video.timeline
-            features["poses"] = SuppliedPoses().begin(rollout, timeline, {}).perceive()
-            watches["lab_means"] = lab.begin(rollout, timeline, {})
+            features["poses"] = SuppliedPoses().start(rollout, timeline, {}).finish()
+            watches["lab_means"] = lab.start(rollout, timeline, {})
             if sift:
-                watches["matches"] = sift.begin(rollout, timeline, features)
-            watching: list[Watch] = list(watches.values())
+                watches["matches"] = sift.start(rollout, timeline, features)
+            watching: list[Extraction] = list(watches.values())
             for position, frame in video.frames([watch.request or FrameRequest(frozenset()) for watch in watching]):
-                watching[position].see(frame)
-        perceived = {name: watch.perceive() for name, watch in watches.items()}
+                watching[position].add_frame(frame)
+        perceived = {name: watch.finish() for name, watch in watches.items()}
         features |= {name: feature for name, feature in perceived.items() if isinstance(feature, Feature)}
         for metric in (SpatialEpipolar(), SpatialReprojection(), RenderingLighting()):
             if metric.name in names:

@@ -14,6 +14,7 @@ from lookaway.core import (
     Abstention,
     BoundMetric,
     Dataset,
+    Extraction,
     Extractor,
     Feature,
     Features,
@@ -22,7 +23,6 @@ from lookaway.core import (
     Outcome,
     Rollout,
     Score,
-    Watch,
     plugins,
 )
 from lookaway.io.video import Video
@@ -108,15 +108,15 @@ class ByHand:
         """One number of each feature."""
         with Video(rollout.video) as video:
             timeline = video.timeline
-            needs = {"poses": _seen(self._poses.begin(rollout, timeline, {}))}
-            watches = {name: loaded.begin(rollout, timeline, needs) for name, loaded in self._watchers.items()}
+            needs = {"poses": _seen(self._poses.start(rollout, timeline, {}))}
+            watches = {name: loaded.start(rollout, timeline, needs) for name, loaded in self._watchers.items()}
             order = list(watches.values())
             for position, frame in video.frames([cast(FrameRequest, watch.request) for watch in order]):
-                order[position].see(frame)
+                order[position].add_frame(frame)
             features = {name: _seen(watch) for name, watch in watches.items()}
-            motion = self._motion.begin(rollout, timeline, {"flow": features["dis_flow"]})
+            motion = self._motion.start(rollout, timeline, {"flow": features["dis_flow"]})
         return summary({**features, "realised_motion": _seen(motion)})
 
 
-def _seen(watch: Watch) -> Feature:
-    return cast(Feature, watch.perceive())
+def _seen(watch: Extraction) -> Feature:
+    return cast(Feature, watch.finish())

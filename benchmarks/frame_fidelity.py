@@ -60,10 +60,10 @@ def ours(answer: Sequence[Pixels], truth: Sequence[Pixels]) -> list[Floats]:
     metrics = [bound[f"mind.lcm.{name}"] for name in NAMES]
     recipe: Any = metrics[0].recipes["fidelity"]
     timeline = Timeline(np.arange(len(answer)) / 24, WIDTH, HEIGHT)
-    watch: Any = replace(recipe, compared=Numbered()).load().begin(ROLLOUT, timeline, {})
+    watch: Any = replace(recipe, compared=Numbered()).load().start(ROLLOUT, timeline, {})
     for index, (frame, partner) in enumerate(zip(answer, truth, strict=True)):
-        watch.see(Frame(index, index / 24, frame, Frame(index, index / 24, partner)))
-    outcomes: list[Any] = [metric.metric.measure(ROLLOUT, {"fidelity": watch.perceive()}) for metric in metrics]
+        watch.add_frame(Frame(index, index / 24, frame, Frame(index, index / 24, partner)))
+    outcomes: list[Any] = [metric.metric.measure(ROLLOUT, {"fidelity": watch.finish()}) for metric in metrics]
     return [np.array([unit.outcome.value for unit in outcome.units]) for outcome in outcomes]
 
 

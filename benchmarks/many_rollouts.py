@@ -42,7 +42,7 @@ WORKERS, MODELS, FRAMES, SIDE = 2, 10, 4, 32
 BARE = 1000
 FIRST_LOOK = 0.1
 """Part of the rollouts after which the driver's memory is looked at first."""
-MOST_BYTES, MOST_GROWTH_BYTES, MOST_OVERHEAD_MS = 1_000_000_000, 100_000_000, 5.0
+MAX_BYTES, MAX_GROWTH_BYTES, MAX_OVERHEAD_MS = 1_000_000_000, 100_000_000, 5.0
 
 
 @dataclass(kw_only=True)
@@ -69,7 +69,7 @@ class Watched:
     _started: float = field(default_factory=time.perf_counter)
     _clock: ProcessorClock = field(default_factory=ProcessorClock)
 
-    def see(self, progress: Progress) -> None:
+    def add_frame(self, progress: Progress) -> None:
         """Called for every rollout."""
         if progress.done == 1:
             self.first_result_seconds = time.perf_counter() - self._started
@@ -79,7 +79,7 @@ class Watched:
         if progress.done == self.rollouts:
             self.working_seconds = time.perf_counter() - self._started - self.first_result_seconds
             self.late_bytes = memory_bytes("VmRSS")
-            self.stages = {name: round(stage.seconds, 2) for name, stage in progress.effort.stages.items()}
+            self.stages = {name: round(stage.seconds, 2) for name, stage in progress.timings.stages.items()}
 
     @property
     def overhead_ms(self) -> float:
@@ -99,8 +99,8 @@ class Watched:
     @property
     def is_as_asked(self) -> bool:
         """Whether overhead and memory stay below what is asked."""
-        is_small = self.peak_bytes < MOST_BYTES and self.growth_bytes < MOST_GROWTH_BYTES
-        return is_small and self.overhead_ms < MOST_OVERHEAD_MS
+        is_small = self.peak_bytes < MAX_BYTES and self.growth_bytes < MAX_GROWTH_BYTES
+        return is_small and self.overhead_ms < MAX_OVERHEAD_MS
 
     @property
     def wall_overhead_ms(self) -> float:
@@ -127,10 +127,10 @@ def bare_ms(rollouts: Sequence[Rollout]) -> tuple[float, float]:
     processor, wall = time.process_time(), time.perf_counter()
     for rollout in rollouts:
         with Video(rollout.video) as video:
-            watch = lab.begin(rollout, video.timeline, {})
+            watch = lab.start(rollout, video.timeline, {})
             for _, frame in video.frames([watch.request]):
-                watch.see(frame)
-        if not isinstance(metric.measure(rollout, {"lab_means": watch.perceive()}), Score):
+                watch.add_frame(frame)
+        if not isinstance(metric.measure(rollout, {"lab_means": watch.finish()}), Score):
             raise TypeError("every rollout has a score")
     each = 1000 / len(rollouts)
     return each * (time.process_time() - processor), each * (time.perf_counter() - wall)
@@ -142,7 +142,7 @@ def watched_run(root: Path, output: Path, rollouts: int) -> Watched:
     watched = Watched(rollouts=rollouts, bare_ms=bare, bare_wall_ms=bare_wall)
     how = {"suite": lightness_suite.NAME, "executor": "ray", "resources": Resources(workers=WORKERS)}
     with watched._clock as clock, lightness_suite.offered():
-        run = evaluate(root, output, on_progress=watched.see, **how)  # type: ignore[arg-type]
+        run = evaluate(root, output, on_progress=watched.add_frame, **how)  # type: ignore[arg-type]
         watched.wall_seconds = time.perf_counter() - watched._started
     watched.processor_seconds, watched.peak_bytes = clock.seconds, memory_bytes("VmHWM")
     scored = sum(row["status"] == "score" for row in run.items())
@@ -179,12 +179,12 @@ def report(watched: Watched) -> None:
     stages = ", ".join(f"{name} {1000 * spent / count:.2f}" for name, spent in watched.stages.items())
     print(f"bare loop: {watched.bare_ms:.2f} ms; by the wall of a worker, ms for each rollout: {stages}")
     print(
-        f"overhead for each rollout: {watched.overhead_ms:.2f} ms of the processor (asked: {MOST_OVERHEAD_MS}; "
+        f"overhead for each rollout: {watched.overhead_ms:.2f} ms of the processor (asked: {MAX_OVERHEAD_MS}; "
         f"{watched.working_overhead_ms:.2f} without planning and start), {watched.wall_overhead_ms:.2f} ms by the wall"
     )
     print(
-        f"driver: at most {watched.peak_bytes / 1e6:.0f} MB (asked: {MOST_BYTES / 1e6:.0f}), from a tenth to the end "
-        f"{watched.growth_bytes / 1e6:+.0f} MB (asked: {MOST_GROWTH_BYTES / 1e6:.0f})"
+        f"driver: at most {watched.peak_bytes / 1e6:.0f} MB (asked: {MAX_BYTES / 1e6:.0f}), from a tenth to the end "
+        f"{watched.growth_bytes / 1e6:+.0f} MB (asked: {MAX_GROWTH_BYTES / 1e6:.0f})"
     )
 
 

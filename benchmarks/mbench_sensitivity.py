@@ -41,13 +41,13 @@ from lookaway.core import (
     Score,
     Unmeasurable,
 )
-from lookaway.engine.binding import Changes
-from lookaway.engine.feature_job import Extractors, Perceived, Perceiving
+from lookaway.engine.binding import Overrides
+from lookaway.engine.feature_job import Extractors, FeatureJob, Perceived
 from lookaway.engine.inline import Inline
 from lookaway.engine.judging import with_judge
 from lookaway.engine.locking import content_key
 from lookaway.engine.reading import load_suite, read
-from lookaway.engine.worker import why_declined
+from lookaway.engine.worker import why_not_applicable
 from lookaway.io.sampling import BySegment, OverSegments, Sampler, UniformFrames
 from lookaway.judges.oracle import OracleServer
 from lookaway.judges.server import Connection
@@ -133,7 +133,7 @@ def truth_fed(setting: str, world: Path) -> dict[str, Extractor]:
         "faces": TrueFaces(frames),
         "bodies": BodiesOfFaces(regions),
         "style": TrueStyle(STYLE_FRAMES),
-        "likeness": TrueLikeness(BySegment(8), str(world)),
+        "similarity": TrueLikeness(BySegment(8), str(world)),
     }
 
 
@@ -146,7 +146,7 @@ def measure(setting: str, world: Path, folder: Path, asked: Asked | None, found:
     with OracleServer(world) as server:
         judge = JudgeSettings(model=JudgeModel(model="oracle"), connection=Connection(url=server.base_url))
         protocol = load_suite(setting).metrics(dataset.settings)
-        bounds = tuple(_of_stand_ins(bound) for bound in Changes(using=truth_fed(setting, world)).apply(protocol))
+        bounds = tuple(_of_stand_ins(bound) for bound in Overrides(using=truth_fed(setting, world)).apply(protocol))
         bounds = with_judge(bounds, judge, folder)
         asking = judge.asking(folder)
         try:
@@ -160,9 +160,9 @@ def measure(setting: str, world: Path, folder: Path, asked: Asked | None, found:
 
 def measure_rollout(rollout: Rollout, bounds: Sequence[BoundMetric], extractors: Extractors, found: Measured) -> None:
     """Add the scores of one rollout, or why there are none."""
-    declined = {bound.name: why_declined(bound, rollout) for bound in bounds}
+    declined = {bound.name: why_not_applicable(bound, rollout) for bound in bounds}
     recipes = [recipe for bound in bounds if declined[bound.name] is None for recipe in bound.recipes.values()]
-    perceived = Perceiving(extractors, rollout, content_key(rollout), recipes).run()
+    perceived = FeatureJob(extractors, rollout, content_key(rollout), recipes).run()
     for bound in bounds:
         outcome = declined[bound.name] or outcome_of(bound, rollout, perceived)
         if isinstance(outcome, Score):

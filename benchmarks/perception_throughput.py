@@ -28,7 +28,7 @@ import torch
 import transformers
 
 from lookaway.core import Case, Extractor, FrameRequest, Rollout, Target
-from lookaway.engine.feature_job import Extractors, Perceiving
+from lookaway.engine.feature_job import Extractors, FeatureJob
 from lookaway.io.sampling import EveryFrame, UniformFrames, spread
 from lookaway.io.video import Video
 from lookaway.perception.depth.depth_anything import DepthAnything
@@ -44,7 +44,7 @@ from lookaway.perception.quality.aesthetic_quality import AestheticQuality
 from lookaway.perception.quality.lab_means import LabMeans
 from lookaway.perception.quality.musiq_quality import MusiqQuality
 from lookaway.perception.similarity import efficientnet_embeddings
-from lookaway.perception.similarity.clip_similarity import ClipLikeness
+from lookaway.perception.similarity.clip_similarity import ClipSimilarity
 from lookaway.perception.similarity.dinov2_embeddings import Dinov2Embeddings
 from lookaway.perception.similarity.dinov3_embeddings import Dinov3Embeddings
 from lookaway.perception.similarity.efficientnet_embeddings import EfficientnetEmbeddings
@@ -106,7 +106,7 @@ def clip_base(frames: int) -> Extractor:
             if not (folder / name).exists():
                 (folder / name).write_text(json.dumps(vocabulary) if name == "vocab.json" else "{}")
 
-    return ClipLikeness(weights=put_into_hub("clip-vit-b-32-laion2b", save), frames=UniformFrames(frames))
+    return ClipSimilarity(weights=put_into_hub("clip-vit-b-32-laion2b", save), frames=UniformFrames(frames))
 
 
 def aesthetic(frames: int) -> Extractor:
@@ -195,7 +195,7 @@ CASES: dict[str, tuple[Callable[[int], Extractor], int]] = {
     "transnet_cuts": (lambda frames: TransnetCuts(), FRAMES),
     "efficientnet_lite0_embeddings": (lambda frames: EfficientnetEmbeddings(frames=UniformFrames(frames)), 32),
     "sface_faces": (lambda frames: SfaceFaces(frames=UniformFrames(frames)), 32),
-    "clip_likeness": (clip_base, 32),
+    "clip_similarity": (clip_base, 32),
     "dinov2_embeddings": (dinov2, 16),
     "dinov3_embeddings": (dinov3, 16),
     "vgg_style": (lambda frames: VggStyle(random_vgg19(), frames=UniformFrames(frames)), 16),
@@ -260,11 +260,11 @@ def measure(name: str, clip: Path) -> dict[str, float]:
         )
         rollout = Rollout(case=case, model="model", video=clip)
         extractors, clock = Extractors(None), NetworkClock()
-        Perceiving(extractors, rollout, "", [recipe]).run()
+        FeatureJob(extractors, rollout, "", [recipe]).run()
         total, decoding, inside = 0.0, decoding_seconds(clip, frames), -clock.seconds
         for _ in range(ROUNDS):
             started = time.perf_counter()
-            found = Perceiving(extractors, rollout, "", [recipe]).run()[recipe]
+            found = FeatureJob(extractors, rollout, "", [recipe]).run()[recipe]
             total += time.perf_counter() - started
             if isinstance(found, Exception):
                 raise found

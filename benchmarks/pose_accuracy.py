@@ -38,10 +38,10 @@ CAMERAS = (
     *("full_turn", "forward_backward", "orbit_left", "orbit_right", "pan_left", "pan_right"),
 )
 FORM = ClipRecipe(family="", event="none", camera="", seed=0, width=448, height=256, fps=12, seconds=3.0, wait=1.0)
-MOST_TURN_ERROR, MOST_TURN_ERROR_MOVING = 0.5, 1.0
-MOST_YAW_ERROR = 0.03
+MAX_TURN_ERROR, MAX_TURN_ERROR_MOVING = 0.5, 1.0
+MAX_YAW_ERROR = 0.03
 """As a part of the largest yaw."""
-MOST_DIRECTION_ERROR = 5.0
+MAX_DIRECTION_ERROR = 5.0
 FAR = 0.2
 """Directions are compared where the camera is farther from its first place than this part of its longest way."""
 
@@ -66,8 +66,8 @@ class Accuracy:
     def is_within_limits(self) -> bool:
         """Whether the path is as good as promised."""
         if self.direction is not None:
-            return self.turn < MOST_TURN_ERROR_MOVING and self.direction < MOST_DIRECTION_ERROR
-        return self.turn < MOST_TURN_ERROR and (self.yaw or 0) < MOST_YAW_ERROR
+            return self.turn < MAX_TURN_ERROR_MOVING and self.direction < MAX_DIRECTION_ERROR
+        return self.turn < MAX_TURN_ERROR and (self.yaw or 0) < MAX_YAW_ERROR
 
 
 def compare(tracked: Trajectory, truth: Trajectory) -> tuple[float, float | None, float | None]:
@@ -102,11 +102,11 @@ def accuracy(clip: WorldClip) -> Accuracy:
     rollout = Rollout(case=case, model=clip.card.model, video=clip.video)
     start = time.process_time()
     with Video(clip.video) as video:
-        watch = perceiver.begin(rollout, video.timeline, {})
+        watch = perceiver.start(rollout, video.timeline, {})
         for _, frame in video.frames([watch.request]):
-            watch.see(frame)
+            watch.add_frame(frame)
     seen = time.process_time()
-    feature = watch.perceive()
+    feature = watch.finish()
     end = time.process_time()
     tracked, truth = Trajectory.from_feature(feature), clip.trajectory()
     turn, yaw, direction = compare(tracked, truth)

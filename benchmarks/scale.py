@@ -36,7 +36,7 @@ from lookaway.engine.evaluate import evaluate
 from lookaway.engine.reading import read
 
 WORKERS = 2
-LEAST_OF_BY_HAND, LEAST_OF_INLINE = 0.90, 1.7
+MIN_OF_BY_HAND, MIN_OF_INLINE = 0.90, 1.7
 HAND, ENGINE, INLINE = "Ray by hand", "engine on Ray", "engine inline"
 
 
@@ -127,7 +127,7 @@ def report(rounds: dict[str, list[tuple[float, float]]], clips: int) -> bool:
         speed = clips / middle
         print(f"{name}: {middle:.2f} s (rounds {low:.2f} to {high:.2f}), {speed:.2f} clips/s, processor {used:.2f} s")
     reached = []
-    for other, least in ((HAND, LEAST_OF_BY_HAND), (INLINE, LEAST_OF_INLINE)):
+    for other, least in ((HAND, MIN_OF_BY_HAND), (INLINE, MIN_OF_INLINE)):
         each = " ".join(f"{theirs / ours:.2f}" for theirs, ours in zip(wall[other], wall[ENGINE], strict=True))
         ratio = statistics.median(wall[other]) / statistics.median(wall[ENGINE])
         reached.append(ratio >= least)

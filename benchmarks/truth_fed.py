@@ -47,7 +47,7 @@ class _TrueFeature:
     def load(self) -> _TrueFeature:
         return self
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
         clip, wanted = open_truth(rollout, timeline), np.array(self.frames.indices(timeline, rollout))
         return Reading(lambda: self._read(clip, rollout, wanted))
 
@@ -98,8 +98,8 @@ class TrueLikeness(_TrueFeature):
         presence = 1 - np.abs(shown.opacity[:, 0] - told.opacity[:, 0])
         state = 1 - np.abs(shown.progress - told.progress).max(axis=1)
         # A target that comes back as a ghost is seen, but not as told; one that is gone is not seen, which is one lie.
-        likeness: Floats = np.where(is_as_told | (presence < 1), presence * state, 0.0)[wanted]
-        cosines = np.repeat(likeness[:, None], max(1, len(rollout.case.prompt)), axis=1)
+        similarity: Floats = np.where(is_as_told | (presence < 1), presence * state, 0.0)[wanted]
+        cosines = np.repeat(similarity[:, None], max(1, len(rollout.case.prompt)), axis=1)
         return Feature({"cosines": cosines, "frame_indices": wanted}, {"frame_count": clip.card.frames})
 
 
@@ -129,7 +129,7 @@ class BodiesOfFaces:
         """Nothing to load."""
         return self
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
         """Start on one rollout."""
         regions = features["regions"]
         return Reading(lambda: Feature({**regions.arrays, "things": np.zeros(len(regions["things"]), np.int64)}))

@@ -224,7 +224,7 @@ def test_retries_come_after_the_first_try(monkeypatch):
     command = WITH_FLAGS.format(url="http://127.0.0.1:9/v1", key=KEY).replace("max-retries 3", "max-retries 1")
     assert type_in(command).err == "error: enough is known\n"
     (judge,) = asked
-    assert judge.manners.tries == 2
+    assert judge.policy.tries == 2
 
 
 def test_a_measurement_that_crashes_exits_with_3_and_the_rest_is_written(monkeypatch):

@@ -41,7 +41,7 @@ def test_a_run_remembers_what_was_said_and_paths_as_they_were_given(root, tmp_pa
 def test_a_run_remembers_extractors_folders_and_gates(tmp_path):
     said = asked(
         None,
-        {"truth": tmp_path / "truth", "most_frames": 8, "as_published": True, "suite": None, "subsets": ()},
+        {"truth": tmp_path / "truth", "max_frames": 8, "as_published": True, "suite": None, "subsets": ()},
         using={"poses": "true_poses"},
         compute=Compute(device="cuda:1"),
         ignore_gates=True,
@@ -51,7 +51,7 @@ def test_a_run_remembers_extractors_folders_and_gates(tmp_path):
         "using": {"poses": "true_poses"},
         "compute": {"device": "cuda:1", "precision": "float32"},
         "ignore_gates": True,
-        "reading": {"truth": str(tmp_path / "truth"), "most_frames": 8, "as_published": True},
+        "reading": {"truth": str(tmp_path / "truth"), "max_frames": 8, "as_published": True},
     }
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import pytest
 
 from lookaway.core import BoundMetric, Compute, Dataset, UnknownName, UserError, plugins
-from lookaway.engine.binding import Changes, bind_metrics
+from lookaway.engine.binding import Overrides, bind_metrics
 from lookaway.engine.locking import metric_key
 from lookaway.engine.reading import load_suite
 from lookaway.perception.faces.sface_faces import SfaceFaces
@@ -146,16 +146,16 @@ def test_an_extractor_of_the_true_video_may_take_the_place_of_another(tmp_path, 
 def test_networks_run_where_the_user_says_however_deep_they_are():
     bound = BoundMetric(name="any", metric=MeanBrightness(), recipes={"outer": Network(inner=Network())})
     asked = Compute(device="cuda:1", precision="bfloat16")
-    (changed,) = Changes(compute=asked).apply((bound,))
+    (changed,) = Overrides(compute=asked).apply((bound,))
     assert changed.recipes["outer"].compute == changed.recipes["outer"].inner.compute == asked
 
 
 def test_networks_that_know_no_precision_run_on_the_device_too():
     bound = BoundMetric(name="any", metric=MeanBrightness(), recipes={"faces": SfaceFaces()})
-    (changed,) = Changes(compute=Compute(device="cuda")).apply((bound,))
+    (changed,) = Overrides(compute=Compute(device="cuda")).apply((bound,))
     assert changed.recipes["faces"].device == "cuda"
 
 
 def test_without_changes_a_protocol_stays_as_it_is(dataset):
     bounds = bind_metrics(dataset)
-    assert Changes().apply(bounds) == bounds
+    assert Overrides().apply(bounds) == bounds

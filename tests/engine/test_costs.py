@@ -16,10 +16,10 @@ from lookaway.core import Abstention, Compute, JudgeModel, Reason
 from lookaway.engine.binding import bind_metrics
 from lookaway.engine.costs import Cost, JudgeCosts, MachineCosts, StageCost, estimate_cost, read_machine_costs
 from lookaway.engine.plan import make_plan
-from lookaway.engine.timings import Effort, Stage, kind_of_machine, read_run_costs
+from lookaway.engine.timings import Stage, StageTimings, kind_of_machine, read_run_costs
 from lookaway.engine.worker import Work
 from lookaway.io.sampling import UniformFrames
-from lookaway.judges.client import Manners
+from lookaway.judges.client import RetryPolicy
 from lookaway.judges.settings import JudgeSettings
 from lookaway.reports.plan import print_plan
 from lookaway.store.run_folder import RunFolder
@@ -65,7 +65,7 @@ def plan_cost(root: Path, *, features: Path | None = None, **options: Any) -> Co
 
 
 def measured(**stages: Stage) -> MachineCosts:
-    return MachineCosts({kind_of_machine(): Effort({name.replace("_on_", " "): s for name, s in stages.items()})})
+    return MachineCosts({kind_of_machine(): StageTimings({name.replace("_on_", " "): s for name, s in stages.items()})})
 
 
 def stages_of(cost: Cost) -> dict[str, StageCost]:
@@ -85,7 +85,7 @@ def test_after_a_run_the_plan_of_its_dataset_says_what_it_took(tmp_path, monkeyp
     planned = estimate_cost(make_plan(dataset, metrics).work(), metrics, measured=read_machine_costs())
     assert planned.cpu_seconds == pytest.approx(took, rel=0.3)
     assert planned.disk_bytes > sum(
-        stage.stored_bytes for stage in read_run_costs(tmp_path / "run").effort.stages.values()
+        stage.stored_bytes for stage in read_run_costs(tmp_path / "run").timings.stages.values()
     )
     assert all(stage.measured_rollouts == 24 for stage in planned.stages)
 
@@ -154,7 +154,7 @@ def test_a_plan_of_many_looks_at_rollouts_from_all_over_it(tmp_path, monkeypatch
     assert int(seen[-1]) >= 36
 
 
-class Asking(Brightness):
+class JudgeHandle(Brightness):
     """A judge who is asked seven questions about every rollout, with two frames."""
 
     judge = None
@@ -167,7 +167,7 @@ class Asking(Brightness):
         raise NotImplementedError
 
 
-class AskingSome(Asking):
+class AskingSome(JudgeHandle):
     """Declines all but the rollouts of one case."""
 
     def declines(self, rollout) -> Abstention | None:
@@ -183,7 +183,7 @@ def many(root: Path, metrics: Callable[[int], tuple[str, ...]], count: int) -> l
 
 @pytest.mark.parametrize("judged", [range(10), range(150, 160), range(300, 310)])
 def test_a_small_part_that_a_judge_is_asked_about_is_neither_missed_nor_taken_for_the_whole(root, monkeypatch, judged):
-    script(monkeypatch, bound("plain"), bound("judged", Asking(name="judge")))
+    script(monkeypatch, bound("plain"), bound("judged", JudgeHandle(name="judge")))
     metrics = bind_metrics(lookaway.read(root, suite="scripted"))
     work = many(root, lambda n: ("judged",) if n in judged else ("plain",), 310)
     cost = estimate_cost(work, metrics)
@@ -221,7 +221,9 @@ def test_questions_are_counted_where_cases_differ_and_metrics_do_not(root, monke
 def test_seconds_of_a_gpu_stand_apart_and_are_those_of_the_wall(root, monkeypatch):
     script(monkeypatch, bound(recipe=OnGpu()))
     name = "brightness cuda float16"
-    known = MachineCosts({kind_of_machine(): Effort({name: Stage(seconds=6.0, cpu_seconds=1.0, frames=3, rollouts=1)})})
+    known = MachineCosts(
+        {kind_of_machine(): StageTimings({name: Stage(seconds=6.0, cpu_seconds=1.0, frames=3, rollouts=1)})}
+    )
     cost = plan_cost(root, measured=known)
     assert cost.gpu_seconds == pytest.approx(4 * 3 * 2.0)
     assert cost.cpu_seconds == pytest.approx(stages_of(cost)["decoding"].seconds)
@@ -258,7 +260,7 @@ def test_cores_gpus_and_the_judge_work_side_by_side():
 
 
 def test_the_judge_takes_what_it_took_before(root, monkeypatch):
-    script(monkeypatch, bound(recipe=Asking()))
+    script(monkeypatch, bound(recipe=JudgeHandle()))
     settings = JudgeSettings(model=JudgeModel(backend="server", model="known"))
     unknown = plan_cost(root, judge=settings)
     assert (unknown.judge_calls, unknown.judge_measured_calls, unknown.judge_seconds) == (4 * ASKS, 0, None)
@@ -269,7 +271,7 @@ def test_the_judge_takes_what_it_took_before(root, monkeypatch):
     hurried = MachineCosts(judges={"known": JudgeCosts(calls=10, tokens=50)})
     assert plan_cost(root, judge=settings, measured=hurried).judge_seconds is None
     assert plan_cost(root, judge=settings, measured=hurried).judge_tokens == 4 * ASKS * 5
-    limited = replace(settings, manners=Manners(per_second=4.0))
+    limited = replace(settings, policy=RetryPolicy(per_second=4.0))
     assert plan_cost(root, judge=limited, measured=known).judge_seconds == ASKS
 
 
@@ -303,7 +305,7 @@ def test_features_that_runs_share_are_not_planned_again(tmp_path):
 
 
 def test_a_plan_says_that_kept_replies_count_and_when_the_pace_of_a_judge_is_not_known(capsys, root, monkeypatch):
-    script(monkeypatch, bound(recipe=Asking()))
+    script(monkeypatch, bound(recipe=JudgeHandle()))
     dataset = lookaway.read(root, suite="scripted")
     plan = make_plan(dataset, bind_metrics(dataset))
     print_plan(plan, [], a_cost(judge_calls=3, judge_tokens=9, judge_seconds=None), as_json=False)

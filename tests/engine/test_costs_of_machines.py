@@ -13,7 +13,7 @@ import lookaway
 from lookaway.engine import costs as machine_costs
 from lookaway.engine import timings as machine
 from lookaway.engine.costs import JudgeCosts, MachineCosts, add_to_machine_costs, read_machine_costs
-from lookaway.engine.timings import ASKING, WAITING, Effort, Stage, kind_of_machine
+from lookaway.engine.timings import ASKING, WAITING, Stage, StageTimings, kind_of_machine
 from lookaway.judges.spending import Spent
 from tests.support.scripted import bound, script
 from tests.support.tiny import FRAMES, write_folder
@@ -25,8 +25,10 @@ def home(tmp_path, monkeypatch) -> Path:
     return tmp_path / "home"
 
 
-def some(rollouts: int = 1) -> dict[str, Effort]:
-    return {kind_of_machine(): Effort({"sift": Stage(seconds=2.0 * rollouts, frames=rollouts, rollouts=rollouts)})}
+def some(rollouts: int = 1) -> dict[str, StageTimings]:
+    return {
+        kind_of_machine(): StageTimings({"sift": Stage(seconds=2.0 * rollouts, frames=rollouts, rollouts=rollouts)})
+    }
 
 
 def test_every_run_adds_what_its_stages_took(tmp_path, monkeypatch):
@@ -40,7 +42,7 @@ def test_every_run_adds_what_its_stages_took(tmp_path, monkeypatch):
 
 
 def test_a_stage_that_was_only_kept_was_never_measured():
-    add_to_machine_costs({kind_of_machine(): Effort({"sift": Stage(kept=5)})})
+    add_to_machine_costs({kind_of_machine(): StageTimings({"sift": Stage(kept=5)})})
     assert read_machine_costs().of_stage("sift") is None
     assert read_machine_costs().of_stage("never heard of") is None
 
@@ -53,7 +55,7 @@ def test_other_kinds_of_machines_say_nothing_of_this_one():
 
 def test_waiting_is_nothing_of_the_machine():
     add_to_machine_costs(
-        {kind_of_machine(): Effort({name: Stage(seconds=9, rollouts=1) for name in (WAITING, ASKING)})}
+        {kind_of_machine(): StageTimings({name: Stage(seconds=9, rollouts=1) for name in (WAITING, ASKING)})}
     )
     assert read_machine_costs().machines[kind_of_machine()].stages == {}
 
@@ -65,10 +67,14 @@ def test_runs_at_the_same_time_lose_nothing_of_each_other():
 
 
 def test_old_measurements_fade(monkeypatch):
-    monkeypatch.setattr(machine_costs, "MOST_FRAMES", 100)
-    add_to_machine_costs({kind_of_machine(): Effort({"sift": Stage(cpu_seconds=100.0, frames=100, rollouts=100)})})
+    monkeypatch.setattr(machine_costs, "MAX_FRAMES", 100)
+    add_to_machine_costs(
+        {kind_of_machine(): StageTimings({"sift": Stage(cpu_seconds=100.0, frames=100, rollouts=100)})}
+    )
     for _ in range(10):
-        add_to_machine_costs({kind_of_machine(): Effort({"sift": Stage(cpu_seconds=500.0, frames=50, rollouts=50)})})
+        add_to_machine_costs(
+            {kind_of_machine(): StageTimings({"sift": Stage(cpu_seconds=500.0, frames=50, rollouts=50)})}
+        )
     stage = read_machine_costs().of_stage("sift")
     assert stage.frames <= 100
     assert stage.cpu_seconds / stage.frames == pytest.approx(
@@ -77,13 +83,13 @@ def test_old_measurements_fade(monkeypatch):
 
 
 def test_stages_without_frames_fade_too(monkeypatch):
-    monkeypatch.setattr(machine_costs, "MOST_ROLLOUTS", 10)
-    add_to_machine_costs({kind_of_machine(): Effort({"metrics": Stage(seconds=16.0, rollouts=32)})})
+    monkeypatch.setattr(machine_costs, "MAX_ROLLOUTS", 10)
+    add_to_machine_costs({kind_of_machine(): StageTimings({"metrics": Stage(seconds=16.0, rollouts=32)})})
     assert read_machine_costs().of_stage("metrics") == Stage(seconds=4.0, rollouts=8)
 
 
 def test_judges_are_known_by_their_models_and_fade(monkeypatch):
-    monkeypatch.setattr(machine_costs, "MOST_CALLS", 10)
+    monkeypatch.setattr(machine_costs, "MAX_CALLS", 10)
     add_to_machine_costs({}, ("oracle", Spent(calls=8, prompt_tokens=80, answer_tokens=8), 4.0))
     add_to_machine_costs({}, ("oracle", Spent(calls=8, prompt_tokens=80, answer_tokens=8), 4.0))
     add_to_machine_costs({}, ("silent", Spent(), 4.0))

@@ -17,7 +17,7 @@ from lookaway.engine import session
 from lookaway.engine import session as account
 from lookaway.engine.costs import read_machine_costs
 from lookaway.engine.inline import Inline
-from lookaway.engine.timings import ASKING, Effort, RunCosts, SessionCosts, Stage, read_run_costs, save_session
+from lookaway.engine.timings import ASKING, RunCosts, SessionCosts, Stage, StageTimings, read_run_costs, save_session
 from lookaway.judges.spending import Spent
 from lookaway.store.run_folder import RunFolder
 from tests.support.runs import events
@@ -56,8 +56,8 @@ def test_a_run_keeps_what_it_took(root, tmp_path):
     lookaway.evaluate(root, tmp_path / "run", suite="scripted")
     (only,) = read_run_costs(tmp_path / "run").sessions
     assert (only.executor, only.workers, only.rollouts, only.failures) == ("inline", 1, 3, 0)
-    assert only.effort.stages["brightness"].frames == 3 * FRAMES
-    assert 0 < only.effort.stages["decoding"].seconds < only.seconds
+    assert only.timings.stages["brightness"].frames == 3 * FRAMES
+    assert 0 < only.timings.stages["decoding"].seconds < only.seconds
     assert only.judge == Spent()
 
 
@@ -68,7 +68,7 @@ def test_sessions_of_a_resumed_run_add_up(root, tmp_path):
     costs = read_run_costs(tmp_path / "run")
     assert [session.rollouts for session in costs.sessions] == [1, 2]
     assert costs.sessions[0].started <= costs.sessions[1].started
-    assert costs.effort.stages["brightness"].rollouts == 3
+    assert costs.timings.stages["brightness"].rollouts == 3
 
 
 def test_a_run_that_lacks_nothing_has_no_session_and_no_event(root, tmp_path):
@@ -81,7 +81,7 @@ def test_a_run_that_lacks_nothing_has_no_session_and_no_event(root, tmp_path):
 def test_features_that_were_kept_are_counted_and_not_paid_for(root, tmp_path):
     for name in ("one", "two"):
         lookaway.evaluate(root, tmp_path / name, suite="scripted", features=tmp_path / "features")
-    stage = read_run_costs(tmp_path / "two").effort.stages["brightness"]
+    stage = read_run_costs(tmp_path / "two").timings.stages["brightness"]
     assert (stage.kept, stage.rollouts, stage.seconds) == (3, 0, 0)
 
 
@@ -189,7 +189,10 @@ def test_the_judge_costs_what_was_spent_in_this_session(tmp_path, monkeypatch):
     spending = tmp_path / "spending.jsonl"
     spending.write_text('{"calls": 5}\n{"prompt_tokens": 500, "answer_tokens": 5}\n')
     judge: Any = type("Settings", (), {"model": type("Model", (), {"model": "oracle"})})
-    with account.Account(RunFolder(tmp_path), Inline(), judge, [], account.Effort()), spending.open("a") as file:
+    with (
+        account.SessionLog(RunFolder(tmp_path), Inline(), judge, [], account.StageTimings()),
+        spending.open("a") as file,
+    ):
         file.write('{"calls": 2}\n{"prompt_tokens": 70, "answer_tokens": 7}\n')
     assert read_run_costs(tmp_path).judge == Spent(calls=2, prompt_tokens=70, answer_tokens=7)
     table = json.loads((tmp_path / "home" / "costs.json").read_text())
@@ -200,9 +203,9 @@ def test_the_judge_costs_what_was_spent_in_this_session(tmp_path, monkeypatch):
 def test_a_session_says_how_fast_a_judge_is_only_if_it_waited_for_it(tmp_path, monkeypatch, asked, paced_calls):
     monkeypatch.setenv("LOOKAWAY_HOME", str(tmp_path / "home"))
     judge: Any = type("Settings", (), {"model": type("Model", (), {"model": "oracle"})})
-    effort = Effort({ASKING: Stage(seconds=asked)})
+    timings = StageTimings({ASKING: Stage(seconds=asked)})
     a_second_ago = time.perf_counter() - 1
-    with account.Account(RunFolder(tmp_path), Inline(), judge, [], effort, a_second_ago):
+    with account.SessionLog(RunFolder(tmp_path), Inline(), judge, [], timings, a_second_ago):
         (tmp_path / "spending.jsonl").write_text('{"calls": 2}\n')
     costs = read_machine_costs().judges["oracle"]
     assert (costs.calls, costs.paced_calls, costs.seconds > 0) == (2, paced_calls, paced_calls > 0)

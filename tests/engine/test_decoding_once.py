@@ -14,7 +14,7 @@ from lookaway.engine.binding import bind_metrics
 from lookaway.engine.feature_job import with_needs
 from lookaway.engine.plan import make_plan
 from lookaway.engine.reading import load_suite, read
-from lookaway.engine.worker import RolloutWorker, Work, why_declined
+from lookaway.engine.worker import RolloutWorker, Work, why_not_applicable
 from lookaway.io.video import Video
 from lookaway.store.feature_store import FeatureStore
 from lookaway.store.run_folder import RunFolder
@@ -40,14 +40,14 @@ def test_all_metrics_of_all_suites_share_one_decoding_and_every_feature(world, t
             counts["opened"] += 1
             super().__init__(path)
 
-    original = perceiving.Perceiving._finish
+    original = perceiving.FeatureJob._finish
 
     def counting(self, recipe):
         finished[self.extractors.key(recipe)] += 1
         original(self, recipe)
 
     monkeypatch.setattr(perceiving, "Video", CountingVideo)
-    monkeypatch.setattr(perceiving.Perceiving, "_finish", counting)
+    monkeypatch.setattr(perceiving.FeatureJob, "_finish", counting)
     dataset = read(world, suite="folder", pattern="clips/{case}/{model}/{seed}/video.mp4")
     (rollout,) = [rollout for rollout in dataset.rollouts if rollout.model == "perfect"]
     rollout = replace(
@@ -60,10 +60,10 @@ def test_all_metrics_of_all_suites_share_one_decoding_and_every_feature(world, t
     }
     folder = RunFolder(tmp_path / "run")
     plan = make_plan(replace(dataset, rollouts=(rollout,)), tuple(bounds.values()))
-    folder.begin(plan.lock, plan.rollouts, {})
+    folder.start(plan.lock, plan.rollouts, {})
     worker = RolloutWorker(folder, FeatureStore(tmp_path / "features"), bounds)
     (report,) = worker([Work(rollout=rollout, content=plan.rollouts[0][1], metrics=tuple(bounds))]).reports
-    able = [bound for bound in bounds.values() if why_declined(bound, rollout) is None]
+    able = [bound for bound in bounds.values() if why_not_applicable(bound, rollout) is None]
     recipes = with_needs(recipe for bound in able for recipe in bound.recipes.values())
     recipes = [recipe for recipe in recipes if recipe.declines(rollout) is None]
     assert len(able) >= 8

@@ -14,7 +14,7 @@ import pytest
 import lookaway
 from lookaway.core import Compute, Feature, Frame, RunError
 from lookaway.engine import feature_job as module
-from lookaway.engine.feature_job import Extractors, Perceiving
+from lookaway.engine.feature_job import Extractors, FeatureJob
 from lookaway.engine.networks import NetworkService
 from lookaway.engine.timings import (
     ASKING,
@@ -24,8 +24,8 @@ from lookaway.engine.timings import (
     SENDING,
     WAITING,
     WRITING,
-    Effort,
     Stage,
+    StageTimings,
     is_on_gpu,
     stage_of,
 )
@@ -75,15 +75,15 @@ def rollout(tmp_path):
     return lookaway.read(write_folder(tmp_path / "videos", cases=1)).rollouts[0]
 
 
-def perceive(rollout, tmp_path, *recipes, elsewhere=None) -> Perceiving:
+def perceive(rollout, tmp_path, *recipes, elsewhere=None) -> FeatureJob:
     extractors = Extractors(FeatureStore(tmp_path / "features"), elsewhere=elsewhere or {})
-    perceiving = Perceiving(extractors, rollout, "c" * 32, recipes)
+    perceiving = FeatureJob(extractors, rollout, "c" * 32, recipes)
     perceiving.run()
     return perceiving
 
 
 def test_seconds_are_those_of_the_extractor_and_loading_stands_apart(clock, rollout, tmp_path):
-    stage = perceive(rollout, tmp_path, Slow()).effort.stages["slow"]
+    stage = perceive(rollout, tmp_path, Slow()).timings.stages["slow"]
     assert (stage.seconds, stage.cpu_seconds, stage.loading_seconds) == (10 + FRAMES + 5, 10 + FRAMES + 5, 100)
     assert (stage.rollouts, stage.frames, stage.kept) == (1, FRAMES, 0)
     assert stage.stored_bytes == 8 * FRAMES
@@ -94,11 +94,11 @@ def test_no_second_counts_twice(clock, rollout, tmp_path, monkeypatch):
     monkeypatch.setattr(FeatureStore, "put", lambda *args: (clock.go(7), original(*args))[1])
     started = clock.now
     recipe = Slow()
-    effort = perceive(rollout, tmp_path, recipe, Slow(name="slower", weight=2.0, from_features=(recipe,))).effort
-    counted = sum(stage.seconds + stage.loading_seconds for stage in effort.stages.values())
+    timings = perceive(rollout, tmp_path, recipe, Slow(name="slower", weight=2.0, from_features=(recipe,))).timings
+    counted = sum(stage.seconds + stage.loading_seconds for stage in timings.stages.values())
     assert counted == clock.now - started
-    assert effort.of(WRITING).seconds == 2 * 7
-    assert effort.of(DECODING).seconds == 0
+    assert timings.of(WRITING).seconds == 2 * 7
+    assert timings.of(DECODING).seconds == 0
 
 
 def test_decoding_takes_what_is_left_between_frames_and_the_opening(clock, rollout, tmp_path, monkeypatch):
@@ -113,17 +113,17 @@ def test_decoding_takes_what_is_left_between_frames_and_the_opening(clock, rollo
                 yield found
 
     monkeypatch.setattr(module, "Video", SlowVideo)
-    decoding = perceive(rollout, tmp_path, Slow()).effort.of(DECODING)
+    decoding = perceive(rollout, tmp_path, Slow()).timings.of(DECODING)
     assert (decoding.seconds, decoding.cpu_seconds) == (3 + 2 * FRAMES, 3 + 2 * FRAMES)
     assert (decoding.rollouts, decoding.frames) == (1, FRAMES)
     assert decoding.pixels == FRAMES * WIDTH * HEIGHT
 
 
 def test_a_crash_while_seeing_is_no_time_of_decoding(clock, rollout, tmp_path):
-    CRASHES["slow.see"] = ValueError("scripted crash")
-    effort = perceive(rollout, tmp_path, Slow()).effort
-    assert effort.of(DECODING).seconds == 0
-    assert (effort.of("slow").seconds, effort.of("slow").frames) == (10 + 1, 1)
+    CRASHES["slow.add_frame"] = ValueError("scripted crash")
+    timings = perceive(rollout, tmp_path, Slow()).timings
+    assert timings.of(DECODING).seconds == 0
+    assert (timings.of("slow").seconds, timings.of("slow").frames) == (10 + 1, 1)
 
 
 def test_a_video_that_breaks_off_leaves_every_second_in_its_place(clock, rollout, tmp_path, monkeypatch):
@@ -135,51 +135,51 @@ def test_a_video_that_breaks_off_leaves_every_second_in_its_place(clock, rollout
                 yield found
 
     monkeypatch.setattr(module, "Video", Broken)
-    effort = perceive(rollout, tmp_path, Slow()).effort
-    assert effort.of(DECODING).seconds == 0
-    assert (effort.of("slow").seconds, effort.of("slow").frames) == (10 + 4, 4)
+    timings = perceive(rollout, tmp_path, Slow()).timings
+    assert timings.of(DECODING).seconds == 0
+    assert (timings.of("slow").seconds, timings.of("slow").frames) == (10 + 4, 4)
 
 
 def test_what_was_kept_is_counted_and_takes_no_time(clock, rollout, tmp_path):
     perceive(rollout, tmp_path, Slow())
-    effort = perceive(rollout, tmp_path, Slow()).effort
-    assert (effort.of("slow").kept, effort.of("slow").seconds, effort.kept) == (1, 0, 1)
-    assert (effort.of(DECODING).rollouts, effort.of(READING).rollouts) == (0, 1)
+    timings = perceive(rollout, tmp_path, Slow()).timings
+    assert (timings.of("slow").kept, timings.of("slow").seconds, timings.kept) == (1, 0, 1)
+    assert (timings.of(DECODING).rollouts, timings.of(READING).rollouts) == (0, 1)
 
 
 def test_a_network_elsewhere_has_its_own_seconds_and_the_worker_only_waits(clock, rollout, tmp_path):
     service = NetworkService()
 
-    def desk(request: Any) -> Future[Any]:
+    def client(request: Any) -> Future[Any]:
         clock.go(50, is_busy=False)  # somebody else's rollout comes first
         answer: Future[Any] = Future()
         answer.set_result(service(request))
         return answer
 
-    effort = perceive(rollout, tmp_path, Slow(), elsewhere={"slow": desk}).effort
-    stage = effort.of("slow")
+    timings = perceive(rollout, tmp_path, Slow(), elsewhere={"slow": client}).timings
+    stage = timings.of("slow")
     assert (stage.frames, stage.rollouts) == (FRAMES, 1)
     assert stage.seconds == 10 + FRAMES + 5
     assert stage.loading_seconds == 100
-    assert effort.of(WAITING).seconds >= 50
-    assert effort.of(SENDING).frames == 0
+    assert timings.of(WAITING).seconds >= 50
+    assert timings.of(SENDING).frames == 0
 
 
 def test_waiting_for_an_answer_is_no_work_of_the_extractor(clock, rollout, tmp_path):
-    class Asking(Slow):
+    class JudgeHandle(Slow):
         def perceive_later(self) -> Feature:
             clock.go(1000, is_busy=False)
             return Feature({}, {})
 
-        def begin(self, *args: Any) -> Any:
-            watch = super().begin(*args)
+        def start(self, *args: Any) -> Any:
+            watch = super().start(*args)
             later = SimpleNamespace(result=self.perceive_later)
-            return SimpleNamespace(request=watch.request, see=watch.see, perceive=lambda: later)
+            return SimpleNamespace(request=watch.request, see=watch.add_frame, perceive=lambda: later)
 
-    effort = perceive(rollout, tmp_path, Asking()).effort
-    assert (effort.of(ASKING).seconds, effort.of(ASKING).cpu_seconds) == (1000, 0)
-    assert WAITING not in effort.stages
-    assert effort.of("slow").seconds == 10 + FRAMES
+    timings = perceive(rollout, tmp_path, JudgeHandle()).timings
+    assert (timings.of(ASKING).seconds, timings.of(ASKING).cpu_seconds) == (1000, 0)
+    assert WAITING not in timings.stages
+    assert timings.of("slow").seconds == 10 + FRAMES
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_waiting_for_an_answer_is_no_work_of_the_extractor(clock, rollout, tmp_p
     [(READING, False), (WRITING, False), (ASKING, False), (WAITING, False), (DECODING, True), (METRICS, True)],
 )
 def test_what_is_done_beside_another_rollout_counts_no_work_of_that_one(stage, is_of_all_threads):
-    effort, went_by = Effort(), 0.05
+    timings, went_by = StageTimings(), 0.05
 
     def work() -> None:
         started = time.thread_time()
@@ -195,11 +195,11 @@ def test_what_is_done_beside_another_rollout_counts_no_work_of_that_one(stage, i
             pass
 
     other = threading.Thread(target=work)
-    with effort.timed(stage):
+    with timings.timed(stage):
         other.start()
         other.join()
-    assert (effort.of(stage).cpu_seconds >= went_by) == is_of_all_threads
-    assert effort.of(stage).seconds >= went_by
+    assert (timings.of(stage).cpu_seconds >= went_by) == is_of_all_threads
+    assert timings.of(stage).seconds >= went_by
 
 
 @pytest.mark.parametrize(
@@ -207,8 +207,8 @@ def test_what_is_done_beside_another_rollout_counts_no_work_of_that_one(stage, i
 )
 def test_a_session_tells_the_pace_of_a_judge_only_if_it_mostly_waited_for_answers(asking, working, is_pace):
     work = Stage(seconds=working - 5, loading_seconds=5) if working else Stage()
-    effort = Effort({ASKING: Stage(seconds=asking), "sift": work, WAITING: Stage(seconds=99)})
-    assert effort.is_mostly_asking(100) == is_pace
+    timings = StageTimings({ASKING: Stage(seconds=asking), "sift": work, WAITING: Stage(seconds=99)})
+    assert timings.is_mostly_asking(100) == is_pace
 
 
 def test_the_effort_of_a_session_is_that_of_all_its_rollouts(tmp_path, monkeypatch):
@@ -217,16 +217,16 @@ def test_the_effort_of_a_session_is_that_of_all_its_rollouts(tmp_path, monkeypat
     lookaway.evaluate(
         write_folder(tmp_path / "videos", cases=3), tmp_path / "run", suite="scripted", on_progress=told.append
     )
-    stages = told[-1].effort.stages
+    stages = told[-1].timings.stages
     assert (stages["brightness"].rollouts, stages["brightness"].frames) == (3, 3 * FRAMES)
     assert stages["metrics"].rollouts == stages["writing"].rollouts == 3
 
 
 def test_efforts_add_up_and_come_back_as_they_were_kept():
-    effort = Effort({"a": Stage(seconds=1.5, frames=2)})
-    effort.add(Effort({"a": Stage(seconds=1.0, frames=3, kept=1), "b": Stage(rollouts=4)}))
-    assert effort.stages["a"] == Stage(seconds=2.5, frames=5, kept=1)
-    assert Effort.from_json(effort.to_json()) == effort
+    timings = StageTimings({"a": Stage(seconds=1.5, frames=2)})
+    timings.add(StageTimings({"a": Stage(seconds=1.0, frames=3, kept=1), "b": Stage(rollouts=4)}))
+    assert timings.stages["a"] == Stage(seconds=2.5, frames=5, kept=1)
+    assert StageTimings.from_json(timings.to_json()) == timings
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_efforts_add_up_and_come_back_as_they_were_kept():
 )
 def test_what_is_no_effort_is_refused(value):
     with pytest.raises(RunError, match="expected"):
-        Effort.from_json(value)
+        StageTimings.from_json(value)
 
 
 def test_a_stage_says_where_its_network_runs():
@@ -259,13 +259,13 @@ def test_showing_frames_costs_little_beside_looking_at_them(rollout, tmp_path):
     frames = 2000
 
     @dataclass
-    class Watch:
-        def see(self, frame: Frame) -> None:
+    class Extraction:
+        def add_frame(self, frame: Frame) -> None:
             pass
 
-    stage, watch, frame = Stage(), Watch(), Frame(index=0, time_seconds=0.0, pixels=None)  # type: ignore[arg-type]
+    stage, watch, frame = Stage(), Extraction(), Frame(index=0, time_seconds=0.0, pixels=None)  # type: ignore[arg-type]
     started = time.process_time()
     for _ in range(frames):
         with stage.timed():
-            watch.see(frame)
+            watch.add_frame(frame)
     assert (time.process_time() - started) / frames < 100e-6

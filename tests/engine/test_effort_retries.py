@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from ray import exceptions
 
-from lookaway.core import Lost, RunError
-from lookaway.engine.on_ray.worker_pool import Crew
+from lookaway.core import GaveUp, RunError
+from lookaway.engine.on_ray.worker_pool import WorkerPool
 
 DEATHS = [
     exceptions.ActorDiedError(),
@@ -60,8 +60,8 @@ class Reference(SimpleNamespace):
     __hash__ = object.__hash__
 
 
-def crew_that_dies_of(dies_of: Callable[[Any], bool], death: Exception = DEATHS[0]) -> Crew:
-    return Crew(Ray(), lambda: Worker(dies_of, death), size=1, at_once=1)
+def crew_that_dies_of(dies_of: Callable[[Any], bool], death: Exception = DEATHS[0]) -> WorkerPool:
+    return WorkerPool(Ray(), lambda: Worker(dies_of, death), size=1, at_once=1)
 
 
 def test_nobody_dies_and_nothing_is_handed_out_again():
@@ -81,7 +81,7 @@ def test_one_death_is_counted_once_with_all_that_is_handed_out_again(death):
 
 def test_what_is_lost_is_not_handed_out_again():
     crew = crew_that_dies_of(lambda item: item == 0)
-    (lost,) = (result for result in crew.results(iter([0])) if isinstance(result, Lost))
+    (lost,) = (result for result in crew.results(iter([0])) if isinstance(result, GaveUp))
     assert (lost.workers, crew.deaths, crew.retries) == (3, 3, 2)
 
 

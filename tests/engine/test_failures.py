@@ -36,7 +36,7 @@ def test_a_crashing_extractor_fails_only_the_metrics_that_need_it(step, root, tm
 def test_an_extractor_made_from_a_crashed_one_fails_with_the_first_crash(root, tmp_path, monkeypatch):
     ground = Brightness(name="ground")
     script(monkeypatch, bound("derived", Brightness(from_features=(ground,))), bound("apart", Brightness(name="apart")))
-    CRASHES["ground.see"] = ZeroDivisionError("scripted crash")
+    CRASHES["ground.add_frame"] = ZeroDivisionError("scripted crash")
     lookaway.evaluate(root, tmp_path / "run", suite="scripted")
     assert statuses(tmp_path / "run") == {"derived": "ZeroDivisionError", "apart": "score"}
     assert CALLS["brightness.begin"] == 0
@@ -46,7 +46,7 @@ def test_a_crashing_optional_feature_leaves_the_metric_its_score_and_the_crash_i
     root, tmp_path, monkeypatch
 ):
     script(monkeypatch, bound("tolerant", needs=(), uses=("brightness",)))
-    CRASHES["brightness.perceive"] = ZeroDivisionError("scripted crash")
+    CRASHES["brightness.finish"] = ZeroDivisionError("scripted crash")
     lookaway.evaluate(root, tmp_path / "run", suite="scripted")
     (row,) = outcomes(tmp_path / "run").values()
     assert (row["status"], row["detail"]) == ("score", '{"without":"brightness"}')
@@ -106,7 +106,7 @@ def test_what_a_metric_must_not_return_is_a_failure_of_that_metric_alone(answer,
 @pytest.mark.parametrize("answer", [None, 0.5, {"means": 1}])
 def test_an_extractor_that_perceives_no_feature_is_a_failure(answer, root, tmp_path, monkeypatch):
     script(monkeypatch, bound())
-    monkeypatch.setattr("tests.support.scripted._Watch.perceive", lambda watch: answer)
+    monkeypatch.setattr("tests.support.scripted._Watch.finish", lambda watch: answer)
     lookaway.evaluate(root, tmp_path / "run", suite="scripted")
     (row,) = outcomes(tmp_path / "run").values()
     assert row["reason"] == "TypeError"
@@ -173,7 +173,7 @@ def test_a_video_that_cannot_be_read_abstains_with_a_typed_reason(damage, reason
     damage(dataset.rollouts[0].video)
     run = lookaway.evaluate(dataset, tmp_path / "run")
     assert run.table().cells[0].reasons == {reason: 1}
-    assert CALLS["brightness.see"] == 0
+    assert CALLS["brightness.add_frame"] == 0
 
 
 def test_a_rollout_whose_record_is_refused_abstains_without_being_opened(root, tmp_path, monkeypatch):

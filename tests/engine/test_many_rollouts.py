@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.many_rollouts import MOST_BYTES, MOST_GROWTH_BYTES, MOST_OVERHEAD_MS, Watched
+from benchmarks.many_rollouts import MAX_BYTES, MAX_GROWTH_BYTES, MAX_OVERHEAD_MS, Watched
 from tests.support.ray_runs import ROOT, environment, ray_folder
 
 ROLLOUTS, FULL_SIZE = 3_000, 100_000
@@ -27,25 +27,25 @@ def watched() -> dict[str, Any]:
 def test_the_driver_of_a_hundred_thousand_rollouts_would_stay_below_a_gigabyte(watched):
     growth = watched["late_bytes"] - watched["early_bytes"]
     measured = 0.9 * ROLLOUTS
-    assert growth * FULL_SIZE / measured < MOST_GROWTH_BYTES
-    assert watched["peak_bytes"] + growth * (FULL_SIZE - ROLLOUTS) / measured < MOST_BYTES
+    assert growth * FULL_SIZE / measured < MAX_GROWTH_BYTES
+    assert watched["peak_bytes"] + growth * (FULL_SIZE - ROLLOUTS) / measured < MAX_BYTES
 
 
 def test_handing_out_a_tiny_rollout_costs_a_few_milliseconds_beyond_its_work(watched):
-    assert 0 < watched["working_overhead_ms"] < MOST_OVERHEAD_MS
+    assert 0 < watched["working_overhead_ms"] < MAX_OVERHEAD_MS
 
 
 @pytest.mark.parametrize(
     ("figures", "is_as_asked"),
     [
         ({}, True),
-        ({"processor_seconds": MOST_OVERHEAD_MS + 1.1}, False),
-        ({"peak_bytes": MOST_BYTES}, False),
-        ({"late_bytes": MOST_GROWTH_BYTES + 1}, False),
+        ({"processor_seconds": MAX_OVERHEAD_MS + 1.1}, False),
+        ({"peak_bytes": MAX_BYTES}, False),
+        ({"late_bytes": MAX_GROWTH_BYTES + 1}, False),
     ],
 )
 def test_a_run_of_many_is_as_asked_only_if_its_overhead_and_its_memory_are(figures, is_as_asked):
-    small = {"bare_ms": 1.0, "processor_seconds": MOST_OVERHEAD_MS + 0.9, "peak_bytes": 1, "early_bytes": 1}
+    small = {"bare_ms": 1.0, "processor_seconds": MAX_OVERHEAD_MS + 0.9, "peak_bytes": 1, "early_bytes": 1}
     assert Watched(rollouts=1000, **(small | figures)).is_as_asked == is_as_asked
 
 

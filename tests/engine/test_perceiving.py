@@ -40,8 +40,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 def test_a_feature_is_perceived_once_whichever_metrics_ask_for_it(root, tmp_path, monkeypatch):
     script(monkeypatch, bound("first"), bound("second"), bound("third", scale=100.0))
     lookaway.evaluate(root, tmp_path / "run", suite="scripted")
-    assert CALLS["brightness.perceive"] == 1
-    assert CALLS["brightness.see"] == FRAMES
+    assert CALLS["brightness.finish"] == 1
+    assert CALLS["brightness.add_frame"] == FRAMES
     assert statuses(tmp_path / "run") == {"first": "score", "second": "score", "third": "score"}
 
 
@@ -57,14 +57,14 @@ def test_an_extractor_is_loaded_once_for_all_rollouts(tmp_path, monkeypatch):
     script(monkeypatch, bound())
     lookaway.evaluate(write_folder(tmp_path / "videos", cases=3), tmp_path / "run", suite="scripted")
     assert CALLS["brightness.load"] == 1
-    assert CALLS["brightness.perceive"] == 3
+    assert CALLS["brightness.finish"] == 3
 
 
 def test_recipes_that_differ_in_one_constant_are_two_features(root, tmp_path, monkeypatch):
     script(monkeypatch, bound("plain"), bound("doubled", Brightness(weight=2.0)))
     run = lookaway.evaluate(root, tmp_path / "run", suite="scripted")
     values = {row["metric"]: row["value"] for row in run.items()}
-    assert CALLS["brightness.perceive"] == 2
+    assert CALLS["brightness.finish"] == 2
     assert values["doubled"] == pytest.approx(2 * values["plain"])
 
 
@@ -72,7 +72,7 @@ def test_a_feature_made_from_another_is_perceived_after_it(root, tmp_path, monke
     ground = Brightness(name="ground")
     script(monkeypatch, bound("derived", Brightness(from_features=(ground,))))
     lookaway.evaluate(root, tmp_path / "run", suite="scripted")
-    assert CALLS["ground.perceive"] == CALLS["brightness.perceive"] == 1
+    assert CALLS["ground.finish"] == CALLS["brightness.finish"] == 1
     assert statuses(tmp_path / "run") == {"derived": "score"}
 
 
@@ -115,6 +115,6 @@ def test_a_damaged_kept_feature_is_perceived_again(root, tmp_path, monkeypatch):
     (kept,) = (tmp_path / "run" / "features").rglob("*.npz")
     kept.write_bytes(kept.read_bytes()[:100])
     run = lookaway.evaluate(root, tmp_path / "run", suite="scripted", metrics=["first", "second"])
-    assert CALLS["brightness.perceive"] == 2
+    assert CALLS["brightness.finish"] == 2
     first, second = (row["value"] for row in run.items())
     assert first == second

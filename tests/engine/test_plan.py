@@ -88,7 +88,7 @@ def test_estimating_a_cost_perceives_nothing_and_writes_nothing(root, tmp_path, 
     before = files_under(tmp_path)
     cost = estimate_cost(make_plan(dataset, metrics).work(), metrics, tmp_path / "features")
     assert files_under(tmp_path) == before
-    assert CALLS["brightness.see"] == CALLS["brightness.perceive"] == 0
+    assert CALLS["brightness.add_frame"] == CALLS["brightness.finish"] == 0
     assert cost.cpu_seconds > 0
 
 

@@ -28,13 +28,13 @@ import ray
 
 import lookaway
 from lookaway.core import (
-    Asking,
     BoundMetric,
     BudgetSpent,
     Compute,
     Feature,
     Features,
     Json,
+    JudgeHandle,
     JudgeModel,
     JudgeRequest,
     JudgeUnusable,
@@ -48,13 +48,13 @@ from lookaway.core import (
 )
 from lookaway.engine.sharing import shared_services
 from lookaway.io.sampling import Sampler, UniformFrames
-from lookaway.judges.client import CATCH_UP_SECONDS, Manners
+from lookaway.judges.client import CATCH_UP_SECONDS, RetryPolicy
 from lookaway.judges.reply import read_reply
 from lookaway.judges.server import Connection, Secret
 from lookaway.judges.settings import JudgeSettings
 from lookaway.judges.spending import Budget
 from lookaway.perception.isolation.environment import Environment
-from lookaway.perception.isolation.runner import IsolatedPerceiver, Runner
+from lookaway.perception.isolation.runner import LoadedIsolated, Runner
 from lookaway.perception.similarity.dinov2_embeddings import Dinov2Embeddings
 from lookaway.store.run_folder import RunFolder
 from tests.judges.asked import QUICK, completion
@@ -211,13 +211,13 @@ class Deadly(Brightness):
 
     name: str = "deadly"
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> Any:
-        watch = Brightness.begin(self, rollout, timeline, features)
-        return _DeadlyWatch(watch, rollout.case.id)
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Any:
+        watch = Brightness.start(self, rollout, timeline, features)
+        return _DeadlyExtraction(watch, rollout.case.id)
 
 
 @dataclass
-class _DeadlyWatch:
+class _DeadlyExtraction:
     watch: Any
     case: str
 
@@ -225,15 +225,15 @@ class _DeadlyWatch:
     def request(self) -> Any:
         return self.watch.request
 
-    def see(self, frame: Any) -> None:
-        self.watch.see(frame)
+    def add_frame(self, frame: Any) -> None:
+        self.watch.add_frame(frame)
 
-    def perceive(self) -> Feature:
+    def finish(self) -> Feature:
         deaths = len([each for each in marked(Path(os.environ[MARKS]), "died") if each["case"] == self.case])
         if (self.case == "case1" and deaths < 1) or self.case == "case2":
             mark("died", case=self.case)
             os.kill(os.getpid(), signal.SIGKILL)
-        return self.watch.perceive()
+        return self.watch.finish()
 
 
 def test_a_network_that_dies_comes_back_and_what_it_always_dies_of_fails_alone(videos, tmp_path, marks, monkeypatch):
@@ -290,11 +290,11 @@ class SixVersion:
     def declines(self, rollout: Rollout) -> None:
         return None
 
-    def load(self) -> IsolatedPerceiver:
+    def load(self) -> LoadedIsolated:
         marks = str(Path(self.file).parent / "seen")
         runner = Runner(environment=self.environment, file=Path(self.file), settings={"marks": marks})
         runner.start()
-        return IsolatedPerceiver(runner=runner, frames=self.frames, height=24)
+        return LoadedIsolated(runner=runner, frames=self.frames, height=24)
 
 
 @dataclass(frozen=True)
@@ -397,27 +397,27 @@ class Verdict:
     def questions_per_rollout(self, rollout: Rollout) -> int:
         return self.questions
 
-    def load_with(self, asking: Asking) -> Any:
-        return _VerdictPerceiver(self, asking)
+    def load_with(self, asking: JudgeHandle) -> Any:
+        return _LoadedVerdict(self, asking)
 
 
 @dataclass(frozen=True)
-class _VerdictPerceiver:
+class _LoadedVerdict:
     recipe: Verdict
-    asking: Asking
+    asking: JudgeHandle
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> Any:
-        return _VerdictWatch(self, rollout.case.id)
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Any:
+        return _VerdictExtraction(self, rollout.case.id)
 
 
 @dataclass
-class _VerdictWatch:
-    perceiver: _VerdictPerceiver
+class _VerdictExtraction:
+    perceiver: _LoadedVerdict
     case: str
     request: ClassVar[None] = None
     _answers: list[Future[Json]] = field(default_factory=list)
 
-    def perceive(self) -> Any:
+    def finish(self) -> Any:
         recipe = self.perceiver.recipe
         put = partial(JudgeRequest, judge=recipe.judge, system="Rules.")
         for number in range(recipe.questions):
@@ -476,9 +476,9 @@ def judging(status: int = 200) -> Iterator[tuple[str, list[tuple[float, str]]]]:
 
 
 def asking(url: str, **options: Any) -> JudgeSettings:
-    manners = Manners(tries=2, **QUICK, **options.pop("manners", {}))
+    policy = RetryPolicy(tries=2, **QUICK, **options.pop("manners", {}))
     connection = Connection(url=url, key=Secret(KEY), timeout_seconds=10)
-    return JudgeSettings(model=JudgeModel(model="judge"), connection=connection, manners=manners, **options)
+    return JudgeSettings(model=JudgeModel(model="judge"), connection=connection, policy=policy, **options)
 
 
 def with_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -495,7 +495,7 @@ def test_two_workers_share_one_rate_and_ask_everything_once(videos, tmp_path, mo
     def seconds_too_few(run: Path) -> float:
         """By which questions came faster than they may."""
         arrived.clear()
-        judge = asking(url, manners={"per_second": per_second, "concurrent": 8})
+        judge = asking(url, policy={"per_second": per_second, "concurrent": 8})
         assert rows(evaluated(videos, run, TWO_WORKERS, judge=judge)) == rows(alone)
         assert len({question for _, question in arrived}) == len(arrived) == 1 + 3 * ROLLOUTS
         times = sorted(when for when, question in arrived if "Question" in question)

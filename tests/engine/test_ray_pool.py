@@ -11,8 +11,8 @@ import pytest
 import ray
 
 import lookaway
-from lookaway.core import Desks, MissingExtra, Resources, RunError
-from lookaway.engine.on_ray.executor import RayPool
+from lookaway.core import MissingExtra, Resources, RunError, ServiceClients
+from lookaway.engine.on_ray.executor import RayExecutor
 from lookaway.world.exports import export_world
 from tests.support.world import render_small
 
@@ -27,7 +27,7 @@ def cluster():
     ray.shutdown()
 
 
-def make_square(desks: Desks) -> Callable[[int], tuple[int, int]]:
+def make_square(clients: ServiceClients) -> Callable[[int], tuple[int, int]]:
     process = os.getpid()
     return lambda number: (number * number, process)
 
@@ -38,7 +38,7 @@ class MeetOthers:
     def __init__(self, marks: Path) -> None:
         self._marks = marks
 
-    def __call__(self, desks: Desks) -> Callable[[int], tuple[int, int]]:
+    def __call__(self, clients: ServiceClients) -> Callable[[int], tuple[int, int]]:
         (self._marks / str(os.getpid())).touch()
 
         def work(number: int) -> tuple[int, int]:
@@ -66,12 +66,12 @@ class Fragile:
     def __init__(self, marks: Path) -> None:
         self._marks = marks
 
-    def __call__(self, desks: Desks) -> Callable[[int], int]:
+    def __call__(self, clients: ServiceClients) -> Callable[[int], int]:
         return make_fragile(self._marks)
 
 
 def test_every_item_is_worked_on_once_and_by_several_processes_of_their_own(cluster, tmp_path):
-    results = list(RayPool(Resources(workers=2)).map(MeetOthers(tmp_path), range(40)))
+    results = list(RayExecutor(Resources(workers=2)).map(MeetOthers(tmp_path), range(40)))
     assert sorted(square for square, _ in results) == [number * number for number in range(40)]
     processes = {process for _, process in results}
     assert len(processes) == 2
@@ -79,26 +79,26 @@ def test_every_item_is_worked_on_once_and_by_several_processes_of_their_own(clus
 
 
 def test_an_item_whose_worker_is_killed_is_worked_on_again_and_none_is_lost(cluster, tmp_path):
-    assert sorted(RayPool(Resources(workers=2)).map(Fragile(tmp_path), range(8))) == list(range(8))
+    assert sorted(RayExecutor(Resources(workers=2)).map(Fragile(tmp_path), range(8))) == list(range(8))
 
 
 def test_an_error_in_the_work_reaches_the_caller(cluster):
-    def make(desks: Desks) -> Callable[[int], float]:
+    def make(clients: ServiceClients) -> Callable[[int], float]:
         return lambda number: 1 / number
 
     with pytest.raises(ZeroDivisionError):
-        list(RayPool(Resources(workers=1)).map(make, [1, 0]))
+        list(RayExecutor(Resources(workers=1)).map(make, [1, 0]))
 
 
 def test_an_error_keeps_its_own_message(cluster):
-    def make(desks: Desks) -> Callable[[int], None]:
+    def make(clients: ServiceClients) -> Callable[[int], None]:
         def work(_: int) -> None:
             raise MissingExtra("This", "world")
 
         return work
 
     with pytest.raises(MissingExtra) as caught:
-        list(RayPool(Resources(workers=1)).map(make, [1]))
+        list(RayExecutor(Resources(workers=1)).map(make, [1]))
     assert str(caught.value) == str(MissingExtra("This", "world"))
 
 
@@ -108,7 +108,7 @@ class FailingBesideOthers:
     def __init__(self, marks: Path) -> None:
         self._marks = marks
 
-    def __call__(self, desks: Desks) -> Callable[[int], None]:
+    def __call__(self, clients: ServiceClients) -> Callable[[int], None]:
         def work(number: int) -> None:
             (self._marks / f"begun {number}").touch()
             if number == 0:
@@ -123,29 +123,29 @@ class FailingBesideOthers:
 
 def test_what_others_are_at_is_finished_before_an_error_ends_the_work(cluster, tmp_path):
     with pytest.raises(RunError, match="the disk is full"):
-        list(RayPool(Resources(workers=2)).map(FailingBesideOthers(tmp_path), range(3)))
+        list(RayExecutor(Resources(workers=2)).map(FailingBesideOthers(tmp_path), range(3)))
     assert (tmp_path / "finished 2").exists()
 
 
 def test_no_items_need_no_results(cluster):
-    assert list(RayPool(Resources(workers=1)).map(make_square, [])) == []
+    assert list(RayExecutor(Resources(workers=1)).map(make_square, [])) == []
 
 
 def test_a_cluster_of_others_is_left_running_and_has_its_cores_back(cluster):
     for _ in range(3):
-        assert len(list(RayPool(Resources(workers=2)).map(make_square, range(4)))) == 4
+        assert len(list(RayExecutor(Resources(workers=2)).map(make_square, range(4)))) == 4
     assert ray.is_initialized()
 
 
 def test_without_ray_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtra, match=r"lookaway\[ray\]"):
-        list(RayPool().map(make_square, [1]))
+        list(RayExecutor().map(make_square, [1]))
 
 
 def test_ray_that_was_started_for_the_work_is_stopped_after_it():
     ray.shutdown()
-    assert sorted(square for square, _ in RayPool(Resources(workers=1)).map(make_square, [2, 3])) == [4, 9]
+    assert sorted(square for square, _ in RayExecutor(Resources(workers=1)).map(make_square, [2, 3])) == [4, 9]
     assert not ray.is_initialized()
 
 

@@ -99,7 +99,7 @@ def test_a_changed_constant_is_another_lock_and_the_old_rows_are_ignored(root, t
     assert list(lock.differences(second.lock)) == [("metrics.mean_brightness.metric.scale", 255.0, 510.0)]
     assert second.table().cells[0].estimate.mean == pytest.approx(mean / 2)
     assert CALLS["mean_brightness.measure"] == 4
-    assert CALLS["brightness.perceive"] == 2
+    assert CALLS["brightness.finish"] == 2
 
 
 def test_going_back_to_an_earlier_constant_finds_its_rows_again(root, tmp_path, monkeypatch):
@@ -113,7 +113,7 @@ def test_a_changed_constant_of_a_recipe_is_perceived_again(root, tmp_path, monke
     for weight in (1.0, 2.0):
         script(monkeypatch, bound(recipe=Brightness(weight=weight)))
         lookaway.evaluate(root, tmp_path / "run", suite="scripted")
-    assert CALLS["brightness.perceive"] == 4
+    assert CALLS["brightness.finish"] == 4
 
 
 def test_a_moved_dataset_is_not_measured_again(root, tmp_path, monkeypatch):
@@ -151,7 +151,7 @@ def test_an_interrupted_run_shows_what_is_finished_and_counts_the_rest_as_not_ye
 
 def test_progress_counts_what_is_left_and_what_failed(root, tmp_path, monkeypatch):
     script(monkeypatch, bound())
-    CRASHES["brightness.perceive"] = ZeroDivisionError("scripted")
+    CRASHES["brightness.finish"] = ZeroDivisionError("scripted")
     seen = []
     lookaway.evaluate(root, tmp_path / "run", suite="scripted", on_progress=seen.append)
     assert [(step.done, step.total, step.failures) for step in seen] == [(0, 2, 0), (1, 2, 1), (2, 2, 2)]

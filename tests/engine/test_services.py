@@ -17,10 +17,10 @@ from typing import Any, ClassVar
 import pytest
 import ray
 
-from lookaway.core import BudgetSpent, Desks, JudgeUnusable, Reason, Resources, RunError, Service, Unmeasurable
+from lookaway.core import BudgetSpent, JudgeUnusable, Reason, Resources, RunError, Service, ServiceClients, Unmeasurable
 from lookaway.engine.on_ray import services as module
-from lookaway.engine.on_ray.executor import RayPool
-from lookaway.engine.on_ray.services import DEATHS_PER_REQUEST, ServiceDied, Witness, desks_of, share_of_gpus
+from lookaway.engine.on_ray.executor import RayExecutor
+from lookaway.engine.on_ray.services import DEATHS_PER_REQUEST, DeathLog, ServiceDied, share_of_gpus, start_services
 from lookaway.judges.errors import NotAnswered
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray's own making
@@ -38,10 +38,10 @@ def cluster() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def desks(cluster) -> Iterator[dict[str, Any]]:
+def clients(cluster) -> Iterator[dict[str, Any]]:
     """Of one copy that answers one request after the other, and of one that answers several at once."""
     started = {**doing(), "later": Service(make=AskedLater, at_once=8)}
-    with desks_of(ray, started, None) as found:
+    with start_services(ray, started, None) as found:
         yield found
 
 
@@ -105,8 +105,8 @@ ERRORS = [
 
 @pytest.mark.parametrize("name", ["doing", "later"])
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-def test_an_error_comes_through_a_desk_as_it_was_raised(desks, name, error):
-    found = desks[name](partial(raising, error)).exception(30)
+def test_an_error_comes_through_a_desk_as_it_was_raised(clients, name, error):
+    found = clients[name](partial(raising, error)).exception(30)
     assert type(found) is type(error)
     assert (str(found), found.args) == (str(error), error.args)
     assert vars(found) == vars(error)
@@ -115,40 +115,40 @@ def test_an_error_comes_through_a_desk_as_it_was_raised(desks, name, error):
 
 def test_a_service_that_cannot_be_made_ends_the_work_with_its_own_error():
     broken = {"broken": Service(make=partial(raising, JudgeUnusable("There is no key.")))}
-    with pytest.raises(JudgeUnusable, match=r"There is no key\.$"), desks_of(ray, broken, None):
+    with pytest.raises(JudgeUnusable, match=r"There is no key\.$"), start_services(ray, broken, None):
         pytest.fail("it was not made")
 
 
 def test_a_worker_that_cannot_be_made_ends_the_work_with_its_own_error():
     with pytest.raises(JudgeUnusable, match=r"There is no key\.$"):
-        list(RayPool(Resources(workers=1)).map(lambda desks: raising(JudgeUnusable("There is no key.")), [1]))
+        list(RayExecutor(Resources(workers=1)).map(lambda clients: raising(JudgeUnusable("There is no key.")), [1]))
 
 
 # Deaths
 
 
-def test_a_copy_that_is_killed_comes_back_and_the_request_is_answered(desks, tmp_path):
+def test_a_copy_that_is_killed_comes_back_and_the_request_is_answered(clients, tmp_path):
     times = DEATHS_PER_REQUEST - 1
-    assert desks["doing"](partial(die, tmp_path, times)).result(200) == f"alive after {times} deaths"
+    assert clients["doing"](partial(die, tmp_path, times)).result(200) == f"alive after {times} deaths"
 
 
-def test_a_request_that_copies_die_of_is_refused_and_those_beside_it_are_answered(desks, tmp_path):
-    other = desks_like(desks)
-    deadly = desks["doing"](partial(die, tmp_path, 99))
-    beside = [desk(partial(after, 0.01, number)) for number in range(6) for desk in (desks["doing"], other)]
+def test_a_request_that_copies_die_of_is_refused_and_those_beside_it_are_answered(clients, tmp_path):
+    other = desks_like(clients)
+    deadly = clients["doing"](partial(die, tmp_path, 99))
+    beside = [client(partial(after, 0.01, number)) for number in range(6) for client in (clients["doing"], other)]
     with pytest.raises(ServiceDied, match="3 processes of doing died of it"):
         deadly.result(200)
     assert [future.result(200) for future in beside] == [number for number in range(6) for _ in range(2)]
     assert len(list(tmp_path.iterdir())) == DEATHS_PER_REQUEST
 
 
-def desks_like(desks: Desks) -> Any:
+def desks_like(clients: ServiceClients) -> Any:
     """The desk of another worker at the same copies."""
-    return module.RayDesk("doing", desks["doing"].copies)
+    return module.RayServiceClient("doing", clients["doing"].copies)
 
 
 def test_what_others_died_of_is_not_blamed_on_what_came_before_or_beside():
-    witness = Witness()
+    witness = DeathLog()
     assert witness.begins("copy", "first life", False, "fine") == 0
     assert witness.begins("copy", "first life", False, "deadly") == 0
     assert witness.begins("other copy", "its life", False, "beside") == 0
@@ -160,7 +160,7 @@ def test_what_others_died_of_is_not_blamed_on_what_came_before_or_beside():
 
 
 def test_what_was_answered_beside_a_deadly_request_shares_the_blame_once():
-    witness = Witness()
+    witness = DeathLog()
     witness.begins("copy", "first life", False, "deadly")
     witness.begins("copy", "first life", True, "quick")
     witness.begins("copy", "second life", True, "another")
@@ -169,9 +169,9 @@ def test_what_was_answered_beside_a_deadly_request_shares_the_blame_once():
     assert witness.begins("copy", "third life", True, "quick") == 1
 
 
-def test_a_service_without_anybody_to_blame_ends_the_run_when_it_keeps_dying(desks, tmp_path):
+def test_a_service_without_anybody_to_blame_ends_the_run_when_it_keeps_dying(clients, tmp_path):
     with pytest.raises(RunError, match="actors of later are gone"):
-        desks["later"](partial(die, tmp_path, 99)).result(200)
+        clients["later"](partial(die, tmp_path, 99)).result(200)
     assert len(list(tmp_path.iterdir())) == 1 + module.RETRIES
 
 
@@ -188,20 +188,20 @@ def make_deadly(marks: Path) -> Callable[[Any], Any]:
 def test_a_service_that_dies_before_it_is_ready_ends_the_run_and_says_which(tmp_path):
     with (
         pytest.raises(RunError, match="The actors of doomed could not be started"),
-        desks_of(ray, {"doomed": Service(make=partial(make_deadly, tmp_path))}, None),
+        start_services(ray, {"doomed": Service(make=partial(make_deadly, tmp_path))}, None),
     ):
         pass
     assert len(list(tmp_path.iterdir())) == module.DEATHS_AT_START
 
 
-def ask_and_wait(desks: Desks) -> Callable[[int], Any]:
-    return lambda number: desks["doing"](partial(after, 0.5, number)).result()
+def ask_and_wait(clients: ServiceClients) -> Callable[[int], Any]:
+    return lambda number: clients["doing"](partial(after, 0.5, number)).result()
 
 
 @pytest.mark.parametrize("wants_gpu", [False, True])
 def test_runs_whose_services_fill_the_cluster_do_not_wait_for_each_other(wants_gpu):
     def run(_: int) -> list[Any]:
-        pool = RayPool(Resources(workers=1))
+        pool = RayExecutor(Resources(workers=1))
         return sorted(pool.map(ask_and_wait, range(3), services=doing(copies=2, wants_gpu=wants_gpu)))
 
     with ThreadPoolExecutor(2) as together:
@@ -209,7 +209,7 @@ def test_runs_whose_services_fill_the_cluster_do_not_wait_for_each_other(wants_g
 
 
 def test_how_many_workers_there_are_is_what_the_cluster_has_and_services_leave():
-    pool = RayPool()
+    pool = RayExecutor()
     assert sorted(pool.map(ask_and_wait, range(4), services=doing())) == [0, 1, 2, 3]
     assert pool.workers == 2  # of three cores
 
@@ -227,7 +227,7 @@ def take_a_second(marks: Path) -> None:
 def test_answers_that_are_under_way_at_the_end_are_still_given(tmp_path, error):
     with (
         pytest.raises(OSError, match="full") if error else nullcontext(),
-        desks_of(ray, {"later": Service(make=AskedLater, at_once=8)}, None) as found,
+        start_services(ray, {"later": Service(make=AskedLater, at_once=8)}, None) as found,
     ):
         found["later"](partial(take_a_second, tmp_path))
         while not (tmp_path / "begun").exists():
@@ -239,14 +239,14 @@ def test_answers_that_are_under_way_at_the_end_are_still_given(tmp_path, error):
 
 @pytest.mark.parametrize("ending", [GeneratorExit, KeyboardInterrupt])
 def test_an_interruption_leaves_nobody_and_waits_for_nobody(ending):
-    def make(desks: Desks) -> Callable[[int], Any]:
+    def make(clients: ServiceClients) -> Callable[[int], Any]:
         def work(number: int) -> Any:
-            desks["doing"](partial(after, 60.0 * number))
-            return desks["doing"](Quick(os.getpid)).result(), os.getpid()
+            clients["doing"](partial(after, 60.0 * number))
+            return clients["doing"](Quick(os.getpid)).result(), os.getpid()
 
         return work
 
-    mapped = RayPool(Resources(workers=1)).map(make, range(3), services=doing())
+    mapped = RayExecutor(Resources(workers=1)).map(make, range(3), services=doing())
     processes = {*next(mapped)}
     assert len(processes) == 2
     began = time.monotonic()
@@ -267,18 +267,18 @@ def is_running(pid: int) -> bool:
 # Who answers
 
 
-def test_a_quick_request_does_not_wait_for_a_slow_one(desks):
-    slow = desks["doing"](partial(after, 2.0, "slow"))
-    assert desks["doing"](Quick(partial(after, 0.0, "quick"))).result(30) == "quick"
+def test_a_quick_request_does_not_wait_for_a_slow_one(clients):
+    slow = clients["doing"](partial(after, 2.0, "slow"))
+    assert clients["doing"](Quick(partial(after, 0.0, "quick"))).result(30) == "quick"
     assert not slow.done()
     assert slow.result(30) == "slow"
 
 
-def test_slow_requests_of_one_copy_are_answered_one_after_the_other(desks):
+def test_slow_requests_of_one_copy_are_answered_one_after_the_other(clients):
     def stretch() -> tuple[float, float]:
         return time.monotonic(), after(0.1, 0.0) + time.monotonic()
 
-    stretches = sorted(future.result(30) for future in [desks["doing"](stretch) for _ in range(4)])
+    stretches = sorted(future.result(30) for future in [clients["doing"](stretch) for _ in range(4)])
     assert all(end <= begin for (_, end), (begin, _) in pairwise(stretches))
 
 
@@ -302,14 +302,14 @@ class Answering:
 
 def test_requests_go_to_the_copy_that_has_the_fewest():
     copies = [Answering(), Answering(), Answering()]
-    desk = module.RayDesk("doing", copies)
+    client = module.RayServiceClient("doing", copies)
     for _ in range(6):
-        desk("request")
+        client("request")
     assert [len(copy.answers) for copy in copies] == [2, 2, 2]
     for answer in copies[1].answers:
         answer.set_result("answer")
     for _ in range(2):
-        desk("request")
+        client("request")
     assert [len(copy.answers) for copy in copies] == [2, 4, 2]
 
 
@@ -323,21 +323,21 @@ def test_every_copy_sees_the_gpu_that_it_was_given_and_who_finds_no_room_is_wait
     def warn(message: str, *arguments: object) -> None:
         raise Enough(message % arguments)
 
-    with desks_of(ray, doing(copies=3, wants_gpu=True), None) as found:
-        seen = [module.RayDesk("one", [copy])(visible_gpus).result(30) for copy in found["doing"].copies]
+    with start_services(ray, doing(copies=3, wants_gpu=True), None) as found:
+        seen = [module.RayServiceClient("one", [copy])(visible_gpus).result(30) for copy in found["doing"].copies]
         assert sorted(seen) in (["0", "0", "1"], ["0", "1", "1"])
         monkeypatch.setattr(module, "SECONDS_WITHOUT_ROOM", 1.0)
         monkeypatch.setattr(module.LOG, "warning", warn)
         late = {"late": Service(make=make_doing, wants_gpu=True)}
         said = pytest.raises(Enough, match=r"the actors of late: the cluster has \d cores and 0.5 GPUs free.")
-        with said, desks_of(ray, late, 1.0):
+        with said, start_services(ray, late, 1.0):
             pytest.fail("there was room")
 
 
 def test_more_copies_than_gpus_have_room_for_are_told_before_anybody_waits():
     with (
         pytest.raises(RunError, match=r"5 networks on GPUs need 0.4 each, found 2 in the cluster. Lower"),
-        desks_of(ray, doing(copies=5, wants_gpu=True), 0.4),
+        start_services(ray, doing(copies=5, wants_gpu=True), 0.4),
     ):
         pytest.fail("there was room")
 

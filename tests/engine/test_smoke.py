@@ -10,10 +10,10 @@ import pytest
 from ray import exceptions
 
 import lookaway
-from lookaway.core import Abstention, Lost, Reason, Rollout, Unmeasurable, UserError, plugins
+from lookaway.core import Abstention, GaveUp, Reason, Rollout, Unmeasurable, UserError, plugins
 from lookaway.engine.binding import bind_metrics
 from lookaway.engine.inline import Inline
-from lookaway.engine.on_ray.worker_pool import Crew
+from lookaway.engine.on_ray.worker_pool import WorkerPool
 from lookaway.engine.plan import make_plan
 from lookaway.engine.run import Run
 from lookaway.engine.session import Batches
@@ -185,7 +185,7 @@ class LosesTheFirst(Inline):
     """An executor whose workers die of the first rollout."""
 
     def map(self, make_worker, items, **options) -> Iterator[object]:
-        yield Lost(next(iter(items)), 3)
+        yield GaveUp(next(iter(items)), 3)
         yield from super().map(make_worker, items, **options)
 
 
@@ -256,8 +256,8 @@ class FakeMethod:
 
 def results_of(kind: str, worker, batches: Batches) -> Iterator[int]:
     if kind == "crew":
-        return Crew(FakeRay(), lambda: FakeActor(worker), 3, 1).results(iter(batches))
-    return Inline().map(lambda desks: worker, batches, at_once={"inline": 1, "overlapping": 4}[kind])
+        return WorkerPool(FakeRay(), lambda: FakeActor(worker), 3, 1).results(iter(batches))
+    return Inline().map(lambda clients: worker, batches, at_once={"inline": 1, "overlapping": 4}[kind])
 
 
 @pytest.mark.parametrize("goes_on", [True, False])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from lookaway.core import BudgetSpent, Feature, Reason, Unmeasurable
-from lookaway.engine.feature_job import Extractors, Perceiving
+from lookaway.engine.feature_job import Extractors, FeatureJob
 from lookaway.engine.inline import Inline
 from tests.support.clips import numbered_frames, write_clip
 from tests.support.watching import rollout_of
@@ -61,14 +61,14 @@ class Asked:
     def load(self):
         return self
 
-    def begin(self, rollout, timeline, features):
+    def start(self, rollout, timeline, features):
         self._talk.log.append(f"{self.said} begins with {sorted(features)}")
         return self
 
-    def see(self, frame):
+    def add_frame(self, frame):
         raise AssertionError("no frame was asked for")
 
-    def perceive(self):
+    def finish(self):
         self._talk.log.append(f"{self.said} is asked")
         return Later(self._answer)
 
@@ -87,10 +87,10 @@ def rollout(tmp_path):
 def test_all_are_asked_before_any_is_waited_for(rollout):
     talk = Talk()
     one, other = Asked("one", talk), Asked("other", talk)
-    perceiving = Perceiving(Extractors(None), rollout, "content", [one, other])
+    perceiving = FeatureJob(Extractors(None), rollout, "content", [one, other])
     perceiving.look()
     assert [line for line in talk.log if "waited" in line] == []
-    assert set(perceiving.settle()) == {one, other}
+    assert set(perceiving.wait()) == {one, other}
     assert [line for line in talk.log if "begins" not in line] == [
         "one is asked",
         "other is asked",
@@ -103,7 +103,7 @@ def test_what_is_made_from_an_answer_waits_for_it(rollout):
     talk = Talk()
     first = Asked("first", talk)
     second = Asked("second", talk, of=first)
-    found = Perceiving(Extractors(None), rollout, "content", [second]).run()
+    found = FeatureJob(Extractors(None), rollout, "content", [second]).run()
     assert all(isinstance(feature, Feature) for feature in found.values())
     assert talk.log.index("first is waited for") < talk.log.index("second begins with ['of']")
 
@@ -111,7 +111,7 @@ def test_what_is_made_from_an_answer_waits_for_it(rollout):
 def test_an_answer_that_does_not_come_is_one_feature_less(rollout):
     problem = Unmeasurable(Reason.JUDGE_FAILED, "nobody there")
     missing, there = Asked("missing", Talk(problem)), Asked("there", Talk())
-    found = Perceiving(Extractors(None), rollout, "content", [missing, there]).run()
+    found = FeatureJob(Extractors(None), rollout, "content", [missing, there]).run()
     assert found[missing] is problem
     assert isinstance(found[there], Feature)
 
@@ -119,7 +119,7 @@ def test_an_answer_that_does_not_come_is_one_feature_less(rollout):
 def test_a_spent_budget_is_no_finding_about_a_rollout(rollout):
     spent = Asked("spent", Talk(BudgetSpent("no more")))
     with pytest.raises(BudgetSpent, match="no more"):
-        Perceiving(Extractors(None), rollout, "content", [spent]).run()
+        FeatureJob(Extractors(None), rollout, "content", [spent]).run()
 
 
 def test_a_worker_holds_as_many_items_as_it_may_and_no_more():
@@ -135,7 +135,7 @@ def test_a_worker_holds_as_many_items_as_it_may_and_no_more():
             held.discard(item)
         return item * item
 
-    found = sorted(Inline().map(lambda desks: work, range(12), at_once=4))
+    found = sorted(Inline().map(lambda clients: work, range(12), at_once=4))
     assert found == [number * number for number in range(12)]
     assert most[0] == 4
 
@@ -148,7 +148,7 @@ def test_items_are_taken_only_as_they_are_needed():
             taken.append(number)
             yield number
 
-    results = Inline().map(lambda desks: str, items(), at_once=3)
+    results = Inline().map(lambda clients: str, items(), at_once=3)
     next(results)
     assert len(taken) <= 6
     results.close()
@@ -170,7 +170,7 @@ class Closing:
 @pytest.mark.parametrize("at_once", [1, 3])
 def test_a_worker_is_closed_at_the_end_and_after_a_crash(at_once):
     worker = Closing(str)
-    assert sorted(Inline().map(lambda desks: worker, range(3), at_once=at_once)) == ["0", "1", "2"]
+    assert sorted(Inline().map(lambda clients: worker, range(3), at_once=at_once)) == ["0", "1", "2"]
     assert worker.closed == 1
 
     def crash(item):
@@ -178,7 +178,7 @@ def test_a_worker_is_closed_at_the_end_and_after_a_crash(at_once):
 
     worker = Closing(crash)
     with pytest.raises(ZeroDivisionError, match="bug"):
-        list(Inline().map(lambda desks: worker, range(3), at_once=at_once))
+        list(Inline().map(lambda clients: worker, range(3), at_once=at_once))
     assert worker.closed == 1
 
 
@@ -195,5 +195,5 @@ def test_what_is_under_way_finishes_when_another_item_ends_the_run():
         finished.append(item)
 
     with pytest.raises(BudgetSpent):
-        list(Inline().map(lambda desks: work, range(3), at_once=3))
+        list(Inline().map(lambda clients: work, range(3), at_once=3))
     assert sorted(finished) == [1, 2]

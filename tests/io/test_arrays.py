@@ -189,7 +189,7 @@ def test_a_claim_beyond_what_the_file_holds_is_refused_at_once(tmp_path, shape, 
 
 
 def test_a_bomb_that_does_unpack_is_refused_by_its_size(tmp_path, monkeypatch):
-    monkeypatch.setattr(arrays, "MOST_BYTES_WHOLE", 1_000_000)
+    monkeypatch.setattr(arrays, "MAX_BYTES_WHOLE", 1_000_000)
     np.savez_compressed(tmp_path / "a.npz", values=np.zeros((1, 500_000)))
     assert (tmp_path / "a.npz").stat().st_size < 10_000
     assert "too large" in refused(tmp_path / "a.npz")
@@ -197,7 +197,7 @@ def test_a_bomb_that_does_unpack_is_refused_by_its_size(tmp_path, monkeypatch):
 
 
 def test_rows_may_together_be_larger_than_what_is_read_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(arrays, "MOST_BYTES_WHOLE", 1_000_000)
+    monkeypatch.setattr(arrays, "MAX_BYTES_WHOLE", 1_000_000)
     np.savez(tmp_path / "a.npz", values=np.zeros((30, 10_000)))
     assert len(read_rows(tmp_path / "a.npz")) == 30
     refused(tmp_path / "a.npz")

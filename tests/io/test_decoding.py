@@ -255,7 +255,7 @@ def test_a_picture_of_no_size_is_told_apart(tmp_path):
 @pytest.mark.parametrize("name", ["short_groups.mp4", "vp8.webm"])
 def test_a_picture_beyond_all_sizes_is_refused(monkeypatch, clips, name):
     path = clips(name)
-    monkeypatch.setattr(decoding, "MOST_PIXELS", 64 * 48 - 1)
+    monkeypatch.setattr(decoding, "MAX_PIXELS", 64 * 48 - 1)
     assert declined(path) is Reason.ZERO_SIZE
 
 
@@ -329,7 +329,7 @@ def outcome(path, whole):
 
 
 @pytest.mark.parametrize(
-    ("name", "settings", "most_unseen"),
+    ("name", "settings", "max_unseen"),
     [
         ("h264.mp4", {"options": {"crf": "18"}}, 0.45),
         ("mpeg4.mp4", {"codec": "mpeg4", "options": {"b": "2000000"}}, 0.3),
@@ -337,13 +337,13 @@ def outcome(path, whole):
         ("png.mov", {"codec": "png", "pixel_format": "rgb24"}, 0.0),
     ],
 )
-def test_damage_is_reported_and_not_papered_over(tmp_path, name, settings, most_unseen):
+def test_damage_is_reported_and_not_papered_over(tmp_path, name, settings, max_unseen):
     # A turned bit can be valid code for another picture, which no decoder can tell; what decoders do tell must count.
     path = write_clip(tmp_path / name, textured_frames(24), **settings)
     whole, _ = pixels_of(path, range(24))
     outcomes = [outcome(copy, whole) for copy in damaged_copies(path, 24, seed=1)]
     assert outcomes.count("declined") > 12
-    assert outcomes.count("different") <= most_unseen * len(outcomes)
+    assert outcomes.count("different") <= max_unseen * len(outcomes)
 
 
 THREE_BETWEEN = {"g": "250", "bf": "3", "b_strategy": "0", "x264-params": "b-pyramid=none:scenecut=0"}

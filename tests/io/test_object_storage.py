@@ -25,7 +25,7 @@ from lookaway.io.files import (
     write_text,
     write_whole,
 )
-from lookaway.io.object_storage import place
+from lookaway.io.object_storage import as_path
 from tests.support.s3_server import SECRET, S3Server, forget_servers, new_bucket, s3_server
 
 
@@ -123,7 +123,7 @@ def all_calls(folder: Path):
 def test_a_missing_bucket_is_told_at_once(number, bucket):
     started = time.monotonic()
     with pytest.raises(StorageError, match=r"s3://no-such-bucket: there is no such bucket\. Make it"):
-        all_calls(place("s3://no-such-bucket/run"))[number]()
+        all_calls(as_path("s3://no-such-bucket/run"))[number]()
     assert time.monotonic() - started < 60
 
 
@@ -174,10 +174,10 @@ def test_an_acknowledged_object_outlasts_a_server_that_is_killed_between_uploads
 UPLOAD = """
 import hashlib, os, sys
 from lookaway.io.files import write_whole
-from lookaway.io.object_storage import place
+from lookaway.io.object_storage import as_path
 while True:
     content = os.urandom(3_000_000)
-    path = place(sys.argv[1]) / f"{hashlib.sha256(content).hexdigest()}.bin"
+    path = as_path(sys.argv[1]) / f"{hashlib.sha256(content).hexdigest()}.bin"
     write_whole(path, lambda file: file.write(content))
     print("written", flush=True)
 """

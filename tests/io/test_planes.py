@@ -129,7 +129,7 @@ def test_a_file_without_checksums_is_refused(tmp_path):
 
 def test_a_header_that_claims_a_huge_picture_is_refused_at_once(tmp_path, monkeypatch):
     write_planes(tmp_path / "a.mkv", INSTANCES)
-    monkeypatch.setattr(planes, "MOST_PIXELS", 48 * 64 - 1)
+    monkeypatch.setattr(planes, "MAX_PIXELS", 48 * 64 - 1)
     refused(tmp_path / "a.mkv")
     monkeypatch.undo()
     data = (tmp_path / "a.mkv").read_bytes()

@@ -8,7 +8,7 @@ from botocore import exceptions as boto
 
 from lookaway.core import RunError, StorageError
 from lookaway.io import object_storage as patience
-from lookaway.io.object_storage import explained, is_passing, patiently, place, run_errors
+from lookaway.io.object_storage import as_path, is_transient, retry, run_errors, to_user_error
 from tests.support.s3_server import SECRET
 
 ADDRESS = f"http://user:{SECRET}@server"
@@ -61,17 +61,17 @@ def raising(*errors: Exception):
 @pytest.mark.parametrize("error", PASSING, ids=lambda error: type(error).__name__)
 def test_what_passes_is_tried_again(error, monkeypatch):
     monkeypatch.setattr(patience, "FIRST_WAIT_SECONDS", 0.001)
-    assert is_passing(error)
-    assert patiently("reading", raising(error, error)) == "done"
+    assert is_transient(error)
+    assert retry("reading", raising(error, error)) == "done"
 
 
 @pytest.mark.parametrize(("error", "told"), LASTING, ids=lambda value: type(value).__name__)
 def test_what_stays_is_told_at_once_with_what_to_do_and_without_secrets(error, told, monkeypatch):
     monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail("waited"))
-    assert not is_passing(error)
+    assert not is_transient(error)
     with pytest.raises(type(error)):
-        patiently("reading", raising(error))
-    message = explained(error, place("s3://bucket/run/file"))
+        retry("reading", raising(error))
+    message = to_user_error(error, as_path("s3://bucket/run/file"))
     assert isinstance(message, StorageError)
     with pytest.raises(RunError, match=told):
         raise message
@@ -80,8 +80,8 @@ def test_what_stays_is_told_at_once_with_what_to_do_and_without_secrets(error, t
 
 @pytest.mark.parametrize("error", [FileNotFoundError("none"), ZeroDivisionError(), KeyError("ours")])
 def test_a_missing_file_and_a_bug_of_ours_stay_what_they_are(error):
-    assert not is_passing(error)
-    assert explained(error, place("s3://bucket/run")) is error
+    assert not is_transient(error)
+    assert to_user_error(error, as_path("s3://bucket/run")) is error
 
 
 def test_patience_ends_with_how_long_it_lasted_and_without_secrets(monkeypatch):
@@ -96,7 +96,7 @@ def test_patience_ends_with_how_long_it_lasted_and_without_secrets(monkeypatch):
     monkeypatch.setattr(time, "sleep", sleep)
     error = boto.EndpointConnectionError(endpoint_url=ADDRESS)
     with pytest.raises(StorageError) as told:
-        patiently("reading s3://b/x", raising(*[error] * 1000))
+        retry("reading s3://b/x", raising(*[error] * 1000))
     lasted = f"for {sum(waits):.0f} seconds, {len(waits) + 1} tries (EndpointConn"
     assert str(told.value).startswith(f"reading s3://b/x: object storage did not answer {lasted}")
     assert SECRET not in str(told.value)

@@ -10,7 +10,7 @@ from lookaway.io.video import Video, decoder_identity, probe
 from tests.support.clips import LOSSLESS, numbered_frames, write_clip
 
 FRAMES = numbered_frames(40)
-MOST_AHEAD = 5
+MAX_AHEAD = 5
 """x264 stores a frame at most four frames before it is shown, and a frame is trusted when those have been decoded."""
 
 
@@ -61,7 +61,7 @@ def test_requests_of_several_heights_share_one_pass(clip):
     requests = [request(3, 7), request(7, 9, height=24), request(3, 7, 9, height=12)]
     with Video(clip) as video:
         seen = [(frame.index, position, frame.pixels.shape) for position, frame in video.frames(requests)]
-        assert video.decoded_pictures < 10 + MOST_AHEAD
+        assert video.decoded_pictures < 10 + MAX_AHEAD
     assert seen == [
         (3, 0, (48, 64, 3)),
         (3, 2, (12, 16, 3)),
@@ -98,8 +98,8 @@ def test_the_width_follows_the_aspect_ratio(clip, height, width):
 
 def test_shrinking_averages(tmp_path):
     checks = np.indices((64, 64)).sum(axis=0) % 2 * 255
-    board = np.repeat(checks[..., None], 3, axis=2).astype(np.uint8)
-    frame = read(write_clip(tmp_path / "board.mp4", [board], **LOSSLESS), height=16)[0]
+    leaderboard = np.repeat(checks[..., None], 3, axis=2).astype(np.uint8)
+    frame = read(write_clip(tmp_path / "board.mp4", [leaderboard], **LOSSLESS), height=16)[0]
     assert np.abs(frame.pixels.astype(int) - 127.5).max() <= 1
 
 
@@ -113,7 +113,7 @@ def test_no_request_decodes_nothing(clip):
 def test_decoding_stops_after_the_last_requested_frame(clip):
     with Video(clip) as video:
         assert [frame.index for _, frame in video.frames([request(2)])] == [2]
-        assert video.decoded_pictures < 3 + MOST_AHEAD
+        assert video.decoded_pictures < 3 + MAX_AHEAD
 
 
 @pytest.mark.parametrize("indices", [(-1, 3), (3, 40)])

@@ -38,14 +38,14 @@ class ScriptedJudge:
     def __init__(self, say: Callable[[JudgeRequest, int], Any] = lambda request, before: completion()) -> None:
         self.say = say
         self.asked: Counter[str] = Counter()
-        self.under_way = self.most_under_way = 0
+        self.under_way = self.max_under_way = 0
         self.is_closed = False
 
     async def reply(self, request: JudgeRequest) -> Json:
         before = self.asked[request.instruction]
         self.asked[request.instruction] += 1
         self.under_way += 1
-        self.most_under_way = max(self.most_under_way, self.under_way)
+        self.max_under_way = max(self.max_under_way, self.under_way)
         try:
             said = self.say(request, before)
             if hasattr(said, "__await__"):

@@ -16,8 +16,8 @@ from typing import Any
 import psutil
 
 from lookaway.core import Json, JudgeModel, JudgeRequest, Unmeasurable
-from lookaway.judges.client import Manners, PatientAsking
-from lookaway.judges.judged import heard
+from lookaway.judges.client import JudgeClient, RetryPolicy
+from lookaway.judges.judged import wait_for_answer
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Answer, TypedQuestion
 from lookaway.judges.server import Connection, Secret
@@ -38,7 +38,7 @@ def numbered(number: int) -> TypedQuestion[Parity]:
     return TypedQuestion(name=str(number), prompts=(Prompt.named(PROMPT),), answer=Parity, material={"number": number})
 
 
-def ask_all(asking: PatientAsking, judge: JudgeModel, count: int, ahead: int) -> Iterator[dict[str, Any]]:
+def ask_all(asking: JudgeClient, judge: JudgeModel, count: int, ahead: int) -> Iterator[dict[str, Any]]:
     """Every question once, so many ahead of the one that is read."""
     waiting: deque[tuple[TypedQuestion[Parity], JudgeRequest, Future[Json]]] = deque()
     for number in range(count + ahead):
@@ -49,7 +49,7 @@ def ask_all(asking: PatientAsking, judge: JudgeModel, count: int, ahead: int) ->
         if number >= ahead and waiting:
             question, request, future = waiting.popleft()
             try:
-                answer = heard(asking, question, request, future, [])
+                answer = wait_for_answer(asking, question, request, future, [])
                 yield {"number": int(question.name), "answer": answer.model_dump()}
             except Unmeasurable as error:
                 yield {"number": int(question.name), "reason": error.reason.value, "message": str(error)}
@@ -60,7 +60,7 @@ def main(given: dict[str, Any]) -> None:
     settings = JudgeSettings(
         model=JudgeModel(model="numbers"),
         connection=Connection(url=given["url"], key=Secret(given["key"]), timeout_seconds=given["timeout_seconds"]),
-        manners=Manners(**given["manners"]),
+        policy=RetryPolicy(**given["manners"]),
     )
     run = Path(given["run"])
     run.mkdir(exist_ok=True)

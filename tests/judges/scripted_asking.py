@@ -83,8 +83,8 @@ def judged(
     """What a recipe makes of the answers about a video with frames at these times."""
     assert recipe.declines(rollout) is None
     timeline = Timeline(np.array(times_seconds), WIDTH, HEIGHT)
-    watch = recipe.load_with(asking).begin(rollout, timeline, {})
+    watch = recipe.load_with(asking).start(rollout, timeline, {})
     for index in sorted(watch.request.indices):
         pixels = np.full((HEIGHT, WIDTH, 3), index, np.uint8)
-        watch.see(Frame(index, float(times_seconds[index]), pixels))
-    return watch.perceive().result()
+        watch.add_frame(Frame(index, float(times_seconds[index]), pixels))
+    return watch.finish().result()

@@ -12,7 +12,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from lookaway.judges.oracle import Dials, OracleServer
+from lookaway.judges.oracle import Noise, OracleServer
 from tests.support.command import lookaway
 from tests.support.runs import outcomes, times_measured
 from tests.support.world import render_small
@@ -63,7 +63,7 @@ def test_a_command_that_an_oracle_runs_asks_it_and_its_exit_code_counts(world, t
 def test_a_run_that_is_interrupted_while_it_waits_ends_at_once_and_writes_no_half_truth(world, tmp_path):
     run = tmp_path / "run"
     arguments = ("eval", world, "-o", run, "--metrics", "triggered", "--no-progress", "--judge-model", "oracle")
-    with OracleServer(world, dials=Dials(latency_seconds=1.0)) as server:
+    with OracleServer(world, noise=Noise(latency_seconds=1.0)) as server:
         process = start(*arguments, "--judge-url", server.base_url)
         while server.book.asked.total() < 2:
             assert process.poll() is None, process.communicate()

@@ -10,8 +10,8 @@ import pytest
 
 import lookaway
 from lookaway.core import BudgetSpent, JudgeModel, JudgeUnusable, Lock
-from lookaway.judges.client import Manners
-from lookaway.judges.oracle import Dials, Faults, OracleServer
+from lookaway.judges.client import RetryPolicy
+from lookaway.judges.oracle import Faults, Noise, OracleServer
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.server import Connection, Secret
 from lookaway.judges.settings import JudgeSettings
@@ -39,7 +39,7 @@ def settings(server: OracleServer | None, **changes) -> JudgeSettings:
     given = {
         "model": JudgeModel(model="oracle"),
         "connection": Connection(url=url, key=Secret(KEY), timeout_seconds=10),
-        "manners": Manners(concurrent=4, tries=4, **QUICK),
+        "manners": RetryPolicy(concurrent=4, tries=4, **QUICK),
         **changes,
     }
     return JudgeSettings(**given)
@@ -63,7 +63,7 @@ def test_what_an_all_knowing_judge_says_is_what_is_true(world, tmp_path):
 
 
 def test_the_lock_names_the_model_that_answered_the_prompts_the_frames_and_the_sampling(world, tmp_path):
-    with OracleServer(world, dials=Dials(reported_model="oracle-of-november"), key=KEY) as server:
+    with OracleServer(world, noise=Noise(reported_model="oracle-of-november"), key=KEY) as server:
         run = lookaway.evaluate(world, tmp_path / "run", metrics=["triggered"], judge=settings(server))
         address = server.base_url
     recipe = run.lock.entries["metrics"]["triggered"]["features"]["trigger_verdict"]
@@ -75,7 +75,7 @@ def test_the_lock_names_the_model_that_answered_the_prompts_the_frames_and_the_s
         "temperature": 0.0,
         "top_p": 1.0,
         "seed": 0,
-        "most_tokens": 1024,
+        "max_tokens": 1024,
     }
     assert recipe["frames"] == {"kind": "UniformFrames", "count": 8}
     assert recipe["prompts"] == [
@@ -99,7 +99,7 @@ def test_another_model_another_prompt_or_other_frames_are_another_lock(world, tm
 
 
 def test_a_replay_without_a_server_gives_the_same_table(world, tmp_path):
-    with OracleServer(world, dials=Dials(noise=0.4, seed=3), faults=Faults.mixed(0.3), key=KEY) as server:
+    with OracleServer(world, noise=Noise(noise=0.4, seed=3), faults=Faults.mixed(0.3), key=KEY) as server:
         lookaway.evaluate(world, tmp_path / "run", metrics=METRICS, judge=settings(server))
     replay = settings(None, is_replay=True, replies=tmp_path / "run" / "replies")
     lookaway.evaluate(world, tmp_path / "replay", metrics=METRICS, judge=replay)
@@ -136,12 +136,12 @@ def test_answers_are_read_again_without_asking_when_reading_has_changed(world, t
 
 
 def test_what_was_not_answered_is_asked_again_and_nothing_else(world, tmp_path):
-    run, patience = tmp_path / "run", Manners(concurrent=1, tries=1, **QUICK)
+    run, patience = tmp_path / "run", RetryPolicy(concurrent=1, tries=1, **QUICK)
     faults = Faults(script=[None, "server_error"])
     with OracleServer(world, faults=faults, key=KEY) as server:
-        lookaway.evaluate(world, run, metrics=["triggered"], judge=settings(server, manners=patience))
+        lookaway.evaluate(world, run, metrics=["triggered"], judge=settings(server, policy=patience))
         first = values(run)["triggered"]
-        lookaway.evaluate(world, run, metrics=["triggered"], judge=settings(server, manners=patience))
+        lookaway.evaluate(world, run, metrics=["triggered"], judge=settings(server, policy=patience))
         assert sorted(server.book.asked.values()) == [1] * CLIPS + [2]
     assert sorted(map(str, first.values())) == ["1.0"] * (CLIPS - 1) + ["judge_failed"]
     assert set(values(run)["triggered"].values()) == {1.0}
@@ -149,13 +149,13 @@ def test_what_was_not_answered_is_asked_again_and_nothing_else(world, tmp_path):
 
 def test_a_budget_that_is_spent_ends_the_run_and_a_raised_one_goes_on(world, tmp_path):
     run = tmp_path / "run"
-    patience = Manners(concurrent=1, **QUICK)
+    patience = RetryPolicy(concurrent=1, **QUICK)
     with OracleServer(world, key=KEY) as server:
-        spare = settings(server, manners=patience, budget=Budget(calls=3))
+        spare = settings(server, policy=patience, budget=Budget(calls=3))
         with pytest.raises(BudgetSpent, match=r"3 of 3 calls.*--judge-calls"):
             lookaway.evaluate(world, run, metrics=["triggered"], judge=spare)
         assert len(values(run)["triggered"]) == 2
-        raised = settings(server, manners=patience, budget=Budget(calls=4))
+        raised = settings(server, policy=patience, budget=Budget(calls=4))
         lookaway.evaluate(world, run, metrics=["triggered"], judge=raised)
         assert set(server.book.asked.values()) == {1}
     assert set(values(run)["triggered"].values()) == {1.0}
@@ -182,13 +182,13 @@ def test_a_refusal_is_a_refusal_and_not_a_no(world, tmp_path):
 
 
 def test_a_server_without_log_probabilities_leads_to_an_abstention(world, tmp_path):
-    with OracleServer(world, dials=Dials(gives_logprobs=False), key=KEY) as server:
+    with OracleServer(world, noise=Noise(gives_logprobs=False), key=KEY) as server:
         lookaway.evaluate(world, tmp_path / "run", metrics=["probe_support"], judge=settings(server))
     assert set(values(tmp_path / "run")["probe_support"].values()) == {"no_log_probabilities"}
 
 
 def test_a_server_that_does_not_hold_to_schemas_is_asked_in_words_and_gives_the_same_values(world, tmp_path):
-    with OracleServer(world, dials=Dials(holds_schema=False), key=KEY) as server:
+    with OracleServer(world, noise=Noise(holds_schema=False), key=KEY) as server:
         run = lookaway.evaluate(world, tmp_path / "free", metrics=METRICS, judge=settings(server))
     with OracleServer(world, key=KEY) as server:
         lookaway.evaluate(world, tmp_path / "held", metrics=METRICS, judge=settings(server))
@@ -207,7 +207,7 @@ def test_frames_can_be_sent_in_other_forms(world, tmp_path, media):
 
 def test_repeats_are_counted_and_their_agreement_is_told(world, tmp_path):
     judge = JudgeModel(model="oracle", repeats=3)
-    with OracleServer(world, dials=Dials(noise=0.4, seed=1), key=KEY) as server:
+    with OracleServer(world, noise=Noise(noise=0.4, seed=1), key=KEY) as server:
         lookaway.evaluate(world, tmp_path / "run", metrics=["triggered"], judge=settings(server, model=judge))
         assert len(server.book.asked) == 1 + 3 * CLIPS
     details = [json.loads(row["detail"]) for row in outcomes(tmp_path / "run").values()]
@@ -222,7 +222,7 @@ def test_another_model_in_the_middle_of_a_run_is_not_believed(world, tmp_path):
     run = tmp_path / "run"
     with OracleServer(world, key=KEY) as server:
         lookaway.evaluate(world, run, metrics=["triggered"], judge=settings(server))
-    with OracleServer(world, dials=Dials(reported_model="cheaper"), key=KEY) as server:
+    with OracleServer(world, noise=Noise(reported_model="cheaper"), key=KEY) as server:
         lookaway.evaluate(world, run, metrics=METRICS, judge=settings(server))
     assert set(values(run)["triggered"].values()) == {1.0}
     assert set(values(run)["state_progress"].values()) == {"judge_failed"}
@@ -263,7 +263,7 @@ def test_the_command_line_takes_the_judge_from_the_environment_and_writes_the_ke
 
 
 def test_a_check_shows_what_came_back_and_what_a_run_would_take(world):
-    with OracleServer(world, dials=Dials(reported_model="oracle-of-november"), key=KEY) as server:
+    with OracleServer(world, noise=Noise(reported_model="oracle-of-november"), key=KEY) as server:
         judge = ("--judge-url", server.base_url, "--judge-key", KEY, "--judge-model", "oracle")
         shown = command("judge", "check", world, "--metrics", "triggered,state_progress", *judge)
         found = command("judge", "check", world, "--metrics", "triggered", "--json", *judge).json

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lookaway.judges.oracle import FAULT_KINDS, Dials, Faults, OracleServer
+from lookaway.judges.oracle import ERROR_KINDS, Faults, Noise, OracleServer
 from tests.judges.asking_process import PROMPT, Parity
 
 KEY = "sk-of-the-oracle-0123456789"
@@ -95,7 +95,7 @@ def test_of_2000_questions_with_every_fifth_reply_at_fault_none_is_lost_or_wrong
     assert all(answer == {"number": number, "is_even": number % 2 == 0} for number, answer in answered.items())
     assert {line["reason"] for line in found.values() if "reason" in line} <= {"judge_failed", "judge_refused"}
     assert len(answered) > 0.9 * count
-    assert set(given) == set(FAULT_KINDS)
+    assert set(given) == set(ERROR_KINDS)
     assert given.total() > 0.15 * count
     assert count // 4 < len(kept_before) < count // 2
     asked_again = {number for (life, number), times in numbers.asked.items() if life == 1} & kept_before
@@ -130,11 +130,11 @@ def test_the_key_stands_in_no_file_that_asking_wrote(tmp_path):
 def test_64_concurrent_questions_hold_the_configured_rate_within_5_percent(tmp_path):
     def measured_rate(folder: Path) -> float:
         folder.mkdir()
-        manners = {**PATIENT, "concurrent": 64, "per_second": 60.0}
-        with OracleServer(None, answers={PROMPT: Numbers()}, dials=Dials(latency_seconds=0.7), key=KEY) as server:
-            finish(start(server, folder, count=800, manners=manners, timeout_seconds=30))
+        policy = {**PATIENT, "concurrent": 64, "per_second": 60.0}
+        with OracleServer(None, answers={PROMPT: Numbers()}, noise=Noise(latency_seconds=0.7), key=KEY) as server:
+            finish(start(server, folder, count=800, policy=policy, timeout_seconds=30))
             steady = np.array(server.book.arrived)[100:]
-            assert 20 < server.book.most_in_flight <= 64
+            assert 20 < server.book.max_in_flight <= 64
         measured = (len(steady) - 1) / (steady[-1] - steady[0])
         assert measured < 1.05 * 60
         return measured
@@ -145,9 +145,9 @@ def test_64_concurrent_questions_hold_the_configured_rate_within_5_percent(tmp_p
 
 @pytest.mark.timeout(600)
 def test_memory_is_flat_over_thousands_of_questions(tmp_path):
-    manners = {**PATIENT, "concurrent": 64}
+    policy = {**PATIENT, "concurrent": 64}
     with OracleServer(None, answers={PROMPT: Numbers()}, key=KEY) as server:
-        memory = finish(start(server, tmp_path, count=4000, manners=manners, timeout_seconds=30))["memory"]
+        memory = finish(start(server, tmp_path, count=4000, policy=policy, timeout_seconds=30))["memory"]
     assert len(answers(tmp_path)) == 4000
     early, late = max(memory[1:3]), max(memory[-2:])
     assert late - early < 3 * 2**20, [round(entry / 2**20) for entry in memory]  # 1.2 kB for each that came between

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lookaway.core import Reason
 from lookaway.judges.openai_format import completion_fields
 from lookaway.judges.probe_probabilities import ProbeProbabilities
-from lookaway.judges.prompt_escaping import MOST_CHARACTERS, quote, too_long
+from lookaway.judges.prompt_escaping import MAX_CHARACTERS, quote, too_long
 from lookaway.judges.rating import CorrectnessRating, ProgressRating
 from lookaway.judges.trigger_verdict import TriggerVerdict
 from tests.judges.scripted_asking import JUDGE, rollout_of
@@ -110,14 +110,14 @@ def test_pieces_keep_their_order_and_their_types():
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
 def test_text_is_refused_one_character_above_the_limit(recipe):
-    room = MOST_CHARACTERS - len('[""]')
+    room = MAX_CHARACTERS - len('[""]')
     assert recipe.declines(rollout_of("x" * room)) is None
     declined = recipe.declines(rollout_of("x" * (room + 1)))
     assert declined.reason is Reason.INVALID_INPUT
-    assert f"{MOST_CHARACTERS + 1} characters" in declined.message
+    assert f"{MAX_CHARACTERS + 1} characters" in declined.message
 
 
 def test_every_piece_has_a_limit_of_its_own():
-    fits = "x" * (MOST_CHARACTERS - 2)
+    fits = "x" * (MAX_CHARACTERS - 2)
     assert too_long({"one": fits, "two": fits}) is None
     assert "the two of this case" in too_long({"one": fits, "two": fits + "x"}).message

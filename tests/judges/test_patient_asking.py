@@ -9,8 +9,8 @@ from itertools import pairwise
 import pytest
 
 from lookaway.core import BudgetSpent, JudgeUnusable, Reason, RunError, Unmeasurable
-from lookaway.judges.client import Manners, PatientAsking
-from lookaway.judges.errors import LastingFault, PassingFault
+from lookaway.judges.client import JudgeClient, RetryPolicy
+from lookaway.judges.errors import PermanentError, TransientError
 from lookaway.judges.reply_store import ReplyStore
 from lookaway.judges.spending import Budget, Spending
 from tests.judges.asked import QUICK, ScriptedJudge, completion, question
@@ -21,12 +21,12 @@ def ask(tmp_path):
     """Makes askings of one run, and closes them."""
     made = []
 
-    def make(judge=None, budget=None, **manners):
-        asking = PatientAsking(
+    def make(judge=None, budget=None, **policy):
+        asking = JudgeClient(
             make_judge=(lambda: judge) if judge else None,
             replies=ReplyStore(tmp_path / "replies"),
             spending=Spending(tmp_path / "spending.jsonl", budget or Budget()),
-            manners=Manners(**{**QUICK, **manners}),
+            policy=RetryPolicy(**{**QUICK, **policy}),
         )
         made.append(asking)
         return asking
@@ -91,13 +91,13 @@ def test_a_damaged_reply_is_asked_for_again(ask, tmp_path):
 
 
 def test_a_passing_fault_is_tried_again(ask):
-    judge = ScriptedJudge(lambda request, before: completion() if before == 2 else PassingFault("503 busy."))
+    judge = ScriptedJudge(lambda request, before: completion() if before == 2 else TransientError("503 busy."))
     assert ask(judge).ask(question()).result(timeout=10) == completion()
     assert judge.asked.total() == 3
 
 
 def test_a_question_is_given_up_after_its_tries_and_says_why(ask):
-    judge = ScriptedJudge(lambda request, before: PassingFault("503 busy."))
+    judge = ScriptedJudge(lambda request, before: TransientError("503 busy."))
     problem = why(ask(judge, tries=4).ask(question()))
     assert judge.asked.total() == 4
     assert problem.reason is Reason.JUDGE_FAILED
@@ -105,7 +105,7 @@ def test_a_question_is_given_up_after_its_tries_and_says_why(ask):
 
 
 def test_the_wait_that_a_server_asks_for_is_kept(ask):
-    judge = ScriptedJudge(lambda request, before: completion() if before else PassingFault("429", after_seconds=0.3))
+    judge = ScriptedJudge(lambda request, before: completion() if before else TransientError("429", after_seconds=0.3))
     started = time.monotonic()
     ask(judge).ask(question()).result(timeout=10)
     assert time.monotonic() - started >= 0.3
@@ -116,7 +116,7 @@ def test_waits_grow_and_differ_between_questions(ask):
 
     def note(request, before):
         times.setdefault(request.instruction, []).append(time.monotonic())
-        return PassingFault("503")
+        return TransientError("503")
 
     asking = ask(ScriptedJudge(note), tries=4, first_wait_seconds=0.05, longest_wait_seconds=10, trip_after=1000)
     for future in [asking.ask(question(number)) for number in range(8)]:
@@ -128,7 +128,7 @@ def test_waits_grow_and_differ_between_questions(ask):
 
 @pytest.mark.parametrize(("is_refusal", "reason"), [(True, Reason.JUDGE_REFUSED), (False, Reason.JUDGE_FAILED)])
 def test_a_lasting_fault_is_not_tried_again(ask, is_refusal, reason):
-    judge = ScriptedJudge(lambda request, before: LastingFault("400 too large.", is_refusal=is_refusal))
+    judge = ScriptedJudge(lambda request, before: PermanentError("400 too large.", is_refusal=is_refusal))
     problem = why(ask(judge).ask(question()))
     assert (problem.reason, str(problem), judge.asked.total()) == (reason, "400 too large.", 1)
 
@@ -169,7 +169,7 @@ def test_no_more_questions_are_under_way_than_allowed(ask):
     asking = ask(judge, concurrent=5)
     for future in [asking.ask(question(number)) for number in range(40)]:
         future.result(timeout=10)
-    assert judge.most_under_way == 5
+    assert judge.max_under_way == 5
 
 
 def test_questions_go_at_the_configured_rate(ask):
@@ -181,7 +181,7 @@ def test_questions_go_at_the_configured_rate(ask):
 
 
 def test_a_server_that_answers_nobody_is_left_alone_and_then_given_up(ask):
-    judge = ScriptedJudge(lambda request, before: PassingFault("connection refused."))
+    judge = ScriptedJudge(lambda request, before: TransientError("connection refused."))
     asking = ask(judge, trip_after=5, pauses=2, concurrent=3)
     futures = [asking.ask(question(number)) for number in range(3)]
     for future in futures:
@@ -195,7 +195,7 @@ def test_a_server_that_comes_back_during_a_pause_costs_no_question(ask):
 
     def gone_for_a_while(request, before):
         calls.append(time.monotonic())
-        return PassingFault("connection refused.") if len(calls) <= 8 else completion()
+        return TransientError("connection refused.") if len(calls) <= 8 else completion()
 
     asking = ask(ScriptedJudge(gone_for_a_while), trip_after=4, pauses=5, concurrent=4, tries=2)
     for future in [asking.ask(question(number)) for number in range(10)]:
@@ -218,7 +218,7 @@ def test_a_budget_of_calls_is_kept_exactly_and_can_be_raised(ask, tmp_path):
 
 
 def test_tries_that_fail_count_as_calls(ask):
-    judge = ScriptedJudge(lambda request, before: PassingFault("503"))
+    judge = ScriptedJudge(lambda request, before: TransientError("503"))
     with pytest.raises(BudgetSpent):
         ask(judge, Budget(calls=2)).ask(question()).result(timeout=10)
     assert judge.asked.total() == 2

@@ -81,7 +81,7 @@ def test_the_rule_of_an_answer_follows_the_polarity_and_the_rest_the_subject():
             probe.name.partition("_")[0]
         ]
         assert request.instruction.startswith(Prompt.named("probe").text.strip())
-        assert (request.most_tokens, request.token_choices) == (1, 20)
+        assert (request.max_tokens, request.token_choices) == (1, 20)
         assert json.loads(request.material.split("\n")[1]) == ["The cat jumps onto the bed."]
     assert len({request.instruction for request in asking.requests}) == 10
 
@@ -113,7 +113,7 @@ def test_more_doubt_than_the_recipe_allows_is_not_guessed_away():
     asking = ScriptedAsking(lambda request: words({"Yes": math.log(0.9)}))
     with pytest.raises(Unmeasurable, match=r"anything from 0\.9000 to 1\.0000"):
         judged(RECIPE, asking, CASE)
-    feature = judged(dataclasses.replace(RECIPE, most_doubt=0.2), asking, CASE)
+    feature = judged(dataclasses.replace(RECIPE, max_doubt=0.2), asking, CASE)
     np.testing.assert_allclose(feature["least"], 0.9)
 
 
@@ -137,6 +137,6 @@ def test_without_an_event_nothing_can_be_probed():
 
 
 @pytest.mark.parametrize("probes", [(), (*VISIBLE_SPACE, VISIBLE_SPACE[0])])
-def test_probes_have_names_of_their_own_and_there_is_at_least_one(probes):
+def test_probes_have_names_of_their_own_and_there_is_at_min_one(probes):
     with pytest.raises(ValueError, match="names of their own"):
         ProbeProbabilities(probes=probes)

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from lookaway.core import JudgeModel, Picture, Reason, Sampling, Unmeasurable
 from lookaway.judges.errors import Unreadable
-from lookaway.judges.judged import heard
+from lookaway.judges.judged import wait_for_answer
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Answer, TypedQuestion, YesNoQuestion
 from tests.judges.scripted_asking import JUDGE, completion, reply, saying
@@ -36,7 +36,7 @@ def hear(*answers, question=QUESTION, judge=JUDGE):
     request = question.request(SYSTEM, judge, PICTURES, 0)
     keys = []
     try:
-        return heard(asking, question, request, asking.ask(request), keys), asking.requests, keys
+        return wait_for_answer(asking, question, request, asking.ask(request), keys), asking.requests, keys
     except Unmeasurable as error:
         return error, asking.requests, keys
 
@@ -49,18 +49,18 @@ def test_a_request_holds_all_prompts_in_order_and_the_schema():
     assert request.schema["name"] == "Opinion"
     assert request.schema["schema"]["required"] == ["sure", "share", "count", "why"]
     assert request.schema["schema"]["additionalProperties"] is False
-    assert request.most_tokens == 1024
+    assert request.max_tokens == 1024
 
 
 def test_a_long_answer_gets_more_room_than_the_sampling_gives():
     question = TypedQuestion(name="long", prompts=(), answer=Opinion, more_tokens=500)
-    judge = JudgeModel(model="judge", sampling=Sampling(most_tokens=100))
-    assert question.request(SYSTEM, judge, (), 0).most_tokens == 600
+    judge = JudgeModel(model="judge", sampling=Sampling(max_tokens=100))
+    assert question.request(SYSTEM, judge, (), 0).max_tokens == 600
 
 
 def test_a_question_with_yes_or_no_asks_for_one_word_and_its_rivals():
     request = YesNoQuestion(name="probe", prompts=(SYSTEM,)).request(SYSTEM, JUDGE, PICTURES, 0)
-    assert (request.most_tokens, request.token_choices, request.schema) == (1, 20, None)
+    assert (request.max_tokens, request.token_choices, request.schema) == (1, 20, None)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from lookaway.core import ArtifactError, Reason
 from lookaway.judges.prompt_escaping import too_long
-from lookaway.judges.question_bank import MOST_BYTES, MOST_QUESTIONS, read_question_bank
+from lookaway.judges.question_bank import MAX_BYTES, MAX_QUESTIONS, read_question_bank
 from tests.judges.question_banks import REAL_BANKS, SMALL, as_bank, needs_real_banks, real_row, write_bank
 
 
@@ -85,8 +85,8 @@ def test_an_id_that_stands_there_twice_is_refused(path):
 
 def test_a_bank_holds_one_to_a_hundred_questions(path):
     assert why(write_bank(path, [])).reason is Reason.INVALID_INPUT
-    assert len(read_question_bank(write_bank(path, numbered(MOST_QUESTIONS))).questions) == 100
-    assert why(write_bank(path, numbered(MOST_QUESTIONS + 1))).reason is Reason.INVALID_INPUT
+    assert len(read_question_bank(write_bank(path, numbered(MAX_QUESTIONS))).questions) == 100
+    assert why(write_bank(path, numbered(MAX_QUESTIONS + 1))).reason is Reason.INVALID_INPUT
 
 
 def test_a_bank_says_nothing_more_than_its_questions(path):
@@ -121,10 +121,10 @@ def test_half_a_character_is_refused(path):
 
 def test_a_file_that_is_too_large_is_not_read(path):
     write_bank(path)
-    os.truncate(path, MOST_BYTES)
+    os.truncate(path, MAX_BYTES)
     assert "not valid JSON" in str(why(path))
-    os.truncate(path, MOST_BYTES + 1)
-    assert f"{MOST_BYTES + 1} bytes" in str(why(path))
+    os.truncate(path, MAX_BYTES + 1)
+    assert f"{MAX_BYTES + 1} bytes" in str(why(path))
 
 
 @needs_real_banks

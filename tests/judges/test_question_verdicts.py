@@ -127,7 +127,7 @@ def test_many_questions_have_room_for_their_answers(tmp_path):
     many = [{**SMALL[0], "id": number} for number in range(24)]
     asking = saying(said(dict.fromkeys(range(24), "yes")))
     judged(RECIPE, asking, rollout_of(artifacts={"questions": write_bank(tmp_path / "many.json", many)}))
-    assert asking.requests[0].most_tokens >= 24 * 100
+    assert asking.requests[0].max_tokens >= 24 * 100
 
 
 def test_a_rollout_without_a_bank_is_declined():

@@ -59,7 +59,7 @@ def test_the_judge_sees_the_first_frame_and_the_text_as_material():
     assert json.loads(request.material.split("\n")[1]) == TEXT
     assert request.system == Prompt.named("question_writing_system").text
     assert "fox" not in request.instruction + request.system
-    assert request.most_tokens >= 24 * 100
+    assert request.max_tokens >= 24 * 100
 
 
 WRONG = {

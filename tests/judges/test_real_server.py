@@ -16,18 +16,18 @@ import pytest
 
 from lookaway.core import Feature, JudgeModel, JudgeUnusable, Reason, Rollout, Unmeasurable
 from lookaway.core.judging import Media
-from lookaway.engine.feature_job import Extractors, Perceiving
+from lookaway.engine.feature_job import Extractors, FeatureJob
 from lookaway.io.sampling import UniformFrames
-from lookaway.judges.client import Manners, PatientAsking
+from lookaway.judges.client import JudgeClient, RetryPolicy
 from lookaway.judges.judged import Judged
 from lookaway.judges.probe_probabilities import VISIBLE_SPACE, ProbeProbabilities
 from lookaway.judges.rating import ProgressRating
 from lookaway.judges.server import Connection, Secret
-from lookaway.judges.settings import Introduction, JudgeSettings, introduce
+from lookaway.judges.settings import Capabilities, JudgeSettings, probe_capabilities
 from lookaway.judges.trigger_verdict import TriggerVerdict
 from tests.support.clips import numbered_frames, write_clip
 from tests.support.tiny_vlm import make_tiny_vlm
-from tests.support.vllm_server import MOST_PICTURES, VllmServer, needs_vllm, vllm_serving
+from tests.support.vllm_server import MAX_PICTURES, VllmServer, needs_vllm, vllm_serving
 from tests.support.watching import rollout_of
 
 # The first test waits for the server to start.
@@ -66,9 +66,9 @@ def rollout(path: Path, seed: int) -> Rollout:
 
 
 @contextmanager
-def asking(server: VllmServer, run: Path, *, key: str | None = None) -> Iterator[PatientAsking]:
+def asking(server: VllmServer, run: Path, *, key: str | None = None) -> Iterator[JudgeClient]:
     connection = Connection(url=server.url, key=Secret(server.key if key is None else key), timeout_seconds=100)
-    settings = JudgeSettings(model=JudgeModel(model=server.model), connection=connection, manners=Manners(tries=1))
+    settings = JudgeSettings(model=JudgeModel(model=server.model), connection=connection, policy=RetryPolicy(tries=1))
     asking = settings.asking(run)
     try:
         yield asking
@@ -76,15 +76,15 @@ def asking(server: VllmServer, run: Path, *, key: str | None = None) -> Iterator
         asking.close()
 
 
-def introduced(server: VllmServer, run: Path, **changes: Any) -> Introduction:
+def introduced(server: VllmServer, run: Path, **changes: Any) -> Capabilities:
     with asking(server, run) as somebody:
-        return introduce(somebody, JudgeModel(**{"model": server.model, **changes}))
+        return probe_capabilities(somebody, JudgeModel(**{"model": server.model, **changes}))
 
 
 def ask(server: VllmServer, run: Path, recipe: Judged, clip: Rollout, *, key: str | None = None) -> Feature:
     """What a recipe makes of the answers of the server about the frames of a video."""
     with asking(server, run, key=key) as somebody:
-        found = Perceiving(Extractors(None, somebody), clip, "content", [recipe]).run()[recipe]
+        found = FeatureJob(Extractors(None, somebody), clip, "content", [recipe]).run()[recipe]
     if isinstance(found, Exception):
         raise found
     return found
@@ -120,7 +120,7 @@ def test_a_trigger_question_about_frames_is_answered_in_its_schema(
 def test_a_rating_is_between_1_and_5(server: VllmServer, judge: JudgeModel, clip: Rollout, tmp_path: Path) -> None:
     feature = ask(server, tmp_path, ProgressRating(judge=judge), clip)
     assert 1 <= feature["rating"][0] <= 5
-    assert len(feature["frame_indices"]) == MOST_PICTURES
+    assert len(feature["frame_indices"]) == MAX_PICTURES
 
 
 def test_the_probability_of_yes_is_that_of_the_kept_log_probabilities(
@@ -158,8 +158,8 @@ def test_the_answer_depends_on_the_frames_however_they_are_sent(
 def test_more_pictures_than_the_server_takes_are_no_measurement(
     server: VllmServer, judge: JudgeModel, clip: Rollout, tmp_path: Path
 ) -> None:
-    with pytest.raises(Unmeasurable, match=f"refused the question: 400 .*{MOST_PICTURES}") as caught:
-        ask(server, tmp_path, probes(judge, frames=MOST_PICTURES + 1), clip)
+    with pytest.raises(Unmeasurable, match=f"refused the question: 400 .*{MAX_PICTURES}") as caught:
+        ask(server, tmp_path, probes(judge, frames=MAX_PICTURES + 1), clip)
     assert caught.value.reason is Reason.JUDGE_FAILED
 
 

@@ -53,7 +53,7 @@ def test_a_long_video_has_room_for_all_its_seconds_in_the_answer():
     short, long = saying(said("y")), saying(said("y" * 120))
     judged(RECIPE, short, CASE, [0.0, 0.5])
     judged(RECIPE, long, CASE, [index / 2 for index in range(240)])
-    assert long.requests[0].most_tokens - short.requests[0].most_tokens >= 119 * 20
+    assert long.requests[0].max_tokens - short.requests[0].max_tokens >= 119 * 20
 
 
 @pytest.mark.parametrize(

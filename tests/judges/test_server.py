@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from lookaway.core import JudgeModel, JudgeUnusable, Picture, Sampling
-from lookaway.judges.errors import LastingFault, PassingFault
+from lookaway.judges.errors import PermanentError, TransientError
 from lookaway.judges.server import Connection, Secret, ServerJudge
 from tests.judges.asked import completion, question
 
@@ -76,7 +76,7 @@ def test_a_completion_comes_back_as_it_was_sent():
 
 def test_a_request_says_everything_that_moves_the_answer():
     judge = JudgeModel(
-        model="asked", sampling=Sampling(temperature=0.5, top_p=0.9, seed=7, most_tokens=33), extra='{"top_k":5}'
+        model="asked", sampling=Sampling(temperature=0.5, top_p=0.9, seed=7, max_tokens=33), extra='{"top_k":5}'
     )
     pixels = np.zeros((4, 6, 3), np.uint8)
     request = question(
@@ -131,7 +131,7 @@ def test_a_judge_that_is_told_in_words_gets_the_schema_as_text():
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 529])
 def test_what_may_pass_is_worth_another_try(status):
-    with saying(status, error("not now")) as (url, _), pytest.raises(PassingFault, match=f"{status} not now"):
+    with saying(status, error("not now")) as (url, _), pytest.raises(TransientError, match=f"{status} not now"):
         reply(url)
 
 
@@ -148,14 +148,14 @@ def test_what_may_pass_is_worth_another_try(status):
     ],
 )
 def test_the_wait_that_a_server_asks_for_is_understood(headers, seconds):
-    with saying(429, error("slow down"), **headers) as (url, _), pytest.raises(PassingFault) as caught:
+    with saying(429, error("slow down"), **headers) as (url, _), pytest.raises(TransientError) as caught:
         reply(url)
     assert caught.value.after_seconds == seconds
 
 
 def test_a_wait_until_a_date_is_understood():
     date = email.utils.formatdate(time.time() + 300, usegmt=True)
-    with saying(503, error("maintenance"), Retry_After=date) as (url, _), pytest.raises(PassingFault) as caught:
+    with saying(503, error("maintenance"), Retry_After=date) as (url, _), pytest.raises(TransientError) as caught:
         reply(url)
     assert 200 < (caught.value.after_seconds or 0) <= 300
 
@@ -163,7 +163,7 @@ def test_a_wait_until_a_date_is_understood():
 def test_a_model_that_is_gone_may_come_back():
     with (
         saying(404, error("gone", "model_not_found")) as (url, _),
-        pytest.raises(PassingFault, match="does not serve the model 'asked'"),
+        pytest.raises(TransientError, match="does not serve the model 'asked'"),
     ):
         reply(url)
 
@@ -194,14 +194,14 @@ def test_an_empty_account_ends_the_run():
     ],
 )
 def test_a_question_that_the_server_cannot_take_lasts(status, code, is_refusal):
-    with saying(status, error("no", code)) as (url, _), pytest.raises(LastingFault) as caught:
+    with saying(status, error("no", code)) as (url, _), pytest.raises(PermanentError) as caught:
         reply(url)
     assert caught.value.is_refusal is is_refusal
 
 
 @pytest.mark.parametrize("body", [b"", b'{"choices": [', b"<html>", b"\xff\xfe", b'{"x": NaN}', b"[" * 100_000])
 def test_a_reply_that_is_cut_or_no_json_is_worth_another_try(body):
-    with saying(200, body) as (url, _), pytest.raises(PassingFault, match="cut off or no JSON"):
+    with saying(200, body) as (url, _), pytest.raises(TransientError, match="cut off or no JSON"):
         reply(url)
 
 
@@ -211,7 +211,7 @@ def test_a_server_that_repeats_the_key_is_scrubbed():
 
 
 def test_nobody_at_the_address_is_worth_another_try():
-    with pytest.raises(PassingFault, match=r"the connection to http://127\.0\.0\.1:9/v1 failed"):
+    with pytest.raises(TransientError, match=r"the connection to http://127\.0\.0\.1:9/v1 failed"):
         reply("http://127.0.0.1:9/v1")
 
 
@@ -219,7 +219,7 @@ def test_a_server_that_never_answers_is_waited_for_as_long_as_was_said():
     server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
     try:
         started = time.monotonic()
-        with pytest.raises(PassingFault, match=r"no answer within 0\.3 s"):
+        with pytest.raises(TransientError, match=r"no answer within 0\.3 s"):
             reply(f"http://127.0.0.1:{server.server_port}/v1", timeout_seconds=0.3)
         assert 0.3 <= time.monotonic() - started < 30
     finally:
@@ -227,6 +227,6 @@ def test_a_server_that_never_answers_is_waited_for_as_long_as_was_said():
 
 
 def test_a_long_message_of_a_server_is_cut():
-    with saying(400, error("word " * 10_000)) as (url, _), pytest.raises(LastingFault) as caught:
+    with saying(400, error("word " * 10_000)) as (url, _), pytest.raises(PermanentError) as caught:
         reply(url)
     assert len(str(caught.value)) < 400

@@ -9,7 +9,7 @@ import pytest
 from lookaway.core import BudgetSpent, RunError
 from lookaway.io.files import list_files, read_bytes, write_whole
 from lookaway.io.journal import Journal
-from lookaway.io.object_storage import place
+from lookaway.io.object_storage import as_path
 from lookaway.judges import spending as spending_module
 from lookaway.judges.reply_store import ReplyStore
 from lookaway.judges.spending import Budget, Spending, Spent
@@ -159,4 +159,4 @@ def test_replies_are_kept_on_object_storage_and_a_damaged_one_is_none(server):
 
 def test_only_object_storage_is_slow_to_note_what_was_spent(tmp_path):
     assert not Spending(tmp_path / "spending.jsonl", Budget()).is_slow
-    assert Spending(place("s3://bucket/run") / "spending.jsonl", Budget()).is_slow
+    assert Spending(as_path("s3://bucket/run") / "spending.jsonl", Budget()).is_slow

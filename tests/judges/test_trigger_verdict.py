@@ -49,8 +49,8 @@ def test_repeats_are_kept_one_by_one_with_how_far_they_agree():
 def test_all_questions_are_put_before_the_first_answer_is_waited_for():
     asking = saying(completion(POSED), completion(POSED))
     recipe = repeated(2)
-    watch = recipe.load_with(asking).begin(CASE, Timeline(np.array([0.0]), 8, HEIGHT), {})
-    watch.perceive()
+    watch = recipe.load_with(asking).start(CASE, Timeline(np.array([0.0]), 8, HEIGHT), {})
+    watch.finish()
     assert len(asking.requests) == 2
 
 

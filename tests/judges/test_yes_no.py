@@ -33,8 +33,8 @@ LEANS_TO_NO = {
 }
 
 
-def p_of(likely: dict[str, float], most_doubt: float = 1e-3) -> YesNo:
-    return yes_no(read_reply(words(likely)), most_doubt=most_doubt)
+def p_of(likely: dict[str, float], max_doubt: float = 1e-3) -> YesNo:
+    return yes_no(read_reply(words(likely)), max_doubt=max_doubt)
 
 
 def by_hand(likely: dict[str, float]) -> float:
@@ -75,17 +75,17 @@ def test_the_word_that_was_drawn_does_not_matter():
     drawn = words(LEANS_TO_YES)
     drawn["choices"][0]["message"]["content"] = "No"
     drawn["choices"][0]["logprobs"]["content"][0]["token"] = "No"
-    assert yes_no(read_reply(drawn), most_doubt=1e-3) == p_of(LEANS_TO_YES)
+    assert yes_no(read_reply(drawn), max_doubt=1e-3) == p_of(LEANS_TO_YES)
 
 
 def test_only_the_first_word_counts():
     answer = words(LEANS_TO_YES)
     answer["choices"][0]["logprobs"]["content"] += words(LEANS_TO_NO)["choices"][0]["logprobs"]["content"]
-    assert yes_no(read_reply(answer), most_doubt=1e-3) == p_of(LEANS_TO_YES)
+    assert yes_no(read_reply(answer), max_doubt=1e-3) == p_of(LEANS_TO_YES)
 
 
 @pytest.mark.parametrize("hidden_side", ["no", "yes"])
-def test_a_side_that_is_not_listed_has_at_most_all_that_is_left(hidden_side):
+def test_a_side_that_is_not_listed_has_at_max_all_that_is_left(hidden_side):
     word = "Yes" if hidden_side == "no" else "No"
     found = p_of({word: math.log(0.9995), "The": math.log(0.0003)})
     bound = 0.0002 / (0.9995 + 0.0002)
@@ -103,7 +103,7 @@ def test_a_hidden_side_that_may_be_large_is_not_guessed():
     with pytest.raises(Unmeasurable, match=r"anything from 0\.8571 to 1\.0000") as caught:
         p_of(likely)
     assert caught.value.reason is Reason.JUDGE_FAILED
-    assert p_of(likely, most_doubt=0.2).least == pytest.approx(0.6 / 0.7)
+    assert p_of(likely, max_doubt=0.2).least == pytest.approx(0.6 / 0.7)
 
 
 def test_where_neither_side_is_listed_the_judge_failed():
@@ -121,7 +121,7 @@ def test_a_server_without_log_probabilities_is_told_apart_from_a_judge_that_fail
     answer = completion("Yes")
     answer["choices"][0]["logprobs"] = logprobs
     with pytest.raises(Unmeasurable) as caught:
-        yes_no(read_reply(answer), most_doubt=1e-3)
+        yes_no(read_reply(answer), max_doubt=1e-3)
     assert caught.value.reason is Reason.NO_LOG_PROBABILITIES
 
 
@@ -180,7 +180,7 @@ def test_yes_and_no_share_one_whatever_else_is_listed(yes, no, other):
 @given(st.floats(1e-6, 1), st.floats(0, 1), st.sampled_from(["Yes", "No"]))
 def test_the_truth_lies_within_the_bounds_whoever_owns_what_is_hidden(seen, share, word):
     rest = (1 - seen) * share
-    found = p_of({word: math.log(seen)}, most_doubt=1.0)
+    found = p_of({word: math.log(seen)}, max_doubt=1.0)
     truth = seen / (seen + rest) if word == "Yes" else rest / (seen + rest)
     assert found.least - 1e-9 <= truth <= found.most + 1e-9
     assert found.least <= found.p_yes <= found.most

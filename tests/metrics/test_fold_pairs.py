@@ -35,7 +35,7 @@ def test_a_slow_return_pairs_by_camera_not_by_time():
     assert pairs == [(0, 12), (1, 10), (2, 8), (3, 6)]
 
 
-def test_at_most_twenty_pairs_are_kept_those_farthest_apart_in_time():
+def test_at_max_twenty_pairs_are_kept_those_farthest_apart_in_time():
     pairs, _ = select(FoldPairs(), trajectory(there_and_back("left_then_right", 81)))
     assert pairs == [(i, 80 - i) for i in range(20)]
 

@@ -12,28 +12,28 @@ from lookaway.metrics.frame_metrics import (
     AestheticQuality,
     FeatureError,
     ImagingQuality,
-    MeanSquaredError,
-    PeakSignalToNoise,
-    PerceptualDistance,
-    StructuralSimilarity,
+    Lpips,
+    Mse,
+    Psnr,
+    Ssim,
 )
 
 ROLLOUT = Rollout(case=Case(id="c", subset="1st_data/mem_test", scene="s"), model="m", video=Path("v.mp4"))
 SERIES = {
-    MeanSquaredError(): ("fidelity", "mse", 0.0, 1.0),
-    PeakSignalToNoise(): ("fidelity", "mse", 0.0, 1.0),
-    StructuralSimilarity(): ("fidelity", "ssim", 1.0, -1.0),
-    PerceptualDistance(): ("lpips", "distances", 0.0, 0.8),
+    Mse(): ("fidelity", "mse", 0.0, 1.0),
+    Psnr(): ("fidelity", "mse", 0.0, 1.0),
+    Ssim(): ("fidelity", "ssim", 1.0, -1.0),
+    Lpips(): ("lpips", "distances", 0.0, 0.8),
     FeatureError(): ("feature_error", "errors", 0.0, 4 / 768),
     ImagingQuality(): ("quality", "quality", 100.0, 0.0),
     AestheticQuality(): ("aesthetic", "aesthetic", 10.0, 0.0),
 }
 """The feature and the array that each reads, with their best and their worst number."""
-BEST = {"peak_signal_to_noise": 100.0, "structural_similarity": 1.0, "imaging_quality": 1.0, "aesthetic_quality": 1.0}
+BEST = {"psnr": 100.0, "ssim": 1.0, "imaging_quality": 1.0, "aesthetic_quality": 1.0}
 WORST = {
-    "mean_squared_error": 1.0,
-    "structural_similarity": -1.0,
-    "perceptual_distance": 0.8,
+    "mse": 1.0,
+    "ssim": -1.0,
+    "lpips": 0.8,
     "feature_error": 4 / 768,
 }
 every_metric = pytest.mark.parametrize("metric", SERIES, ids=lambda metric: metric.name)
@@ -112,15 +112,15 @@ def test_a_number_that_is_none_is_never_a_score(metric):
 
 
 def test_decibels_are_those_of_each_frame_and_not_of_the_mean_error():
-    outcome = PeakSignalToNoise().measure(ROLLOUT, features(PeakSignalToNoise(), [0.1, 0.001]))
+    outcome = Psnr().measure(ROLLOUT, features(Psnr(), [0.1, 0.001]))
     assert outcome.value == pytest.approx(20)
     assert [unit.outcome.value for unit in outcome.units] == pytest.approx([10, 30])
     assert outcome.detail["frames_cut"] == 0
 
 
 def test_equal_frames_are_cut_at_the_ceiling_and_counted():
-    metric = PeakSignalToNoise(ceiling_db=50.0)
-    outcome = metric.measure(ROLLOUT, features(PeakSignalToNoise(), [0.0, 1e-7, 1e-5, 1e-4]))
+    metric = Psnr(ceiling_db=50.0)
+    outcome = metric.measure(ROLLOUT, features(Psnr(), [0.0, 1e-7, 1e-5, 1e-4]))
     assert [unit.outcome.value for unit in outcome.units] == pytest.approx([50, 50, 50, 40])
     assert outcome.detail == {"frames": 4, "frames_cut": 2}
     assert metric.range == (0.0, 50.0)
@@ -128,7 +128,7 @@ def test_equal_frames_are_cut_at_the_ceiling_and_counted():
 
 def test_a_ceiling_is_above_nothing():
     with pytest.raises(ValueError, match="found 0"):
-        PeakSignalToNoise(ceiling_db=0)
+        Psnr(ceiling_db=0)
 
 
 @pytest.mark.parametrize(("metric", "scale"), [(ImagingQuality(), 100), (AestheticQuality(), 10)])
@@ -148,4 +148,4 @@ def test_other_metrics_have_no_raw_value():
 
 def test_long_series_lose_nothing_in_their_mean():
     numbers = np.full(10_000, 0.1, np.float64)
-    assert MeanSquaredError().measure(ROLLOUT, features(MeanSquaredError(), numbers)).value == 0.1
+    assert Mse().measure(ROLLOUT, features(Mse(), numbers)).value == 0.1

@@ -8,8 +8,8 @@ from lookaway.metrics.track_similarity import centroid_cosines, greedy_tracks, u
 ANNA, BERT = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
 
 
-def tracks(vectors, frames, least_cosine=0.15):
-    return greedy_tracks(np.array(vectors), np.array(frames), least_cosine=least_cosine)
+def tracks(vectors, frames, min_cosine=0.15):
+    return greedy_tracks(np.array(vectors), np.array(frames), min_cosine=min_cosine)
 
 
 def test_two_people_are_two_tracks_whoever_is_found_first():
@@ -39,8 +39,8 @@ def test_the_threshold_is_on_the_cosine(cosine, joins):
 def test_the_mean_of_a_track_counts_where_it_is_likelier_than_its_last_sight():
     turned = np.array([0.5, 0.0, np.sqrt(0.75)])
     back = np.array([0.98, 0.0, -np.sqrt(1 - 0.98**2)])
-    assert tracks([ANNA, ANNA, turned, back], [0, 1, 2, 3], least_cosine=0.4) == [[0, 1, 2, 3]]
-    assert tracks([turned, back], [2, 3], least_cosine=0.4) == [[0], [1]]
+    assert tracks([ANNA, ANNA, turned, back], [0, 1, 2, 3], min_cosine=0.4) == [[0, 1, 2, 3]]
+    assert tracks([turned, back], [2, 3], min_cosine=0.4) == [[0], [1]]
 
 
 def test_the_length_of_vectors_does_not_matter():
@@ -48,7 +48,7 @@ def test_the_length_of_vectors_does_not_matter():
 
 
 def test_no_face_is_no_track():
-    assert greedy_tracks(np.zeros((0, 3)), np.zeros(0, np.int64), least_cosine=0.15) == []
+    assert greedy_tracks(np.zeros((0, 3)), np.zeros(0, np.int64), min_cosine=0.15) == []
 
 
 def test_the_cosine_with_the_mean_is_1_for_equal_vectors_and_falls_with_the_angle():

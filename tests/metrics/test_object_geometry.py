@@ -18,8 +18,8 @@ def measured(ssim, *, left_out=()):
         "pixels": np.arange(100, 100 + count),
         "frames": np.array([[number, 20 - number] for number in range(count)], np.int64).reshape(-1, 2),
     }
-    likeness = Feature(arrays, {"rule": "fold", "too_few_pixels": [list(pair) for pair in left_out]})
-    return ObjectGeometry().measure(ROLLOUT, {"warped_likeness": likeness})
+    similarity = Feature(arrays, {"rule": "fold", "too_few_pixels": [list(pair) for pair in left_out]})
+    return ObjectGeometry().measure(ROLLOUT, {"warped_similarity": similarity})
 
 
 def test_a_target_that_looks_the_same_from_the_same_place_has_the_best_score():

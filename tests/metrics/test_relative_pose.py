@@ -196,10 +196,10 @@ def test_only_the_first_frames_count_and_all_where_none_are_named(metric):
     longer, wrong = wandering(150), wandering(150)
     wrong[97:] = drifting(wandering(150), 5)[97:]
     assert compare(metric(), wrong, longer).value < 1e-9
-    whole = compare(metric(most_frames=None), wrong, longer)
+    whole = compare(metric(max_frames=None), wrong, longer)
     assert whole.detail["count"] == whole.detail["steps"] == 149
     assert whole.value > 1e-3
-    assert compare(metric(most_frames=20), wrong, longer).detail["count"] == 19
+    assert compare(metric(max_frames=20), wrong, longer).detail["count"] == 19
 
 
 @both
@@ -372,10 +372,10 @@ def test_a_recipe_that_makes_no_sense_is_refused(metric):
     with pytest.raises(UnknownName, match="Did you mean 'sim3'"):
         metric(alignment="sim")
     with pytest.raises(UserError, match="at least 1 step"):
-        metric(fewest_steps=0)
+        metric(min_steps=0)
     with pytest.raises(UserError, match="needs 2 frames"):
-        metric(most_frames=1)
-    assert compare(metric(most_frames=2, fewest_steps=1), NOISY).detail["count"] == 1
+        metric(max_frames=1)
+    assert compare(metric(max_frames=2, min_steps=1), NOISY).detail["count"] == 1
 
 
 # As a metric
@@ -387,10 +387,10 @@ def test_its_constants_are_in_the_lock(metric):
         "kind": metric.name,
         "version": 1,
         "alignment": "sim3",
-        "most_frames": 97,
+        "max_frames": 97,
         "max_rotation_degrees": 179.0,
         "max_translation": 1e9,
-        "fewest_steps": 8,
+        "min_steps": 8,
         "published_groups": False,
     }
     assert (metric.higher_is_better, metric.needs) == (False, ("poses", "reference_poses"))

@@ -66,35 +66,35 @@ def test_a_single_frame_has_no_change_of_style():
     assert outcome.reason is Reason.TOO_SHORT
 
 
-def likeness(cosines, frames, frame_count):
+def similarity(cosines, frames, frame_count):
     arrays = {"cosines": np.array(cosines, np.float32), "frame_indices": np.array(frames, np.int64)}
-    return {"likeness": Feature(arrays, {"frame_count": frame_count})}
+    return {"similarity": Feature(arrays, {"frame_count": frame_count})}
 
 
 def test_a_frame_is_compared_with_the_segment_it_belongs_to_and_no_other():
-    features = likeness([[0.3, 0.9], [0.3, 0.9], [0.9, 0.2], [0.9, 0.4]], [0, 4, 5, 9], 10)
+    features = similarity([[0.3, 0.9], [0.3, 0.9], [0.9, 0.2], [0.9, 0.4]], [0, 4, 5, 9], 10)
     outcome = PromptInteraction().measure(rollout("one", "two"), features)
     assert outcome.value == pytest.approx((0.3 + 0.3) / 2)
     assert [unit.outcome.value for unit in outcome.units] == pytest.approx([0.3, 0.3])
 
 
 def test_segments_weigh_the_same_however_many_frames_they_have():
-    features = likeness([[0.2, 0], [0.2, 0], [0.2, 0], [0, 0.8]], [0, 1, 2, 9], 10)
+    features = similarity([[0.2, 0], [0.2, 0], [0.2, 0], [0, 0.8]], [0, 1, 2, 9], 10)
     assert PromptInteraction().measure(rollout("one", "two"), features).value == pytest.approx(0.5)
 
 
 def test_one_caption_is_one_segment():
-    outcome = PromptInteraction().measure(rollout("one"), likeness([[0.25], [0.35]], [0, 9], 10))
+    outcome = PromptInteraction().measure(rollout("one"), similarity([[0.25], [0.35]], [0, 9], 10))
     assert outcome.value == pytest.approx(0.3)
 
 
 def test_a_video_of_the_opposite_is_worth_nothing_with_its_raw_value():
-    outcome = PromptInteraction().measure(rollout("one"), likeness([[-0.5]], [0], 1))
+    outcome = PromptInteraction().measure(rollout("one"), similarity([[-0.5]], [0], 1))
     assert (outcome.value, outcome.raw) == (0.0, -0.5)
 
 
 def test_without_a_prompt_or_without_frames_of_a_segment_nothing_is_compared():
     assert PromptInteraction().declines(rollout()).reason is Reason.MISSING_INPUT
     assert PromptInteraction().declines(rollout("one")) is None
-    outcome = PromptInteraction().measure(rollout("one", "two"), likeness([[0.3, 0.3]], [0], 10))
+    outcome = PromptInteraction().measure(rollout("one", "two"), similarity([[0.3, 0.3]], [0], 10))
     assert outcome.reason is Reason.TOO_SHORT

@@ -80,5 +80,5 @@ def test_on_a_canvas_frames_of_any_size_are_scored_as_though_they_had_its_size(r
 
 def test_frames_of_1080p_that_wait_for_a_canvas_are_few(recipe):
     asking = AestheticQuality(recipe.weights, recipe.head, recipe.frames, recipe.fit, canvas=Canvas(720, 1280))
-    watch = asking.load().begin(rollout_of(Path("clip.mp4")), Timeline(np.arange(90.0), 1920, 1080), {})
+    watch = asking.load().start(rollout_of(Path("clip.mp4")), Timeline(np.arange(90.0), 1920, 1080), {})
     assert watch.frames_at_once == 2

@@ -46,7 +46,7 @@ class KnownFaces:
     def load(self):
         return self
 
-    def begin(self, rollout, timeline, features):
+    def start(self, rollout, timeline, features):
         return Reading(self.feature)
 
     def feature(self) -> Feature:
@@ -63,7 +63,7 @@ class KnownFaces:
 
 def grown(*boxes, **fields):
     recipe = BodyBoxes(KnownFaces(tuple((0, box, ANNA) for box in boxes)), **fields)
-    feature = recipe.load().begin(None, None, {"faces": recipe.faces.feature()}).perceive()
+    feature = recipe.load().start(None, None, {"faces": recipe.faces.feature()}).finish()
     check_documented(recipe, feature)
     return feature["boxes"]
 
@@ -87,7 +87,7 @@ def test_a_body_ends_with_the_frame():
 
 def test_every_face_has_a_body_in_the_order_of_faces_even_one_without_a_width():
     faces = KnownFaces(((3, (0.7, 0.1, 0.8, 0.2), ANNA), (3, NOBODY, BERT), (3, (0.1, 0.1, 0.2, 0.2), CARL)))
-    feature = BodyBoxes(faces).begin(None, None, {"faces": faces.feature()}).perceive()
+    feature = BodyBoxes(faces).start(None, None, {"faces": faces.feature()}).finish()
     assert len(feature["boxes"]) == 3
     assert feature["boxes"][:, [0, 2]].mean(axis=1).tolist() == pytest.approx([0.75 + 0.0125 - 0.0125, 0.2, 0.1625])
     for name in ("scores", "frame_indices", "looked_at"):
@@ -118,7 +118,7 @@ def video(tmp_path):
 def chain(hub):
     """From faces to the vectors of bodies, with tiny networks."""
     masks = Sam2Masks(BodyBoxes(KnownFaces(())), tiny_sam2(), height=64)
-    return RegionEmbeddings(masks, Dinov2Embeddings(tiny_dinov2(), side=28), least_area=1, height=64)
+    return RegionEmbeddings(masks, Dinov2Embeddings(tiny_dinov2(), side=28), min_area=1, height=64)
 
 
 def of(chain, faces):
@@ -130,7 +130,7 @@ def keys(feature):
     return list(zip(feature["frame_indices"].tolist(), feature["things"].tolist(), strict=True))
 
 
-def likeness(vectors):
+def similarity(vectors):
     """Cosine of either of two with their mean: that of half the angle between them."""
     first, second = unit_vectors(np.array(vectors))
     return np.sqrt((1 + first @ second) / 2)
@@ -145,8 +145,8 @@ def test_bodies_are_compared_with_those_of_the_same_face(chain, video):
     bodies = perceive(of(chain, faces), video)
     outcome = HumanAppearance().measure(video, {"faces": faces.feature(), "bodies": bodies})
     tracks = [unit.outcome.value for unit in outcome.units if unit.name in ("track0", "track2")]
-    assert tracks == pytest.approx([likeness(alone[ANNA]), likeness(alone[BERT])], abs=1e-5)
-    crossed = [likeness([alone[ANNA][0], alone[BERT][1]]), likeness([alone[BERT][0], alone[ANNA][1]])]
+    assert tracks == pytest.approx([similarity(alone[ANNA]), similarity(alone[BERT])], abs=1e-5)
+    crossed = [similarity([alone[ANNA][0], alone[BERT][1]]), similarity([alone[BERT][0], alone[ANNA][1]])]
     assert min(np.abs(np.subtract(tracks, crossed))) > 1e-4, "the vectors of a random network should differ"
 
 
@@ -157,7 +157,7 @@ def test_bodies_keep_their_faces_where_others_are_too_small(chain, video):
     areas = dict(zip(keys(track.to_feature()), track.areas.tolist(), strict=True))
     vectors = dict(zip(keys(whole), whole["vectors"], strict=True))
     for least in (areas[2, 0] + 1, sorted(areas.values())[len(areas) // 2]):
-        large = perceive(replace(chain, least_area=least), video)
+        large = perceive(replace(chain, min_area=least), video)
         assert set(keys(large)) == {key for key, area in areas.items() if area >= least}
         for key, vector in zip(keys(large), large["vectors"], strict=True):
             np.testing.assert_allclose(vector, vectors[key], atol=1e-5)

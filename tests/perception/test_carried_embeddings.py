@@ -12,12 +12,12 @@ from lookaway.perception.faces.sface_faces import SfaceFaces
 from lookaway.perception.similarity.efficientnet_embeddings import EfficientnetEmbeddings
 from lookaway.perception.similarity.region_embeddings import RegionEmbeddings
 from lookaway.perception.truth import TrueMasks
-from tests.support import likeness
+from tests.support import similarity
 from tests.support.people import SMALL_BUFFALO, likeness_after_changes, people_of, photograph
 from tests.support.watching import perceive, rollout_of
 from tests.support.world import FORM, render_small
 
-FACES = (SfaceFaces(), BuffaloFaces(weights=SMALL_BUFFALO, least_score=0.7))
+FACES = (SfaceFaces(), BuffaloFaces(weights=SMALL_BUFFALO, min_score=0.7))
 
 
 @pytest.fixture(scope="module")
@@ -36,20 +36,22 @@ def test_sights_of_one_thing_from_all_sides_are_more_alike_than_two_things(clips
         height=FORM.height,
     )
     pairs = [
-        likeness.of_pairs(clip.card, perceive(recipe, rollout_of(clip.video, artifacts={"truth": clip.folder / CARD})))
+        similarity.of_pairs(
+            clip.card, perceive(recipe, rollout_of(clip.video, artifacts={"truth": clip.folder / CARD}))
+        )
         for clip in clips
     ]
     same, different = (np.concatenate(kind) for kind in zip(*pairs, strict=True))
     assert len(same) > 100
     assert len(different) > 1000
-    assert likeness.auc(same, different) >= 0.9
+    assert similarity.auc(same, different) >= 0.9
 
 
 @pytest.mark.parametrize("recipe", FACES, ids=lambda recipe: recipe.name)
 def test_people_stay_themselves_however_their_picture_is_changed(recipe):
     same, others = likeness_after_changes(recipe, photograph("team"))
     assert len(same) > 90
-    assert likeness.auc(same, others) >= 0.99
+    assert similarity.auc(same, others) >= 0.99
     assert np.median(same) > others.max()
 
 

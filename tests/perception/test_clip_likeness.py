@@ -9,7 +9,7 @@ import transformers
 
 from lookaway.core import Reason, Unmeasurable
 from lookaway.perception.networks.fits import CentreCrop, WholeFrame
-from lookaway.perception.similarity.clip_similarity import ClipLikeness
+from lookaway.perception.similarity.clip_similarity import ClipSimilarity
 from tests.support.picture_networks import noise, spoil, tiny_clip
 from tests.support.watching import perceive_frames, rollout_of
 
@@ -21,8 +21,8 @@ def asked(*prompt: str):
 
 
 @pytest.fixture
-def recipe(hub) -> ClipLikeness:
-    return ClipLikeness(tiny_clip(), fit=CentreCrop(32, 32))
+def recipe(hub) -> ClipSimilarity:
+    return ClipSimilarity(tiny_clip(), fit=CentreCrop(32, 32))
 
 
 def test_cosines_are_those_of_the_class_in_transformers(recipe):
@@ -74,7 +74,7 @@ def test_what_is_beyond_the_tokens_that_are_read_changes_nothing(recipe):
 def test_the_sides_of_a_wide_frame_are_seen_only_where_the_whole_frame_is(recipe):
     frame, changed = noise(1)[0], noise(1)[0]
     changed[:, :20] = 0
-    whole = ClipLikeness(recipe.weights, fit=WholeFrame(48))
+    whole = ClipSimilarity(recipe.weights, fit=WholeFrame(48))
     cropped, seen = (
         [perceive_frames(each, [picture], rollout=asked(SHORT))["cosines"] for picture in (frame, changed)]
         for each in (recipe, whole)

@@ -98,13 +98,13 @@ def test_how_many_pairs_go_together_changes_nothing(recipe, tmp_path, monkeypatc
     rollout = answered(tmp_path, noise(5, 64, 96), noise(5, 64, 96, seed=1))
     whole = perceive(recipe, rollout)["errors"]
     for most in (1, 4):
-        monkeypatch.setattr(batching, "MOST_FRAMES", most)
+        monkeypatch.setattr(batching, "MAX_FRAMES", most)
         np.testing.assert_allclose(perceive(recipe, rollout)["errors"], whole, rtol=1e-4)
 
 
 def test_pairs_of_1080p_that_wait_take_less_than_100_megabytes(recipe):
     mirrored = replace(recipe, compared=MirroredFrames(), canvas=Canvas(720, 1280))
-    watch = mirrored.load().begin(rollout_of(Path("clip.mp4")), Timeline(np.arange(90.0), 1920, 1080), {})
+    watch = mirrored.load().start(rollout_of(Path("clip.mp4")), Timeline(np.arange(90.0), 1920, 1080), {})
     assert watch.frames_at_once * 2 * (3 * 1920 * 1080) < 100e6
 
 

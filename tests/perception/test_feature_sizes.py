@@ -16,7 +16,7 @@ from tests.support.picture_networks import tiny_dinov3
 from tests.support.watching import perceive_frames
 
 FRAMES, FPS, WIDTH, HEIGHT = 400, 16, 832, 480
-MOST_BYTES = 30e6
+MAX_BYTES = 30e6
 TIMELINE = Timeline(np.arange(FRAMES) / FPS, WIDTH, HEIGHT)
 ROLLOUT = Rollout(
     case=Case(id="room", subset="all", scene="room", prompt=("a room",) * 5), model="model", video=Path("clip.mp4")
@@ -43,7 +43,7 @@ def planned_bytes(recipe: Extractor) -> float:
 def test_all_features_of_a_rollout_of_400_frames_fit_into_30_megabytes():
     recipes = defaults()
     assert len(recipes) > 25
-    assert sum(planned_bytes(recipe) for recipe in recipes) < MOST_BYTES
+    assert sum(planned_bytes(recipe) for recipe in recipes) < MAX_BYTES
 
 
 def pictures(count: int) -> list[np.ndarray]:

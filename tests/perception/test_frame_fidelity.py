@@ -12,12 +12,12 @@ import pytest
 
 from lookaway.core import Feature, FrameRequest, Reason, Unmeasurable, VideoError
 from lookaway.io.video import Video
-from lookaway.metrics.frame_metrics import PeakSignalToNoise
+from lookaway.metrics.frame_metrics import Psnr
 from lookaway.perception.similarity.compared_frames import Canvas, MirroredFrames
 from lookaway.perception.similarity.frame_fidelity import (
     FrameFidelity,
     mean_structural_similarity,
-    structural_similarity,
+    ssim,
 )
 from tests.support.clips import numbered_frames, write_clip
 from tests.support.compared import GOLDEN, answered, beside, kept
@@ -32,7 +32,7 @@ MIRRORED = FrameFidelity(compared=MirroredFrames())
 
 def decibels(feature: Feature) -> list[float]:
     """Of each frame, as the metric says."""
-    outcome = PeakSignalToNoise().measure(rollout_of(Path("clip.mp4")), {"fidelity": feature})
+    outcome = Psnr().measure(rollout_of(Path("clip.mp4")), {"fidelity": feature})
     return [unit.outcome.value for unit in outcome.units]
 
 
@@ -131,7 +131,7 @@ def test_a_canvas_is_what_both_pictures_are_compared_on(tmp_path):
     feature = perceive(FrameFidelity(canvas=canvas), answered(tmp_path, answer, truth))
     first, second = canvas.cover(answer[0]), canvas.cover(truth[0])
     assert feature["mse"][0] == pytest.approx(np.square((first - second) / 255.0).mean(), rel=1e-6)
-    expected = structural_similarity(cv2, first, second, window=11, sigma=1.5).mean()
+    expected = ssim(cv2, first, second, window=11, sigma=1.5).mean()
     assert feature["ssim"][0] == pytest.approx(expected, abs=1e-6)
 
 
@@ -166,7 +166,7 @@ def test_who_answered_changes_nothing(tmp_path):
 @pytest.mark.parametrize("window", [1, 11, 21])
 def test_strips_join_without_a_seam(height, window):
     first, second = noise(1, height, 40)[0], noise(1, height, 40, seed=1)[0]
-    whole = structural_similarity(cv2, first, second, window=window, sigma=1.5)
+    whole = ssim(cv2, first, second, window=window, sigma=1.5)
     found = mean_structural_similarity(cv2, first, second, window=window, sigma=1.5)
     assert found == pytest.approx(whole.mean(), abs=1e-6)
 
@@ -177,8 +177,8 @@ def test_single_precision_is_enough_where_pictures_are_bright_and_flat(level, ot
     first, second = (
         np.clip(each + rng.normal(0, 1, (150, 170, 3)), 0, 255).astype(np.uint8) for each in (level, other)
     )
-    exact = structural_similarity(cv2, first, second, window=11, sigma=1.5)
-    found = structural_similarity(cv2, first, second, window=11, sigma=1.5, precision=np.float32)
+    exact = ssim(cv2, first, second, window=11, sigma=1.5)
+    found = ssim(cv2, first, second, window=11, sigma=1.5, precision=np.float32)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, exact, atol=2e-4)
     assert mean_structural_similarity(cv2, first, second, window=11, sigma=1.5) == pytest.approx(exact.mean(), abs=1e-6)

@@ -116,9 +116,9 @@ def test_another_name_gives_other_scores_and_capitals_do_not(recipe):
 def test_long_and_hostile_names_are_only_text(recipe):
     perceiver, timeline = recipe.load(), Timeline(np.zeros(1), WIDTH, HEIGHT)
     for name in ("ball " * 100_000, "b" * 100_000, "\ud800ball", "[SEP] . ? ball", "мяч 球 \x00\x1b[31m", "'; drop"):
-        watch = perceiver.begin(rollout_of("clip.mp4", target=Target(name=name)), timeline, {})
-        watch.see(Frame(0, 0.0, pictures(1)[0]))
-        feature = watch.perceive()
+        watch = perceiver.start(rollout_of("clip.mp4", target=Target(name=name)), timeline, {})
+        watch.add_frame(Frame(0, 0.0, pictures(1)[0]))
+        feature = watch.finish()
         assert np.isfinite(feature["boxes"]).all()
         assert len(feature.detail["query"]) <= 1001
 

@@ -13,10 +13,10 @@ COLOURS = [(0, 0, 0), (255, 255, 255), (119, 119, 119), (255, 0, 0), (0, 255, 0)
 
 
 def means(*pictures):
-    watching = LabMeans().load().begin(ROLLOUT, Timeline(np.arange(len(pictures)) / 8, 8, 6), {})
+    watching = LabMeans().load().start(ROLLOUT, Timeline(np.arange(len(pictures)) / 8, 8, 6), {})
     for index, picture in enumerate(pictures):
-        watching.see(Frame(index, index / 8, picture))
-    return watching.perceive()["lab"]
+        watching.add_frame(Frame(index, index / 8, picture))
+    return watching.finish()["lab"]
 
 
 def solid(*colour: int):
@@ -63,5 +63,5 @@ def test_every_frame_has_its_own_row_in_order():
 
 
 def test_every_frame_is_asked_for():
-    watching = LabMeans(height=90).load().begin(ROLLOUT, Timeline(np.arange(5) / 8, 8, 6), {})
+    watching = LabMeans(height=90).load().start(ROLLOUT, Timeline(np.arange(5) / 8, 8, 6), {})
     assert (watching.request.indices, watching.request.height) == (set(range(5)), 90)

@@ -72,7 +72,7 @@ def test_pairs_on_a_canvas_are_pairs_of_pictures_that_were_scaled_before(recipe,
 def test_how_many_pairs_go_together_changes_nothing(recipe, tmp_path, monkeypatch):
     rollout = answered(tmp_path, noise(5, HEIGHT, WIDTH), noise(5, HEIGHT, WIDTH, seed=1))
     whole = perceive(recipe, rollout)
-    monkeypatch.setattr(batching, "MOST_FRAMES", 2)
+    monkeypatch.setattr(batching, "MAX_FRAMES", 2)
     parts = perceive(recipe, rollout)
     np.testing.assert_allclose(parts["distances"], whole["distances"], rtol=1e-4)
     assert parts["partner_indices"].tolist() == [0, 1, 2, 3, 4]
@@ -81,7 +81,7 @@ def test_how_many_pairs_go_together_changes_nothing(recipe, tmp_path, monkeypatc
 @pytest.mark.parametrize("canvas", [None, Canvas(720, 1280), Canvas(64, 64)])
 def test_pairs_of_1080p_that_wait_take_less_than_100_megabytes(recipe, canvas):
     mirrored = replace(recipe, compared=MirroredFrames(), canvas=canvas)
-    watch = mirrored.load().begin(rollout_of(Path("clip.mp4")), Timeline(np.arange(90.0), 1920, 1080), {})
+    watch = mirrored.load().start(rollout_of(Path("clip.mp4")), Timeline(np.arange(90.0), 1920, 1080), {})
     assert watch.frames_at_once * 2 * (3 * 1920 * 1080) < 100e6
 
 

@@ -67,7 +67,7 @@ def test_batches_do_not_lose_the_step_between_them(recipe, monkeypatch):
     frames = noise(5, HEIGHT, WIDTH)
     whole = perceive_frames(recipe, frames)["distances"]
     for size in (1, 3):
-        monkeypatch.setattr(batching, "MOST_FRAMES", size)
+        monkeypatch.setattr(batching, "MAX_FRAMES", size)
         np.testing.assert_allclose(perceive_frames(recipe, frames)["distances"], whole, rtol=1e-4)
 
 
@@ -75,7 +75,7 @@ def test_each_frame_goes_through_the_trunk_once(recipe, monkeypatch):
     seen = []
     original = ConvTrunk.__call__
     monkeypatch.setattr(ConvTrunk, "__call__", lambda trunk, batch: seen.append(len(batch)) or original(trunk, batch))
-    monkeypatch.setattr(batching, "MOST_FRAMES", 2)
+    monkeypatch.setattr(batching, "MAX_FRAMES", 2)
     perceive_frames(recipe, noise(5, HEIGHT, WIDTH))
     assert seen == [2, 2, 1]
 

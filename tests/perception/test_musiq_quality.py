@@ -105,9 +105,9 @@ def test_on_a_canvas_frames_of_any_size_are_judged_as_though_they_had_its_size(t
 
 def test_frames_of_1080p_that_wait_for_a_canvas_are_few(recipe):
     asking = MusiqQuality(recipe.weights, EveryFrame(), canvas=Canvas(720, 1280))
-    watch = asking.load().begin(rollout_of(Path("clip.mp4")), Timeline(np.arange(90.0), 1920, 1080), {})
+    watch = asking.load().start(rollout_of(Path("clip.mp4")), Timeline(np.arange(90.0), 1920, 1080), {})
     assert watch.frames_at_once == 2
     small = MusiqQuality(recipe.weights, EveryFrame(), canvas=Canvas(32, 32))
     for width, height, expected in ((64, 48, 32), (3840, 2160, 2)):
-        watch = small.load().begin(rollout_of(Path("clip.mp4")), Timeline(np.arange(90.0), width, height), {})
+        watch = small.load().start(rollout_of(Path("clip.mp4")), Timeline(np.arange(90.0), width, height), {})
         assert watch.frames_at_once == expected

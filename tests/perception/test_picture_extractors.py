@@ -15,7 +15,7 @@ from lookaway.perception.networks import batching
 from lookaway.perception.networks.fits import CentreCrop, Squeezed
 from lookaway.perception.quality.aesthetic_quality import AestheticQuality
 from lookaway.perception.quality.musiq_quality import MusiqQuality
-from lookaway.perception.similarity.clip_similarity import ClipLikeness
+from lookaway.perception.similarity.clip_similarity import ClipSimilarity
 from lookaway.perception.similarity.dinov3_embeddings import Dinov3Embeddings
 from lookaway.perception.similarity.lpips_steps import LpipsSteps
 from lookaway.perception.similarity.vgg_style import VggStyle
@@ -47,14 +47,14 @@ def aesthetic() -> AestheticQuality:
 
 RECIPES: dict[str, Callable[[], Extractor]] = {
     "aesthetic_quality": aesthetic,
-    "clip_likeness": lambda: ClipLikeness(tiny_clip(), FRAMES, CentreCrop(32, 32)),
+    "clip_similarity": lambda: ClipSimilarity(tiny_clip(), FRAMES, CentreCrop(32, 32)),
     "depth_anything_v2": lambda: DepthAnything(tiny_depth_anything(), FRAMES, height=30, side=56),
     "dinov3_embeddings": lambda: Dinov3Embeddings(tiny_dinov3(), FRAMES, Squeezed(64, 64)),
     "lpips_steps": lpips,
     "musiq_quality": lambda: MusiqQuality(random_musiq(), FRAMES, height=63),
     "vgg_style": lambda: VggStyle(random_vgg19(), FRAMES, height=63),
 }
-DEFAULTS = (AestheticQuality, ClipLikeness, DepthAnything, Dinov3Embeddings, LpipsSteps, MusiqQuality, VggStyle)
+DEFAULTS = (AestheticQuality, ClipSimilarity, DepthAnything, Dinov3Embeddings, LpipsSteps, MusiqQuality, VggStyle)
 ROLLOUT = rollout_of(Path("clip.mp4"), prompt=("a red chair",))
 
 
@@ -79,7 +79,7 @@ def test_two_loads_give_the_same_bytes(recipe):
 
 def test_frames_one_by_one_and_together_give_the_same(recipe, monkeypatch):
     together = perceive_frames(recipe, noise(), rollout=ROLLOUT)
-    monkeypatch.setattr(batching, "MOST_FRAMES", 1)
+    monkeypatch.setattr(batching, "MAX_FRAMES", 1)
     alone = perceive_frames(recipe, noise(), rollout=ROLLOUT)
     for name, array in together.arrays.items():
         np.testing.assert_allclose(alone[name], array, rtol=2e-3, atol=2e-5, err_msg=name)
@@ -87,7 +87,7 @@ def test_frames_one_by_one_and_together_give_the_same(recipe, monkeypatch):
 
 @pytest.mark.parametrize("name", ["lpips_steps", "musiq_quality", "vgg_style"])
 def test_frames_come_at_the_height_that_is_asked_for(name, hub):
-    watch = RECIPES[name]().load().begin(ROLLOUT, Timeline(np.arange(5) / 8, 224, 126), {})
+    watch = RECIPES[name]().load().start(ROLLOUT, Timeline(np.arange(5) / 8, 224, 126), {})
     assert watch.request.height == 63
 
 

@@ -49,7 +49,7 @@ def rollout_of(video: Path, poses: Path | None, start: int = START, **artifacts:
 def read(rollout: Rollout, recipe: ReferencePoses | None = None) -> Trajectory:
     recipe = recipe or ReferencePoses()
     assert recipe.declines(rollout) is None
-    return Trajectory.from_feature(recipe.load().begin(rollout, ANSWER, {}).perceive())
+    return Trajectory.from_feature(recipe.load().start(rollout, ANSWER, {}).finish())
 
 
 def refused(rollout: Rollout) -> tuple[Reason, str]:
@@ -100,7 +100,7 @@ def test_the_answer_s_own_poses_do_not_matter(rollout, tmp_path):
 
 
 def test_a_lens_that_nobody_wrote_down_is_assumed_and_told(rollout):
-    feature = ReferencePoses().load().begin(rollout, ANSWER, {}).perceive()
+    feature = ReferencePoses().load().start(rollout, ANSWER, {}).finish()
     check_documented(ReferencePoses(), feature)
     assert feature["intrinsics"][0].tolist() == [[pytest.approx(32), 0, 32], [0, pytest.approx(32), 24], [0, 0, 1]]
     assert feature.detail["intrinsics"] == "assumed: a horizontal field of view of 90 degrees"
@@ -114,7 +114,7 @@ def test_a_lens_beside_the_true_video_is_used(rollout, video, tmp_path):
 
 
 def test_it_asks_for_no_frame_and_is_there_for_the_engine(rollout, video):
-    assert ReferencePoses().load().begin(rollout, ANSWER, {}).request is None
+    assert ReferencePoses().load().start(rollout, ANSWER, {}).request is None
     watched = Rollout(case=rollout.case, model="model", video=video)
     assert len(perceive(ReferencePoses(), watched)["frame_indices"]) == FRAMES - START
 
@@ -133,7 +133,7 @@ def test_a_case_without_a_true_video_is_declined():
     declined = ReferencePoses().declines(bare)
     assert (declined.reason, declined.message) == (Reason.MISSING_INPUT, "the case names no true video.")
     with pytest.raises(Unmeasurable, match="no true video"):
-        ReferencePoses().load().begin(bare, ANSWER, {})
+        ReferencePoses().load().start(bare, ANSWER, {})
 
 
 def test_a_true_video_without_poses_is_declined(video, tmp_path):
@@ -226,8 +226,8 @@ def test_what_is_written_for_mind_has_the_errors_that_were_put_in(rollout, tmp_p
     answer = Rollout(case=rollout.case, model="model", video=rollout.video, artifacts={"poses": own})
     timeline = Timeline(np.arange(FRAMES - START) / 16, 64, 48)
     features = {
-        "poses": MIND_POSES.load().begin(answer, timeline, {}).perceive(),
-        "reference_poses": ReferencePoses().load().begin(answer, timeline, {}).perceive(),
+        "poses": MIND_POSES.load().start(answer, timeline, {}).finish(),
+        "reference_poses": ReferencePoses().load().start(answer, timeline, {}).finish(),
     }
     rotation = RelativeRotationError().measure(answer, features)
     assert rotation.detail["count"] == FRAMES - START - 1

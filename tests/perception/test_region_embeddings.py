@@ -41,7 +41,7 @@ class MeanColour:
         return embed
 
 
-RECIPE = RegionEmbeddings(Sam2Track(), MeanColour(), least_area=4, height=HEIGHT)
+RECIPE = RegionEmbeddings(Sam2Track(), MeanColour(), min_area=4, height=HEIGHT)
 
 
 def noise(count: int = 1, seed: int = 0) -> list[np.ndarray]:
@@ -131,7 +131,7 @@ def test_masks_that_are_too_small_are_left_out_and_listed():
 
 
 def test_an_empty_mask_is_left_out_even_where_any_size_will_do():
-    feature = embedded(replace(RECIPE, least_area=0), noise(2), [rectangle(0, 0, 0, 0), rectangle(9, 9, 1, 1)])
+    feature = embedded(replace(RECIPE, min_area=0), noise(2), [rectangle(0, 0, 0, 0), rectangle(9, 9, 1, 1)])
     assert feature["frame_indices"].tolist() == [1]
 
 
@@ -139,7 +139,7 @@ def test_only_frames_with_masks_are_asked_for():
     track = MaskTrack.of(
         [rectangle(1, 1, 9, 9), rectangle(0, 0, 0, 0), rectangle(5, 5, 9, 9)], [2, 3, 7], [0] * 3, [1] * 3
     )
-    watch = RECIPE.load().begin(rollout_of("clip.mp4"), None, {"masks": track.to_feature()})
+    watch = RECIPE.load().start(rollout_of("clip.mp4"), None, {"masks": track.to_feature()})
     assert watch.request.indices == {2, 7}
     assert watch.request.height == HEIGHT
 
@@ -152,7 +152,7 @@ def test_where_all_masks_are_empty_there_is_nothing_to_embed():
 
 def test_a_clip_goes_from_a_box_to_vectors_of_the_network_that_sees_only_the_thing(hub, tmp_path):
     track = Sam2Track(tiny_sam2(seen=5.0), UniformFrames(4), height=60)
-    recipe = RegionEmbeddings(track, Dinov2Embeddings(tiny_dinov2(), side=28), least_area=1, height=60)
+    recipe = RegionEmbeddings(track, Dinov2Embeddings(tiny_dinov2(), side=28), min_area=1, height=60)
     rollout = rollout_of(some_clip(tmp_path), target=Target(box=(0.5, 0.5, 0.3, 0.4)))
     first, second = (perceive(recipe, rollout) for _ in range(2))
     check_documented(recipe, first)

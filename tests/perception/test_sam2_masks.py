@@ -103,7 +103,7 @@ def test_boxes_of_other_frames_change_nothing(recipe):
 
 def test_only_frames_with_boxes_are_asked_for(recipe):
     timeline = type("T", (), {"width": WIDTH, "height": HEIGHT})
-    watch = recipe.load().begin(rollout_of("clip.mp4"), timeline, {"boxes": boxes(1, 3, 3)})
+    watch = recipe.load().start(rollout_of("clip.mp4"), timeline, {"boxes": boxes(1, 3, 3)})
     assert watch.request.indices == {1, 3}
 
 

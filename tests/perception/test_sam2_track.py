@@ -93,19 +93,19 @@ def tensors_alive() -> tuple[int, int]:
 
 
 def test_memory_does_not_grow_with_frames(recipe):
-    watch = replace(recipe, frames=EveryFrame()).load().begin(of_box(BOX), Timeline(np.arange(64), WIDTH, HEIGHT), {})
+    watch = replace(recipe, frames=EveryFrame()).load().start(of_box(BOX), Timeline(np.arange(64), WIDTH, HEIGHT), {})
     held = []
     for index, frame in enumerate(pictures(64)):
-        watch.see(Frame(index, 0.0, frame))
+        watch.add_frame(Frame(index, 0.0, frame))
         if index in (19, 41, 63):
             held.append(tensors_alive())
     assert held[0] == held[1] == held[2]
 
 
 def test_a_frame_leaves_behind_no_more_than_the_network_attends_to(recipe):
-    watch = replace(recipe, frames=EveryFrame()).load().begin(of_box(BOX), Timeline(np.arange(40), WIDTH, HEIGHT), {})
+    watch = replace(recipe, frames=EveryFrame()).load().start(of_box(BOX), Timeline(np.arange(40), WIDTH, HEIGHT), {})
     for index, frame in enumerate(pictures(40)):
-        watch.see(Frame(index, 0.0, frame))
+        watch.add_frame(Frame(index, 0.0, frame))
     kept, session = watch.memory.session.output_dict_per_obj[0], watch.memory.session
     assert sorted(kept["cond_frame_outputs"]) == [0]
     assert sorted(kept["non_cond_frame_outputs"]) == list(range(25, 40))
@@ -187,12 +187,12 @@ def test_the_first_frame_is_looked_at_even_where_the_sampler_leaves_it_out(recip
 def test_two_rollouts_at_once_do_not_disturb_each_other(recipe):
     frames, timeline = pictures(6), Timeline(np.arange(6), WIDTH, HEIGHT)
     perceiver = recipe.load()
-    one, other = (perceiver.begin(of_box(box), timeline, {}) for box in (BOX, (0.2, 0.2, 0.1, 0.1)))
+    one, other = (perceiver.start(of_box(box), timeline, {}) for box in (BOX, (0.2, 0.2, 0.1, 0.1)))
     for index in range(6):
-        other.see(Frame(index, 0.0, frames[-1 - index]))
-        one.see(Frame(index, 0.0, frames[index]))
+        other.add_frame(Frame(index, 0.0, frames[-1 - index]))
+        one.add_frame(Frame(index, 0.0, frames[index]))
     expected = tracked(recipe, frames).to_feature()
-    for name, array in one.perceive().arrays.items():
+    for name, array in one.finish().arrays.items():
         np.testing.assert_array_equal(array, expected[name])
 
 

@@ -37,7 +37,7 @@ def test_faces_are_those_that_opencv_finds_and_the_same_vectors(three):
     feature = perceive_frames(RECIPE, [three])
     detector, recogniser = (RECIPE.weights.file(file.name) for file in RECIPE.weights.files)
     square, scale = boxed(cv2, three, 640)
-    reference = cv2.FaceDetectorYN.create(str(detector), "", (640, 640), RECIPE.least_score, RECIPE.most_overlap)
+    reference = cv2.FaceDetectorYN.create(str(detector), "", (640, 640), RECIPE.min_score, RECIPE.max_overlap)
     rows = reference.detect(np.ascontiguousarray(square[:, :, ::-1]))[1]
     rows = rows[np.argsort(-rows[:, 14])]
     rows[:, :14] /= scale
@@ -69,7 +69,7 @@ def test_places_are_parts_of_the_frame_whatever_lies_beside(three):
 
 
 def test_only_the_surest_faces_are_kept(three):
-    everyone, two = (perceive_frames(replace(RECIPE, most_faces=count), [three]) for count in (9, 2))
+    everyone, two = (perceive_frames(replace(RECIPE, max_faces=count), [three]) for count in (9, 2))
     assert len(everyone["scores"]) > 2
     np.testing.assert_array_equal(two["scores"], everyone["scores"][:2])
     assert (np.diff(everyone["scores"]) <= 0).all()

@@ -30,10 +30,10 @@ def watch(*pictures, pairs=((0, 1),), **constants):
     height, width = pictures[0].shape[:2]
     timeline = Timeline(np.arange(len(pictures)) / 8, width, height)
     poses = trajectory(np.tile(np.eye(4), (len(pictures), 1, 1))).to_feature()
-    watching = recipe.load().begin(ROLLOUT, timeline, {"poses": poses})
+    watching = recipe.load().start(ROLLOUT, timeline, {"poses": poses})
     for index in sorted(watching.request.indices):
-        watching.see(Frame(index, index / 8, pictures[index]))
-    return watching.perceive()
+        watching.add_frame(Frame(index, index / 8, pictures[index]))
+    return watching.finish()
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def test_no_more_than_the_strongest_points_are_matched(view):
 def test_only_the_frames_of_pairs_are_asked_for_at_the_matching_height(view):
     recipe = SiftMatches(poses=SuppliedPoses(), pairs=GivenPairs(((1, 5), (2, 5))), height=120)
     poses = trajectory(np.tile(np.eye(4), (9, 1, 1))).to_feature()
-    request = recipe.load().begin(ROLLOUT, Timeline(np.arange(9) / 8, 320, 240), {"poses": poses}).request
+    request = recipe.load().start(ROLLOUT, Timeline(np.arange(9) / 8, 320, 240), {"poses": poses}).request
     assert (request.indices, request.height) == ({1, 2, 5}, 120)
 
 

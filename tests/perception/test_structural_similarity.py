@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 import pytest
 
-from lookaway.perception.similarity.frame_fidelity import structural_similarity
+from lookaway.perception.similarity.frame_fidelity import ssim
 
 RNG = np.random.default_rng(0)
 SIZE = (20, 26)
@@ -34,7 +34,7 @@ def by_definition(first, second, window, sigma):
 def test_it_is_what_the_formula_says(window, sigma):
     first = RNG.uniform(0, 255, SIZE)
     second = np.clip(0.7 * first + RNG.normal(0, 30, SIZE), 0, 255)
-    found = structural_similarity(cv2, first, second, window=window, sigma=sigma)
+    found = ssim(cv2, first, second, window=window, sigma=sigma)
     expected = by_definition(first, second, window, sigma)
     inside = np.isfinite(expected)
     assert found.shape == SIZE
@@ -43,27 +43,26 @@ def test_it_is_what_the_formula_says(window, sigma):
 
 def test_a_picture_is_like_itself_everywhere():
     picture = RNG.uniform(0, 255, SIZE).astype(np.float32)
-    np.testing.assert_allclose(structural_similarity(cv2, picture, picture, window=7, sigma=1.5), 1, atol=1e-12)
+    np.testing.assert_allclose(ssim(cv2, picture, picture, window=7, sigma=1.5), 1, atol=1e-12)
 
 
 def test_the_negative_of_a_picture_is_less_like_it_than_noise():
     picture = RNG.uniform(0, 255, SIZE)
     negative, noise = (
-        structural_similarity(cv2, picture, other, window=7, sigma=1.5).mean()
-        for other in (255 - picture, RNG.uniform(0, 255, SIZE))
+        ssim(cv2, picture, other, window=7, sigma=1.5).mean() for other in (255 - picture, RNG.uniform(0, 255, SIZE))
     )
     assert negative < -0.7 < noise < 0.2
 
 
 def test_of_flat_pictures_only_brightness_is_compared():
-    found = structural_similarity(cv2, np.full(SIZE, 50.0), np.full(SIZE, 100.0), window=7, sigma=1.5)
+    found = ssim(cv2, np.full(SIZE, 50.0), np.full(SIZE, 100.0), window=7, sigma=1.5)
     np.testing.assert_allclose(found, (2 * 50 * 100 + 2.55**2) / (50**2 + 100**2 + 2.55**2))
 
 
 def test_brightness_that_is_added_costs_less_than_contrast_that_is_lost():
     picture = RNG.uniform(100, 155, SIZE)
     brighter, flatter = (
-        structural_similarity(cv2, picture, other, window=7, sigma=1.5).mean()
+        ssim(cv2, picture, other, window=7, sigma=1.5).mean()
         for other in (picture + 20, 0.3 * picture + 0.7 * picture.mean())
     )
     assert flatter < 0.7 < 0.98 < brighter < 1

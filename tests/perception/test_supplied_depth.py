@@ -29,7 +29,7 @@ def rollout(folder, **arrays):
 
 
 def read(recipe, given):
-    return recipe.load().begin(given, TIMELINE, {}).perceive()
+    return recipe.load().start(given, TIMELINE, {}).finish()
 
 
 def refused(recipe, given) -> Unmeasurable:
@@ -70,7 +70,7 @@ def test_frames_are_those_that_the_file_names(tmp_path):
 def test_with_fewer_poses_than_frames_about_as_many_frames_have_depth_as_are_sampled(tmp_path):
     given, timeline = rollout(tmp_path, depth=ramps(64)), Timeline(np.arange(401) / 16, 120, 80)
     plain, posed = (
-        SuppliedDepth(frames).load().begin(given, timeline, {}).perceive()["frame_indices"].tolist()
+        SuppliedDepth(frames).load().start(given, timeline, {}).finish()["frame_indices"].tolist()
         for frames in (UniformFrames(32), PosedFrames(UniformFrames(32)))
     )
     assert len(plain) == 4

@@ -30,7 +30,7 @@ def rollout(**artifacts: Path) -> Rollout:
 
 
 def perceive(recipe: SuppliedPoses, path: Path) -> Trajectory:
-    return Trajectory.from_feature(recipe.load().begin(rollout(poses=path), TIMELINE, {}).perceive())
+    return Trajectory.from_feature(recipe.load().start(rollout(poses=path), TIMELINE, {}).finish())
 
 
 def test_it_declines_a_record_that_names_no_poses():
@@ -83,7 +83,7 @@ def test_a_failed_estimate_is_unmeasurable(tmp_path):
 
 def test_it_asks_for_no_frame(tmp_path):
     path = write_poses(tmp_path / "results.npz", PATH, Room(0).intrinsics)
-    assert SuppliedPoses().load().begin(rollout(poses=path), TIMELINE, {}).request is None
+    assert SuppliedPoses().load().start(rollout(poses=path), TIMELINE, {}).request is None
 
 
 def test_the_depth_of_a_frame_is_the_median_of_the_pixels_that_the_recipe_asks_for(tmp_path):
@@ -132,7 +132,7 @@ def test_a_depth_is_positive(depth):
 def test_what_is_assumed_is_told_in_the_detail(tmp_path):
     np.save(tmp_path / "poses.npy", PATH)
     recipe = SuppliedPoses(layout="vggt", assumed_fov_degrees=60)
-    feature = recipe.load().begin(rollout(poses=tmp_path / "poses.npy"), TIMELINE, {}).perceive()
+    feature = recipe.load().start(rollout(poses=tmp_path / "poses.npy"), TIMELINE, {}).finish()
     np.testing.assert_array_equal(feature["camera_to_world"], PATH)
     assert feature.detail == {
         "intrinsics": "assumed: a horizontal field of view of 60 degrees",
@@ -151,8 +151,8 @@ def test_the_lens_is_the_artifact_of_that_name(tmp_path):
     np.savez(tmp_path / "poses.npz", data=PATH, inds=np.arange(9))
     np.savez(tmp_path / "lens.npz", data=np.tile([500.0, 510, 416, 240], (9, 1)), inds=np.arange(9))
     artifacts = {"poses": tmp_path / "poses.npz", "intrinsics": tmp_path / "lens.npz"}
-    watch = SuppliedPoses(layout="vipe").load().begin(rollout(**artifacts), TIMELINE, {})
-    feature = watch.perceive()
+    watch = SuppliedPoses(layout="vipe").load().start(rollout(**artifacts), TIMELINE, {})
+    feature = watch.finish()
     assert feature["intrinsics"][4].tolist() == [[500, 0, 416], [0, 510, 240], [0, 0, 1]]
     assert "intrinsics" not in feature.detail
 
@@ -169,4 +169,4 @@ def test_the_fields_of_the_recipe_reach_the_reader(tmp_path):
 
 def test_nothing_is_told_of_poses_that_say_all(tmp_path):
     path = write_poses(tmp_path / "results.npz", PATH, Room(0).intrinsics)
-    assert SuppliedPoses().load().begin(rollout(poses=path), TIMELINE, {}).perceive().detail == {}
+    assert SuppliedPoses().load().start(rollout(poses=path), TIMELINE, {}).finish().detail == {}

@@ -28,18 +28,18 @@ CLIPS = {
 
 def track(path, recipe=None):
     with Video(path) as video:
-        watch = (recipe or TrackedPoses()).load().begin(ROLLOUT, video.timeline, {})
+        watch = (recipe or TrackedPoses()).load().start(ROLLOUT, video.timeline, {})
         for _, frame in video.frames([watch.request]):
-            watch.see(frame)
-    return watch.perceive()
+            watch.add_frame(frame)
+    return watch.finish()
 
 
 def show(pictures, recipe=None):
     height, width = pictures[0].shape[:2]
-    watch = (recipe or TrackedPoses()).load().begin(ROLLOUT, Timeline(np.arange(len(pictures)) / 8, width, height), {})
+    watch = (recipe or TrackedPoses()).load().start(ROLLOUT, Timeline(np.arange(len(pictures)) / 8, width, height), {})
     for index in sorted(watch.request.indices):
-        watch.see(Frame(index, index / 8, pictures[index]))
-    return watch.perceive()
+        watch.add_frame(Frame(index, index / 8, pictures[index]))
+    return watch.finish()
 
 
 def yaw_degrees(rotations):
@@ -151,7 +151,7 @@ def test_the_feature_holds_what_the_recipe_says(tracked):
 
 def test_a_long_clip_is_looked_at_in_a_bounded_number_of_frames():
     timeline = Timeline(np.arange(400) / 24, 832, 480)
-    request = TrackedPoses().load().begin(ROLLOUT, timeline, {}).request
+    request = TrackedPoses().load().start(ROLLOUT, timeline, {}).request
     assert len(request.indices) == 120
     assert {0, 399} <= request.indices
     assert request.height == 320
@@ -159,7 +159,7 @@ def test_a_long_clip_is_looked_at_in_a_bounded_number_of_frames():
 
 def test_a_small_video_is_not_enlarged():
     timeline = Timeline(np.arange(10) / 8, 224, 128)
-    assert TrackedPoses().load().begin(ROLLOUT, timeline, {}).request.height == 128
+    assert TrackedPoses().load().start(ROLLOUT, timeline, {}).request.height == 128
 
 
 def test_a_camera_that_stands_still_before_a_room_does_not_move():

@@ -24,18 +24,18 @@ def peak_yaw(path):
     """Largest yaw, left below 0; nothing where the camera cannot be followed."""
     rollout = Rollout(case=Case(id=path.stem, subset="all", scene=path.stem), model="model", video=path)
     with Video(path) as video:
-        watch = COARSE.load().begin(rollout, video.timeline, {})
+        watch = COARSE.load().start(rollout, video.timeline, {})
         for _, frame in video.frames([watch.request]):
-            watch.see(frame)
+            watch.add_frame(frame)
     try:
-        rotations = watch.perceive()["camera_to_world"]
+        rotations = watch.finish()["camera_to_world"]
     except Unmeasurable:
         return None
     yaw = np.degrees(np.arctan2(rotations[:, 0, 2], rotations[:, 0, 0]))
     return float(yaw[np.abs(yaw).argmax()])
 
 
-def test_most_generated_clips_turn_to_the_side_that_was_asked_for():
+def test_max_generated_clips_turn_to_the_side_that_was_asked_for():
     peaks = {path.stem: peak_yaw(path) for path in sorted(CLIPS.glob("*.mp4"))}
     assert len(peaks) == 10
     right = [name for name, yaw in peaks.items() if yaw is not None and (yaw < 0) == name.endswith("_lr")]

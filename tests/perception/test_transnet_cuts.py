@@ -83,9 +83,9 @@ def test_a_long_video_is_seen_in_windows_that_overlap_by_half():
     watch = _Watch(network, FrameRequest(frozenset(range(len(frames))), 27))
     held = 0
     for index, pixels in enumerate(frames):
-        watch.see(Frame(index, index / 8, pixels))
+        watch.add_frame(Frame(index, index / 8, pixels))
         held = max(held, len(watch._window))
-    assert watch.perceive()["probabilities"].tolist() == [1] * 50 + [2] * 38
+    assert watch.finish()["probabilities"].tolist() == [1] * 50 + [2] * 38
     assert held < WINDOW
     padded = np.stack([frames[0]] * MARGIN + frames + [frames[-1]] * 62)
     np.testing.assert_array_equal(network.windows, [padded[:100], padded[50:150]])
@@ -95,15 +95,15 @@ def test_a_long_video_is_seen_in_windows_that_overlap_by_half():
 def test_every_frame_has_one_probability(count):
     watch = _Watch(Recording(), FrameRequest(frozenset(range(count)), 27))
     for index in range(count):
-        watch.see(Frame(index, index / 8, np.zeros((27, 48, 3), np.uint8)))
-    assert watch.perceive()["probabilities"].shape == (count,)
+        watch.add_frame(Frame(index, index / 8, np.zeros((27, 48, 3), np.uint8)))
+    assert watch.finish()["probabilities"].shape == (count,)
 
 
 def test_frames_of_any_shape_are_seen_whole():
     network, ramp = Recording(), np.tile(np.linspace(0, 255, 96, dtype=np.uint8)[None, :, None], (27, 1, 3))
     watch = _Watch(network, FrameRequest(frozenset([0]), 27))
-    watch.see(Frame(0, 0.0, ramp))
-    watch.perceive()
+    watch.add_frame(Frame(0, 0.0, ramp))
+    watch.finish()
     assert network.windows[0].shape == (WINDOW, 27, 48, 3)
     assert network.windows[0][0, 0, 0, 0] < 3
     assert network.windows[0][0, 0, -1, 0] > 252

@@ -77,12 +77,12 @@ def test_batches_do_not_lose_the_step_between_them(recipe, monkeypatch):
     frames = noise(5, HEIGHT, WIDTH)
     whole = perceive_frames(recipe, frames)["distances"]
     for size in (1, 3):
-        monkeypatch.setattr(batching, "MOST_FRAMES", size)
+        monkeypatch.setattr(batching, "MAX_FRAMES", size)
         np.testing.assert_allclose(perceive_frames(recipe, frames)["distances"], whole, rtol=1e-3)
 
 
 def test_of_earlier_frames_one_row_is_held(recipe, monkeypatch):
-    monkeypatch.setattr(batching, "MOST_FRAMES", 2)
+    monkeypatch.setattr(batching, "MAX_FRAMES", 2)
     held = []
     original = torch.Tensor.clone
     monkeypatch.setattr(torch.Tensor, "clone", lambda tensor: held.append(tensor.shape[0]) or original(tensor))

@@ -11,8 +11,8 @@ import pytest
 from lookaway.core import Feature, MaskTrack, Pairs, Reason, Timeline, Trajectory, Unmeasurable
 from lookaway.io.sampling import EveryFrame
 from lookaway.metrics.fold_pairs import FoldPairs
-from lookaway.perception.similarity.frame_fidelity import structural_similarity
-from lookaway.perception.similarity.warped_similarity import WarpedLikeness
+from lookaway.perception.similarity.frame_fidelity import ssim
+from lookaway.perception.similarity.warped_similarity import WarpedSimilarity
 from lookaway.perception.truth import TrueDepth, TrueMasks, TruePoses
 from lookaway.suites.folder.world import world_rollouts
 from tests.support.room import pose
@@ -39,8 +39,8 @@ class ChosenPairs:
         return Pairs(np.array(self.frames), "chosen")
 
 
-RECIPE = WarpedLikeness(TruePoses(), TrueDepth(), TrueMasks(), ChosenPairs(), height=HEIGHT)
-FOLD = FoldPairs(most=20, fewest_posed_frames=4)
+RECIPE = WarpedSimilarity(TruePoses(), TrueDepth(), TrueMasks(), ChosenPairs(), height=HEIGHT)
+FOLD = FoldPairs(most=20, min_posed_frames=4)
 
 
 def textured(seed=0, width=WIDTH, height=HEIGHT):
@@ -85,7 +85,7 @@ def masks_of(masks, frames=None, things=None):
     return MaskTrack.of(masks, list(frames), things or [0] * len(masks), [1.0] * len(masks)).to_feature()
 
 
-def likeness(pictures, masks, *, recipe=RECIPE, path=None, **features):
+def similarity(pictures, masks, *, recipe=RECIPE, path=None, **features):
     path = np.tile(np.eye(4), (len(pictures), 1, 1)) if path is None else path
     given = {"poses": poses_of(path), "depth": depth_of(len(pictures)), "masks": masks_of(masks), **features}
     return perceive_frames(recipe, pictures, given)
@@ -96,7 +96,7 @@ def luma(picture):
 
 
 def test_a_scene_that_stands_still_is_like_itself():
-    feature = likeness([textured()] * 3, [rectangle()] * 3)
+    feature = similarity([textured()] * 3, [rectangle()] * 3)
     check_documented(RECIPE, feature)
     assert feature["ssim"].tolist() == pytest.approx([1.0])
     assert feature["pixels"].tolist() == [20 * 24]
@@ -105,7 +105,7 @@ def test_a_scene_that_stands_still_is_like_itself():
 
 
 def test_another_texture_is_not():
-    feature = likeness([textured(), textured(), textured(seed=1)], [rectangle()] * 3)
+    feature = similarity([textured(), textured(), textured(seed=1)], [rectangle()] * 3)
     assert abs(feature["ssim"][0]) < 0.3
 
 
@@ -113,24 +113,24 @@ def test_what_lies_half_a_window_outside_the_mask_changes_nothing():
     first, last, around = textured(), textured(seed=1), rectangle(17, 27, 26, 30)
     last[rectangle()] = first[rectangle()]
     shifted = np.where(around[..., None], last, np.roll(last, 13, axis=1))
-    before, after = (likeness([first, first, picture], [rectangle()] * 3) for picture in (last, shifted))
+    before, after = (similarity([first, first, picture], [rectangle()] * 3) for picture in (last, shifted))
     assert before["ssim"][0] == after["ssim"][0] < 1
     nearer = np.where(rectangle(18, 28, 24, 28)[..., None], last, np.roll(last, 13, axis=1))
-    assert likeness([first, first, nearer], [rectangle()] * 3)["ssim"][0] != before["ssim"][0]
+    assert similarity([first, first, nearer], [rectangle()] * 3)["ssim"][0] != before["ssim"][0]
 
 
 def test_a_darker_picture_is_as_unlike_as_the_formula_says():
     first, darker = textured(), (textured() * 0.6).astype(np.uint8)
-    found = likeness([first, first, darker], [rectangle()] * 3)["ssim"][0]
-    expected = structural_similarity(cv2, luma(first), luma(darker), window=7, sigma=1.5)[rectangle()].mean()
+    found = similarity([first, first, darker], [rectangle()] * 3)["ssim"][0]
+    expected = ssim(cv2, luma(first), luma(darker), window=7, sigma=1.5)[rectangle()].mean()
     assert found == pytest.approx(expected, abs=1e-6)
     assert 0.6 < found < 0.9
 
 
 def test_window_and_sigma_are_those_of_the_recipe():
     first, last = textured(), (textured() * 0.6).astype(np.uint8)
-    found = likeness([first, first, last], [rectangle()] * 3, recipe=replace(RECIPE, window=11, sigma=2.5))["ssim"][0]
-    expected = structural_similarity(cv2, luma(first), luma(last), window=11, sigma=2.5)[rectangle()].mean()
+    found = similarity([first, first, last], [rectangle()] * 3, recipe=replace(RECIPE, window=11, sigma=2.5))["ssim"][0]
+    expected = ssim(cv2, luma(first), luma(last), window=11, sigma=2.5)[rectangle()].mean()
     assert found == pytest.approx(expected, abs=1e-6)
 
 
@@ -138,7 +138,7 @@ def test_colours_of_one_luma_are_alike():
     grey, tinted, swapped = np.zeros((3, HEIGHT, WIDTH, 3), np.uint8)
     grey[:, ::4], tinted[:, ::4], swapped[:, ::4] = (100,) * 3, (155, 80, 60), (60, 80, 155)
     assert abs(luma(tinted) - luma(grey)).max() < 0.2
-    alike, unlike = (likeness([grey, grey, other], [rectangle()] * 3)["ssim"][0] for other in (tinted, swapped))
+    alike, unlike = (similarity([grey, grey, other], [rectangle()] * 3)["ssim"][0] for other in (tinted, swapped))
     assert unlike < 0.97 < 0.9999 < alike
 
 
@@ -153,8 +153,8 @@ def turned(picture, path):
 def test_a_wall_that_the_camera_sees_from_elsewhere_is_like_itself_where_poses_are_right():
     path = np.stack([pose(), pose(), pose(yaw_degrees=8, centre=(0.3, 0.1, 0.4))])
     seen = [textured(), textured(), turned(textured(), path)]
-    right = likeness(seen, [rectangle()] * 3, path=path)
-    wrong = likeness(seen, [rectangle()] * 3, path=STILL)
+    right = similarity(seen, [rectangle()] * 3, path=path)
+    wrong = similarity(seen, [rectangle()] * 3, path=STILL)
     assert right["pixels"].tolist() == [20 * 24]
     assert right["ssim"][0] > 0.98
     assert wrong["ssim"][0] < 0.3
@@ -165,34 +165,34 @@ def test_poses_and_depth_may_share_any_scale():
     seen, scaled = [textured(), textured(), turned(textured(), path)], path.copy()
     scaled[:, :3, 3] *= 16
     depth = Feature({**depth_of(3).arrays, "depth": depth_of(3)["depth"] * np.float16(16)})
-    found = likeness(seen, [rectangle()] * 3, path=scaled, depth=depth)
-    assert found["ssim"][0] == pytest.approx(likeness(seen, [rectangle()] * 3, path=path)["ssim"][0], abs=1e-5)
+    found = similarity(seen, [rectangle()] * 3, path=scaled, depth=depth)
+    assert found["ssim"][0] == pytest.approx(similarity(seen, [rectangle()] * 3, path=path)["ssim"][0], abs=1e-5)
 
 
 def test_pixels_without_a_whole_window_in_both_pictures_do_not_count():
     corner, opposite = rectangle(0, 0, 20, 24), rectangle(HEIGHT - 20, WIDTH - 24, 20, 24)
     for mask in (corner, opposite):
-        assert likeness([textured()] * 3, [mask] * 3)["pixels"].tolist() == [17 * 21]
-    everywhere = likeness([textured()] * 3, [~EMPTY] * 3)
+        assert similarity([textured()] * 3, [mask] * 3)["pixels"].tolist() == [17 * 21]
+    everywhere = similarity([textured()] * 3, [~EMPTY] * 3)
     assert everywhere["pixels"].tolist() == [(HEIGHT - 6) * (WIDTH - 6)]
     assert everywhere["ssim"].tolist() == pytest.approx([1.0])
     # A pixel at x in the first picture is at x - 8 in the last: 80 * 0.4 / 4.
     path = np.stack([pose(), pose(), pose(centre=(0.4, 0, 0))])
-    assert likeness([textured()] * 3, [corner] * 3, path=path)["pixels"].tolist() == [17 * (24 - 8 - 3)]
+    assert similarity([textured()] * 3, [corner] * 3, path=path)["pixels"].tolist() == [17 * (24 - 8 - 3)]
 
 
 def test_where_depth_is_unknown_nothing_counts():
     depth = depth_of(3)
     depth["depth"][0, :, : 32 // 4] = 0
-    found = likeness([textured()] * 3, [rectangle()] * 3, depth=depth)
+    found = similarity([textured()] * 3, [rectangle()] * 3, depth=depth)
     # Known from the middle of the first known sample on, which is 34; half a window more is needed.
     assert found["pixels"].tolist() == [20 * (30 + 24 - 34 - 3)]
     assert found["ssim"].tolist() == pytest.approx([1.0])
 
 
 def test_pairs_that_count_too_few_pixels_are_left_out_and_listed():
-    recipe = replace(RECIPE, pairs=ChosenPairs(((0, 2), (1, 2), (0, 1))), fewest_pixels=20 * 24)
-    feature = likeness([textured()] * 3, [rectangle(), rectangle(width=23), rectangle()], recipe=recipe)
+    recipe = replace(RECIPE, pairs=ChosenPairs(((0, 2), (1, 2), (0, 1))), min_pixels=20 * 24)
+    feature = similarity([textured()] * 3, [rectangle(), rectangle(width=23), rectangle()], recipe=recipe)
     assert feature["frames"].tolist() == [[0, 2], [0, 1]]
     assert feature.detail["too_few_pixels"] == [[1, 2, 20 * 23]]
     check_documented(recipe, feature)
@@ -200,8 +200,8 @@ def test_pairs_that_count_too_few_pixels_are_left_out_and_listed():
 
 @pytest.mark.parametrize("fewest", [0, 1, 64])
 def test_a_target_that_is_never_seen_leaves_no_pair(fewest):
-    recipe = replace(RECIPE, fewest_pixels=fewest)
-    feature = likeness([textured()] * 3, [EMPTY] * 3, recipe=recipe)
+    recipe = replace(RECIPE, min_pixels=fewest)
+    feature = similarity([textured()] * 3, [EMPTY] * 3, recipe=recipe)
     check_documented(recipe, feature)
     assert len(feature["ssim"]) == 0
     assert feature.detail["too_few_pixels"] == [[0, 2, 0]]
@@ -209,11 +209,11 @@ def test_a_target_that_is_never_seen_leaves_no_pair(fewest):
 
 def test_a_target_that_leaves_the_later_picture_leaves_no_pair():
     path = np.stack([pose(), pose(), pose(yaw_degrees=170)])
-    assert likeness([textured()] * 3, [rectangle()] * 3, path=path).detail["too_few_pixels"] == [[0, 2, 0]]
+    assert similarity([textured()] * 3, [rectangle()] * 3, path=path).detail["too_few_pixels"] == [[0, 2, 0]]
 
 
 def test_a_later_frame_in_which_the_target_is_not_found_is_compared_all_the_same():
-    feature = likeness([textured(), textured(), textured(seed=1)], [rectangle(), rectangle(), EMPTY])
+    feature = similarity([textured(), textured(), textured(seed=1)], [rectangle(), rectangle(), EMPTY])
     assert feature["pixels"].tolist() == [20 * 24]
     assert feature["ssim"][0] < 0.3
 
@@ -228,7 +228,7 @@ def test_masks_of_another_size_and_of_several_things_are_laid_over_the_frame():
 def test_frames_are_asked_for_at_the_height_of_the_recipe_and_only_those_of_pairs():
     given = {"poses": poses_of(STILL), "depth": depth_of(3), "masks": masks_of([rectangle()] * 3)}
     timeline = Timeline(np.arange(3) / 8, WIDTH, HEIGHT)
-    watch = replace(RECIPE, height=480).load().begin(rollout_of(Path("clip.mp4")), timeline, given)
+    watch = replace(RECIPE, height=480).load().start(rollout_of(Path("clip.mp4")), timeline, given)
     assert (watch.request.indices, watch.request.height) == ({0, 2}, 480)
 
 
@@ -260,7 +260,7 @@ def test_each_frame_is_warped_by_its_own_pose_and_depth():
     depth["depth"][[0, 2]] = 50.0
     masks = [EMPTY, rectangle(), rectangle(top=40)]
     seen = [textured(seed=3), textured(), turned(textured(), path[1:])]
-    found = likeness(seen, masks, recipe=recipe, path=path, depth=depth)
+    found = similarity(seen, masks, recipe=recipe, path=path, depth=depth)
     assert found["ssim"][0] > 0.98
 
 
@@ -277,8 +277,8 @@ def test_poses_may_belong_to_pictures_of_another_size():
     seen = [textured(), textured(), turned(textured(), path)]
     arrays = poses_of(path).arrays
     scaled = {"intrinsics": arrays["intrinsics"] * [[2], [3], [1]], "size": np.array([2 * WIDTH, 3 * HEIGHT, 3])}
-    found = likeness(seen, [rectangle()] * 3, poses=Feature({**arrays, **scaled}))
-    assert found["ssim"][0] == pytest.approx(likeness(seen, [rectangle()] * 3, path=path)["ssim"][0], abs=1e-6)
+    found = similarity(seen, [rectangle()] * 3, poses=Feature({**arrays, **scaled}))
+    assert found["ssim"][0] == pytest.approx(similarity(seen, [rectangle()] * 3, path=path)["ssim"][0], abs=1e-6)
 
 
 @pytest.mark.parametrize("shared", [[], [2]])
@@ -306,7 +306,7 @@ def rollouts(tmp_path_factory):
 
 def of_world(pairs, height=128):
     depth = TrueDepth(EveryFrame(), stride=1)
-    return WarpedLikeness(TruePoses(), depth, TrueMasks(EveryFrame()), pairs, height=height)
+    return WarpedSimilarity(TruePoses(), depth, TrueMasks(EveryFrame()), pairs, height=height)
 
 
 def test_a_remembered_target_is_like_itself_and_a_forgotten_one_is_not(rollouts):

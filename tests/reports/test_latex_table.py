@@ -22,7 +22,7 @@ from lookaway.reports.export.paper_table import (
 )
 from lookaway.reports.lint.printed_table import read_printed
 from lookaway.reports.lint.table_lint import lint_table
-from lookaway.reports.runs import gathered
+from lookaway.reports.runs import load_run
 from lookaway.statistics.precision import precision
 from tests.support.chosen_run import GATE, IDENTITY, LIGHT, LPIPS, PSNR, STYLE, chosen_run, clips
 from tests.support.command import lookaway
@@ -44,7 +44,7 @@ def one_table(*cells, title="memory", higher=True, models=None, subset="room", b
 
 
 def tables_of(run):
-    return paper_tables(gathered(run, "run"))
+    return paper_tables(load_run(run, "run"))
 
 
 def best_of(tmp_path, found, metric=STYLE):

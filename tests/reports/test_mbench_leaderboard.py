@@ -128,8 +128,8 @@ def some(known: int) -> dict[tuple[str, str], Outcome]:
 def test_a_rollout_that_the_gate_left_out_is_known_and_one_that_has_no_score_is_not(tmp_path):
     # Of ten samples five are put to the test: s0, s2, s4, s6, s8; the last of them has no score.
     run = full_run(tmp_path / "run", "mbench-t", spatial_epipolar=some(8))
-    assert make_submission(run, ENTRY, least_share=0.9)["shortcomings"] == []
-    (lack,) = make_submission(run, ENTRY, least_share=0.95)["shortcomings"]
+    assert make_submission(run, ENTRY, min_share=0.9)["shortcomings"] == []
+    (lack,) = make_submission(run, ENTRY, min_share=0.95)["shortcomings"]
     assert lack == "mbencht.environment.spatial_epipolar: 9 of 10 rollouts are known, fewer than 95%"
 
 

@@ -59,7 +59,7 @@ def a_run(path: Path, outcomes, *, settings=None, metrics=tuple(METRICS)) -> Run
         "problems": [],
     }
     folder = RunFolder(path)
-    folder.begin(lock, [(rollout, "c") for rollout in rollouts.values()], about)
+    folder.start(lock, [(rollout, "c") for rollout in rollouts.values()], about)
     folder.add(measured)
     return Run(path)
 

@@ -11,11 +11,11 @@ import pytest
 from rich.console import Console
 
 from lookaway.engine.session import Progress
-from lookaway.engine.timings import Effort, Stage
+from lookaway.engine.timings import Stage, StageTimings
 from lookaway.reports import progress as module
 from lookaway.reports.progress import Pace, pace_parts, progress_bar, stage_parts
 
-EFFORT = Effort(
+EFFORT = StageTimings(
     {
         "sift": Stage(seconds=60.0, frames=600, kept=4),
         "decoding": Stage(seconds=30.0, frames=6000),
@@ -55,7 +55,7 @@ def wait_for(stream: Written | io.StringIO, text: str) -> str:
 
 
 def test_the_slowest_stages_are_named_with_their_part_and_their_speed():
-    assert stage_parts(told(3, effort=EFFORT)) == [
+    assert stage_parts(told(3, timings=EFFORT)) == [
         "sift 60% at 10 frames/s",
         "decoding 30% at 200 frames/s",
         "metrics 9%",
@@ -88,9 +88,9 @@ def test_pace_is_told_in_the_unit_that_fits_it(step, said):
 
 def test_a_log_has_a_line_now_and_then(written):
     with progress_bar(enabled=True) as show:
-        show(told(10, failures=1, effort=EFFORT))
+        show(told(10, failures=1, timings=EFFORT))
         first = wait_for(written, "10 of 50")
-        show(told(20, effort=EFFORT))
+        show(told(20, timings=EFFORT))
         wait_for(written, "20 of 50")
     assert first.startswith("measuring: 10 of 50 rollouts, 10 s, 1 failed; sift 60% at 10 frames/s, decoding 30%")
     assert all(line.startswith("measuring: ") for line in written.getvalue().splitlines())
@@ -132,17 +132,17 @@ def test_no_thread_is_left_when_a_run_ends_with_an_error(written):
 
 
 def test_words_of_others_are_no_commands_to_the_terminal(written):
-    effort = Effort({"evil\x1b[31m[bold]": Stage(seconds=1.0)})
+    timings = StageTimings({"evil\x1b[31m[bold]": Stage(seconds=1.0)})
     with progress_bar(enabled=True) as show:
-        show(told(1, effort=effort))
+        show(told(1, timings=timings))
         text = wait_for(written, "evil")
     assert "evil\\x1b[31m[bold] 100%" in text
 
 
 def test_people_see_a_bar_and_below_it_what_takes_the_time(monkeypatch):
     view = module._View()
-    view.note(told(10, failures=2, effort=EFFORT, dashboard="http://127.0.0.1:8265"))
-    view.note(told(20, failures=2, effort=EFFORT, dashboard="http://127.0.0.1:8265"))
+    view.note(told(10, failures=2, timings=EFFORT, dashboard="http://127.0.0.1:8265"))
+    view.note(told(20, failures=2, timings=EFFORT, dashboard="http://127.0.0.1:8265"))
     screen = io.StringIO()
     Console(file=screen, width=120, force_terminal=True, color_system=None).print(module._Screen(view))
     bar, below, *rest = screen.getvalue().splitlines()
@@ -161,6 +161,6 @@ def test_the_bar_is_live_on_a_terminal_and_gone_afterwards(monkeypatch):
     monkeypatch.setattr("sys.stderr", stream)
     monkeypatch.setenv("TERM", "xterm")
     with progress_bar(enabled=True) as show:
-        show(told(10, effort=EFFORT))
+        show(told(10, timings=EFFORT))
         assert "10/50" in wait_for(stream, "10/50")
     assert stream.getvalue().rstrip().endswith("\x1b[2K")  # the last thing done is to clear the line

@@ -266,7 +266,7 @@ def test_a_column_that_is_mostly_empty_is_still_one_of_numbers(tmp_path):
     assert columns[1].role is Role.MEASURE
 
 
-def test_the_model_is_the_column_that_tells_most_rows_apart(tmp_path):
+def test_the_model_is_the_column_that_tells_max_rows_apart(tmp_path):
     columns = columns_of(table(tmp_path, "model_input,model_id,x\nT,a,1\nT,b,2\n")[0])
     assert [column.role for column in columns[:2]] == [Role.OTHER, Role.MODEL]
 

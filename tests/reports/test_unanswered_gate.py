@@ -10,8 +10,8 @@ from lookaway.core import Abstention, Reason
 from lookaway.engine.run import Run
 from lookaway.reports.compare.comparison import compare_runs
 from lookaway.reports.export.paper_table import paper_tables
-from lookaway.reports.leaderboards import boards
-from lookaway.reports.runs import gathered
+from lookaway.reports.leaderboards import leaderboards
+from lookaway.reports.runs import load_run
 from lookaway.reports.site.profile import coverage_charts
 from tests.support.chosen_run import GATE, IDENTITY, Clip, chosen_run, clips
 
@@ -27,16 +27,16 @@ def run(tmp_path: Path) -> Run:
 
 
 def test_a_board_has_neither_a_mean_nor_a_rank_and_says_why(run):
-    (board,) = boards([gathered(run, "run")])
-    (row,) = board.rows
+    (leaderboard,) = leaderboards([load_run(run, "run")])
+    (row,) = leaderboard.rows
     assert (row.cell.estimate, row.ranks, len(row.values.values)) == (None, None, 0)
     assert row.cell.reasons == {"gate judge_refused": 12}
-    assert board.is_gated
-    assert coverage_charts([board], {"m": 0}) == []
+    assert leaderboard.is_gated
+    assert coverage_charts([leaderboard], {"m": 0}) == []
 
 
 def test_a_table_for_a_paper_has_no_number(run):
-    (table,) = paper_tables(gathered(run, "run"))
+    (table,) = paper_tables(load_run(run, "run"))
     assert len(table.columns) == 3
     assert [cell.estimate for column in table.columns for cell in column.cells] == [None, None, None]
 

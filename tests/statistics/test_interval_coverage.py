@@ -108,14 +108,14 @@ def ratio_of_sums(rng):
         )
 
 
-def share_of(rate: float, *, clips: int, likeness: float) -> Simulation:
+def share_of(rate: float, *, clips: int, similarity: float) -> Simulation:
     """Shares of yes; with a likeness above 0, scenes differ in how often it is yes."""
 
     def simulate(rng):
-        strength = 1 / likeness - 1 if likeness else 0.0
+        strength = 1 / similarity - 1 if similarity else 0.0
         scenes = names(SCENES, clips)
         for _ in range(RUNS):
-            rates = rng.beta(rate * strength, (1 - rate) * strength, SCENES) if likeness else np.full(SCENES, rate)
+            rates = rng.beta(rate * strength, (1 - rate) * strength, SCENES) if similarity else np.full(SCENES, rate)
             yes = rng.random(SCENES * clips) < rates.repeat(clips)
             yield ends({"share": clustered_share(yes, scenes)}), {"share": rate}
 
@@ -281,8 +281,8 @@ SIMULATIONS = {
     "one scene fewer": means(unequal_scenes, SCENES - 1),
     "difference of two models": difference_of_two_models,
     "ratio": ratio_of_sums,
-    **{f"share {rate}, a clip per scene": share_of(rate, clips=1, likeness=0.0) for rate in (0.05, 0.5, 0.95)},
-    **{f"share {rate}, four clips per scene": share_of(rate, clips=4, likeness=0.2) for rate in (0.05, 0.5, 0.95)},
+    **{f"share {rate}, a clip per scene": share_of(rate, clips=1, similarity=0.0) for rate in (0.05, 0.5, 0.95)},
+    **{f"share {rate}, four clips per scene": share_of(rate, clips=4, similarity=0.2) for rate in (0.05, 0.5, 0.95)},
     **{f"gate {rate}": gate(rate) for rate in (0.05, 0.5, 0.95)},
     "preferences": preferences,
     "strengths": strengths,

@@ -17,7 +17,7 @@ def estimate(half_width: float | None, scored: int = 100) -> Estimate:
 
 def size_of(values, scenes) -> tuple[float, float]:
     found = effective_size(named_scene_sums(np.asarray(values, np.float64), [str(scene) for scene in scenes]))
-    return float(found.size), float(found.likeness)
+    return float(found.size), float(found.similarity)
 
 
 @pytest.mark.parametrize(
@@ -77,9 +77,9 @@ def test_likeness_is_that_of_the_f_test_of_scipy_where_scenes_are_equal(seed):
     rng = np.random.default_rng(seed)
     values = rng.normal(0, 1, (9, 4)) + rng.normal(0, 1, (9, 1))
     f = stats.f_oneway(*values).statistic
-    likeness = (f - 1) / (f - 1 + 4)
+    similarity = (f - 1) / (f - 1 + 4)
     assert size_of(values.ravel(), np.repeat(np.arange(9), 4)) == pytest.approx(
-        (36 / (1 + 3 * likeness), likeness), abs=1e-8
+        (36 / (1 + 3 * similarity), similarity), abs=1e-8
     )
 
 
@@ -88,16 +88,16 @@ def test_scenes_of_unequal_size_have_the_likeness_of_a_hand_computation():
     between = (3 * (2 - 13 / 3) ** 2 + 2 * (5.5 - 13 / 3) ** 2 + (9 - 13 / 3) ** 2) / 2
     within = (1 + 0 + 1 + 0.25 + 0.25) / 3
     usual = (6 - (9 + 4 + 1) / 6) / 2
-    likeness = (between - within) / (between + (usual - 1) * within)
-    assert size_of(values, scenes) == pytest.approx((6 / (1 + (2 - 1) * likeness), likeness), abs=1e-12)
+    similarity = (between - within) / (between + (usual - 1) * within)
+    assert size_of(values, scenes) == pytest.approx((6 / (1 + (2 - 1) * similarity), similarity), abs=1e-12)
 
 
 def test_the_size_is_that_which_gives_the_error_of_the_mean():
     rng = np.random.default_rng(1)
     scenes = np.repeat(np.arange(2_000), 5)
     values = rng.normal(0, 1, 10_000) + rng.normal(0, 1, 2_000)[scenes]
-    size, likeness = size_of(values, scenes)
-    assert likeness == pytest.approx(0.5, abs=0.03)
+    size, similarity = size_of(values, scenes)
+    assert similarity == pytest.approx(0.5, abs=0.03)
     assert size == pytest.approx(10_000 / 3, rel=0.03)
 
 
@@ -136,5 +136,5 @@ def test_many_models_and_metrics_at_once_have_the_sizes_of_each_alone():
     for model, metric in np.ndindex(2, 3):
         own = (rows.models == model) & (rows.metrics == metric)
         alone = size_of(rows.values[own], rows.scenes[own])
-        assert (found.size[model, metric], found.likeness[model, metric]) == pytest.approx(alone, abs=1e-12)
+        assert (found.size[model, metric], found.similarity[model, metric]) == pytest.approx(alone, abs=1e-12)
     assert found.size[2].tolist() == [0.0] * 3

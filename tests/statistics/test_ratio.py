@@ -21,7 +21,7 @@ def sample(scenes: int = 60, *, seed: int = 0) -> tuple[np.ndarray, np.ndarray, 
     return tops, bottoms, [f"scene {place:03}" for place in places]
 
 
-def test_the_delta_interval_is_that_of_weighted_least_squares_of_statsmodels():
+def test_the_delta_interval_is_that_of_weighted_min_squares_of_statsmodels():
     # WLS of tops / bottoms on a constant, weights bottoms, cov_type="cluster", statsmodels 0.15.0
     estimate = ratio(TOPS, BOTTOMS, SCENES).estimate
     assert estimate.mean == pytest.approx(0.2983333333333333, abs=1e-12)

@@ -32,7 +32,7 @@ def test_p_is_that_of_trying_every_choice_of_signs(differences):
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 6, 20])
-def test_differences_that_all_point_one_way_have_the_least_p_there_is(count):
+def test_differences_that_all_point_one_way_have_the_min_p_there_is(count):
     assert sign_flip(np.linspace(0.1, 0.3, count)).p == 2 / 2**count
 
 
@@ -74,7 +74,7 @@ def test_zeros_change_neither_p_nor_whether_it_is_exact():
 @pytest.mark.parametrize("test", [sign_flip, signed_ranks])
 def test_no_difference_at_all_speaks_for_nothing_and_none_is_no_test(test):
     assert test(np.zeros(4)).p == 1.0
-    assert signed_ranks(np.zeros(4)).least_p == 1.0
+    assert signed_ranks(np.zeros(4)).min_p == 1.0
     with pytest.raises(ValueError, match="nothing to test"):
         test(np.array([]))
 
@@ -99,9 +99,9 @@ def test_without_an_effect_small_p_are_as_rare_as_they_say(count):
 
 
 @pytest.mark.parametrize(("count", "least"), [(5, 0.0625), (6, 0.03125)])
-def test_the_least_p_of_signed_ranks_is_told(count, least):
+def test_the_min_p_of_signed_ranks_is_told(count, least):
     found = signed_ranks(np.append(np.linspace(0.1, 1, count), [0.0, 0.0]))
-    assert (found.p, found.least_p, found.differences, found.zeros) == (least, least, count, 2)
+    assert (found.p, found.min_p, found.differences, found.zeros) == (least, least, count, 2)
 
 
 @pytest.mark.parametrize("count", [4, 9, 15, 20])

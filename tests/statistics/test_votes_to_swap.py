@@ -55,7 +55,7 @@ def test_without_these_votes_the_two_have_changed_places_and_without_one_fewer_t
 
 
 @pytest.mark.parametrize("seed", [1, 3])
-def test_it_is_never_fewer_than_the_fewest_and_here_nearly_as_few(seed):
+def test_it_is_never_fewer_than_the_min_and_here_nearly_as_few(seed):
     votes = simulated(seed, [0.6, 0.0, -0.6], 0.0, 0.3, count=14, scenes=3)
     found = votes_to_swap(votes, 1)
     best = fewest(votes, found.better, found.worse)

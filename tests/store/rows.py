@@ -16,11 +16,11 @@ def rollout(name: str = "case", *, model: str = "alpha", subset: str = "all") ->
     return Rollout(case=Case(id=name, subset=subset, scene=name), model=model, video=Path("video.mp4"))
 
 
-def begin(path: Path, *rollouts: Rollout) -> RunFolder:
+def start(path: Path, *rollouts: Rollout) -> RunFolder:
     """A run of these rollouts, each with the content hash `content`."""
     folder = RunFolder(path)
     about = {"suite": "folder", "lock_sha256": "lock", "metrics": [], "problems": []}
-    folder.begin(Lock({"suite": "folder"}), [(entry, "content") for entry in rollouts or (rollout(),)], about)
+    folder.start(Lock({"suite": "folder"}), [(entry, "content") for entry in rollouts or (rollout(),)], about)
     return folder
 
 

@@ -49,10 +49,10 @@ def test_another_content_or_recipe_has_no_feature(tmp_path):
 
 
 def test_a_feature_that_is_too_large_is_not_kept(tmp_path):
-    store = FeatureStore(tmp_path, most_bytes=FEATURE.nbytes - 1)
+    store = FeatureStore(tmp_path, max_bytes=FEATURE.nbytes - 1)
     store.put("a", "b", FEATURE)
     assert list(tmp_path.iterdir()) == []
-    FeatureStore(tmp_path, most_bytes=FEATURE.nbytes).put("a", "b", FEATURE)
+    FeatureStore(tmp_path, max_bytes=FEATURE.nbytes).put("a", "b", FEATURE)
     assert store.get("a", "b") is not None
 
 

@@ -14,7 +14,7 @@ from lookaway.io import object_storage
 from lookaway.io import object_storage as patience
 from lookaway.io.files import read_bytes, remove_all, write_whole
 from lookaway.io.journal import Journal
-from lookaway.io.object_storage import place
+from lookaway.io.object_storage import as_path
 from lookaway.store import run_folder
 from lookaway.store.feature_store import FeatureStore
 from lookaway.store.outcome_reader import OutcomeReader
@@ -255,7 +255,7 @@ def test_features_are_kept_there_and_a_damaged_one_is_none(bucket):
     found = store.get("ab" * 16, "cd" * 16)
     assert found is not None
     np.testing.assert_array_equal(found["x"], feature["x"])
-    path = place(str(bucket / "features" / ("cd" * 16) / "ab" / f"{'ab' * 16}.npz"))
+    path = as_path(str(bucket / "features" / ("cd" * 16) / "ab" / f"{'ab' * 16}.npz"))
     whole = read_bytes(path)
     write_whole(path, lambda file: file.write(whole[:-30]))
     assert store.get("ab" * 16, "cd" * 16) is None

@@ -90,4 +90,4 @@ def test_a_lock_made_twice_is_the_same(bound):
 def test_the_constants_of_pairs_are_among_those_that_were_changed():
     places = set(dict(changed_bindings(BOUND["mbench-a mbencha.environment.spatial_epipolar"])))
     assert {"matches.pairs.most", "matches.poses.convention", "matches.ratio", "poses.convention"} <= places
-    assert {"scale_pixels", "fewest_matches", "negligible_baseline"} <= places
+    assert {"scale_pixels", "min_matches", "negligible_baseline"} <= places

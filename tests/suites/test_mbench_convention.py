@@ -14,7 +14,7 @@ from lookaway.engine.binding import bind_metrics
 from lookaway.engine.plan import make_plan
 from lookaway.io.world_clips import WorldClip, open_world
 from lookaway.suites.mbench import MBenchT, convention
-from lookaway.suites.mbench.convention import LOOKED_AT_FOR_AN_ITEM, MOST_ITEMS, decide_convention
+from lookaway.suites.mbench.convention import LOOKED_AT_FOR_AN_ITEM, MAX_ITEMS, decide_convention
 from lookaway.world.exports import export_world
 from lookaway.world.exports.conventions import inverse
 from tests.docs.pages import REPOSITORY
@@ -137,7 +137,7 @@ def test_an_export_that_does_not_say_it_is_read_rightly_and_the_figures_stand_in
     test = dataset.settings["extrinsics_test"]
     assert dataset.settings["extrinsics_convention"] == right
     assert test[f"{right}_pixels"] < 1 < 10 < test[f"{OTHER[right]}_pixels"]
-    assert test["items"] == MOST_ITEMS
+    assert test["items"] == MAX_ITEMS
     assert test["matches"] > 500
     metrics = bind_metrics(dataset, ["spatial_epipolar"])
     assert make_plan(dataset, metrics).lock.entries["dataset"]["settings"] == dataset.settings
@@ -176,7 +176,7 @@ def test_random_poses_are_ambiguous_and_nothing_is_measured_by_them(tmp_path, cl
     dataset = lookaway.read(writer.finish(), allow_outside=True)
     test = dataset.settings["extrinsics_test"]
     assert dataset.settings["extrinsics_convention"] == "ambiguous"
-    assert test["items"] == MOST_ITEMS
+    assert test["items"] == MAX_ITEMS
     assert min(test["world_to_camera_pixels"], test["camera_to_world_pixels"]) > 12
     run = lookaway.evaluate(dataset, tmp_path / "run", metrics=["spatial_epipolar"])
     reasons = {item["reason"] for item in run.items()}
@@ -267,21 +267,21 @@ def test_no_more_than_a_few_videos_are_opened(tmp_path, clips, monkeypatch):
 
     monkeypatch.setattr(convention, "Video", counting(convention.Video))
     clip = clips["street", "yaw_left_60"]
-    most_looked_at = MOST_ITEMS * LOOKED_AT_FOR_AN_ITEM
-    decide_convention([still(tmp_path, clip, number) for number in range(most_looked_at + 8)])
-    assert len(opened) == most_looked_at
+    max_looked_at = MAX_ITEMS * LOOKED_AT_FOR_AN_ITEM
+    decide_convention([still(tmp_path, clip, number) for number in range(max_looked_at + 8)])
+    assert len(opened) == max_looked_at
     opened.clear()
     files = [
         stored(tmp_path / f"moving{number}.npz", clip.arrays().camera_to_world, "camera_to_world", clip)
-        for number in range(MOST_ITEMS // 2 + 1)
+        for number in range(MAX_ITEMS // 2 + 1)
     ]
     decision = decide_convention([rollout_of(clip, path, model=model) for model in ("a", "b") for path in files])
-    assert {figures.items for figures in decision.by_model.values()} == {MOST_ITEMS // 2}
-    assert decision.total.items == len(opened) == MOST_ITEMS
+    assert {figures.items for figures in decision.by_model.values()} == {MAX_ITEMS // 2}
+    assert decision.total.items == len(opened) == MAX_ITEMS
 
 
 def test_every_model_is_looked_at_however_many_there_are(tmp_path, clips):
-    clip, models = clips["street", "yaw_left_60"], [f"model{number}" for number in range(MOST_ITEMS + 1)]
+    clip, models = clips["street", "yaw_left_60"], [f"model{number}" for number in range(MAX_ITEMS + 1)]
     moving = stored(tmp_path / "moving.npz", clip.arrays().camera_to_world, "camera_to_world", clip)
     decision = decide_convention([rollout_of(clip, moving, model=model) for model in models])
     assert list(decision.by_model) == models

@@ -12,8 +12,8 @@ import lookaway
 from lookaway.core import Abstention, JudgeModel, Reason
 from lookaway.engine.run import Run
 from lookaway.io.world_clips import open_world
-from lookaway.judges.client import Manners
-from lookaway.judges.oracle import Dials, Faults, OracleServer
+from lookaway.judges.client import RetryPolicy
+from lookaway.judges.oracle import Faults, Noise, OracleServer
 from lookaway.judges.server import Connection
 from lookaway.judges.settings import JudgeSettings
 from lookaway.world.exports.mbench import export_mbench_t
@@ -46,9 +46,9 @@ def dataset(world: Path) -> Path:
 
 
 def evaluate(server: OracleServer, dataset: Path, run: Path, **changes) -> Run:
-    manners = Manners(concurrent=4, tries=changes.pop("tries", 4), trip_after=1000, **QUICK)
+    policy = RetryPolicy(concurrent=4, tries=changes.pop("tries", 4), trip_after=1000, **QUICK)
     connection = Connection(url=server.base_url, timeout_seconds=10)
-    judge = JudgeSettings(model=JudgeModel(model="oracle"), connection=connection, manners=manners)
+    judge = JudgeSettings(model=JudgeModel(model="oracle"), connection=connection, policy=policy)
     return lookaway.evaluate(dataset, run, **{"metrics": METRICS, "judge": judge, **changes})
 
 
@@ -173,7 +173,7 @@ def test_a_gate_that_is_ignored_asks_nobody(world, dataset, tmp_path):
 
 
 def test_a_failed_judge_call_is_never_not_triggered_and_leaves_all_other_numbers(world, dataset, run, tmp_path):
-    with OracleServer(world, dials=Dials(seed=2), faults=Faults(server_error=0.2)) as server:
+    with OracleServer(world, noise=Noise(seed=2), faults=Faults(server_error=0.2)) as server:
         disturbed = evaluate(server, dataset, tmp_path / "run", tries=1)
     whole, found = outcomes(run.path), outcomes(disturbed.path)
     failed = {key for key, row in found.items() if row["reason"] == "judge_failed"}

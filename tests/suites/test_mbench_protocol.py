@@ -74,7 +74,7 @@ def test_all_metrics_of_a_setting_compare_the_same_pairs(dataset_id, selector, m
 @pytest.mark.parametrize("dataset_id", SUITES)
 def test_masks_and_depth_of_the_target_are_of_the_same_posed_frames_and_it_is_tracked_once(dataset_id):
     bound = protocol(dataset_id)
-    geometry = bound[f"{dataset_id}.entity.object_geometry_consistency"].recipes["warped_likeness"]
+    geometry = bound[f"{dataset_id}.entity.object_geometry_consistency"].recipes["warped_similarity"]
     assert isinstance(geometry.depth.frames, PosedFrames)
     assert geometry.depth.frames == geometry.masks.frames
     assert geometry.masks == bound[f"{dataset_id}.entity.object_texture_consistency"].recipes["regions"].masks
@@ -85,7 +85,7 @@ def test_the_constants_are_those_of_the_protocol():
     epipolar = bound["mbencha.environment.spatial_epipolar"]
     matches = describe(epipolar.recipes["matches"])
     lighting = describe(bound["mbencha.environment.rendering_lighting"].metric)
-    pairs = {"most": 20, "degrees_per_extent": 180.0, "fewest_posed_frames": 8, "margin": 0.1, "min_span_frames": 2}
+    pairs = {"most": 20, "degrees_per_extent": 180.0, "min_posed_frames": 8, "margin": 0.1, "min_span_frames": 2}
     assert pairs.items() <= matches["pairs"].items()
     assert {"height": 480, "keypoints": 2048, "ratio": 0.8}.items() <= matches.items()
     assert {"lightness_weight": 0.5, "tau": 10.0, "segment_frames": 8}.items() <= lighting.items()

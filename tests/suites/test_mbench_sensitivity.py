@@ -16,8 +16,8 @@ pytestmark = pytest.mark.timeout(900)  # all clips are rendered and measured bef
 
 PAGE = Path(__file__).parents[2] / "docs/reference/mbench-sensitivity.md"
 METRICS = tuple(bound.name for suite in SETTINGS for bound in load_suite(suite).metrics({}) if not bound.is_gate)
-LEAST_CLEAN = 0.95
-FEWEST_CASES, FEWEST_SEVERITIES, FEWEST_FALLS = 8, 5, 4
+MIN_CLEAN = 0.95
+MIN_CASES, MIN_SEVERITIES, MIN_FALLS = 8, 5, 4
 
 NOT_GRADED = {
     ("object_geometry_consistency", "identity_shape"): "from 0.6 on, unrelated surfaces are compared",
@@ -28,7 +28,7 @@ NOT_GRADED = {
     ("camera_interaction", "camera_never_moves"): "the direction is asked for, not how far: all or nothing",
 }
 """Faults that a metric finds, but whose severity it does not tell, and why."""
-MOST_RISE = 0.01
+MAX_RISE = 0.01
 """Of those."""
 
 NAMED_ONCE = {
@@ -100,8 +100,8 @@ def test_there_are_23_metrics():
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_page_shows_every_metric_near_its_best_without_any_fault(metric):
     least, cases = CLEAN[metric]
-    assert least >= LEAST_CLEAN
-    assert cases >= FEWEST_CASES
+    assert least >= MIN_CLEAN
+    assert cases >= MIN_CASES
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -110,8 +110,8 @@ def test_the_page_shows_every_metric_falling_as_a_fault_it_names_grows(metric):
     assert {row.fault for row in rows} == set(NAMED[rows[0].word])
     graded = [row for row in rows if (row.word, row.fault) not in NOT_GRADED]
     assert all(step <= LEVEL for row in graded for step in steps_of(row))
-    whole = [row for row in graded if row.cases >= FEWEST_CASES and len(steps_of(row)) >= FEWEST_SEVERITIES]
-    assert max(sum(step < 0 for step in steps_of(row)) for row in whole) >= FEWEST_FALLS
+    whole = [row for row in graded if row.cases >= MIN_CASES and len(steps_of(row)) >= MIN_SEVERITIES]
+    assert max(sum(step < 0 for step in steps_of(row)) for row in whole) >= MIN_FALLS
 
 
 @pytest.mark.parametrize(("word", "fault"), NOT_GRADED, ids="-".join)
@@ -119,9 +119,9 @@ def test_an_exception_still_falls_far_and_never_rises_by_much(word, fault):
     rows = [row for row in STEPS if (row.word, row.fault) == (word, fault)]
     assert rows
     for row in rows:
-        assert max(steps_of(row)) <= MOST_RISE
+        assert max(steps_of(row)) <= MAX_RISE
         assert row.means[-1] <= row.means[0] / 2
-        assert max(steps_of(row)) > LEVEL or sum(step < 0 for step in steps_of(row)) < FEWEST_FALLS, "no exception"
+        assert max(steps_of(row)) > LEVEL or sum(step < 0 for step in steps_of(row)) < MIN_FALLS, "no exception"
 
 
 @pytest.mark.parametrize("row", STEPS, ids=lambda row: f"{row.metric}-{row.fault}-{row.means[1]}")
@@ -167,7 +167,7 @@ def test_every_metric_is_near_its_best_where_everything_is_remembered(metric, li
         for (name, _, model), v in found.values.items()
         if (name, model) == (metric, PERFECT)
     ]
-    assert min(clean) >= LEAST_CLEAN
+    assert min(clean) >= MIN_CLEAN
 
 
 @pytest.mark.parametrize("metric", METRICS)

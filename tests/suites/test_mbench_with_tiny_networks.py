@@ -15,7 +15,7 @@ from lookaway.core import Dataset, JudgeModel
 from lookaway.engine.inline import Inline
 from lookaway.engine.reading import load_suite
 from lookaway.engine.run import Run
-from lookaway.judges.client import Manners
+from lookaway.judges.client import RetryPolicy
 from lookaway.judges.oracle import OracleServer
 from lookaway.judges.server import Connection, Secret
 from lookaway.judges.settings import JudgeSettings
@@ -59,7 +59,7 @@ class Stage:
         judge = JudgeSettings(
             model=JudgeModel(model="oracle"),
             connection=Connection(url=self.oracle.base_url, key=Secret(KEY), timeout_seconds=10),
-            manners=Manners(concurrent=1, tries=4, **QUICK),
+            policy=RetryPolicy(concurrent=1, tries=4, **QUICK),
         )
         given = {"judge": judge, "features": self.root / "features", **options}
         return lookaway.evaluate(self.dataset(setting), self.root / name, **given)

@@ -480,7 +480,7 @@ def test_options_become_settings_of_the_lock(writer):
     writer.case()
     writer.answer()
     assert read(writer).settings == {"as_published": False, "video_max_time": None, "alignment": "sim3"}
-    asked = read_any(writer.root, as_published=True, most_frames=50)
+    asked = read_any(writer.root, as_published=True, max_frames=50)
     assert asked.settings == {"as_published": True, "video_max_time": 50, "alignment": "sim3"}
     assert read_any(writer.root, alignment="se3").settings["alignment"] == "se3"
 
@@ -494,7 +494,7 @@ def test_the_published_code_has_one_alignment(writer):
 
 
 @pytest.mark.parametrize(
-    "option", [{"pattern": "{model}"}, {"extrinsics_convention": "camera_to_world"}, {"most_frames": 0}]
+    "option", [{"pattern": "{model}"}, {"extrinsics_convention": "camera_to_world"}, {"max_frames": 0}]
 )
 def test_options_without_a_meaning_here_are_refused(writer, option):
     writer.case()
@@ -504,7 +504,7 @@ def test_options_without_a_meaning_here_are_refused(writer, option):
 
 
 @pytest.mark.parametrize(
-    "option", [{"truth": "MIND-Data"}, {"as_published": True}, {"most_frames": 50}, {"alignment": "sim3"}]
+    "option", [{"truth": "MIND-Data"}, {"as_published": True}, {"max_frames": 50}, {"alignment": "sim3"}]
 )
 def test_other_suites_refuse_what_only_a_comparison_with_true_videos_can_have(tmp_path, option):
     flag = f"--{next(iter(option)).replace('_', '-')}"

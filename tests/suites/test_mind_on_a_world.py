@@ -159,7 +159,7 @@ def test_the_published_way_has_no_frame_of_so_short_a_clip_and_says_so(world, tm
 
 def test_no_more_frames_are_compared_than_were_asked_for(world, tmp_path):
     found = lookaway.evaluate(
-        world / "data", tmp_path / "run", metrics=["lcm.mse"], models=["perfect"], subsets=[MEMORY], most_frames=3
+        world / "data", tmp_path / "run", metrics=["lcm.mse"], models=["perfect"], subsets=[MEMORY], max_frames=3
     )
     assert sorted(row["unit"] for row in found.units("mind.lcm.mse")) == ["f0", "f1", "f2"]
     assert found.lock.entries["dataset"]["settings"]["video_max_time"] == 3

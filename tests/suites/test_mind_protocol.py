@@ -86,7 +86,7 @@ def test_the_constants_are_those_of_the_benchmark():
     assert bound["mind.dino.dino_mse"].recipes["feature_error"].weights.name == "dinov3-vitb16"
     for name in ("rpe_trans", "rpe_rot"):
         metric = bound[f"mind.action.{name}"].metric
-        assert (metric.alignment, metric.most_frames, metric.fewest_steps) == ("sim3", 97, 8)
+        assert (metric.alignment, metric.max_frames, metric.min_steps) == ("sim3", 97, 8)
         assert (metric.max_rotation_degrees, metric.max_translation) == (179.0, 1e9)
         assert {recipe.layout for recipe in bound[f"mind.action.{name}"].recipes.values()} == {"colmap"}
 

@@ -22,8 +22,8 @@ IDENTITY, GATE = "mbencht.entity.human_identity_consistency", "mbencht.human.tri
 KINDS = {
     STYLE: "rendering_style",
     LIGHT: "rendering_lighting",
-    LPIPS: "perceptual_distance",
-    PSNR: "peak_signal_to_noise",
+    LPIPS: "lpips",
+    PSNR: "psnr",
     IDENTITY: "human_identity",
     GATE: "triggered",
 }
@@ -81,6 +81,6 @@ def chosen_run(
         "problems": [],
     }
     folder = RunFolder(path)
-    folder.begin(lock, [(rollout, "c") for rollout in rollouts.values()], about)
+    folder.start(lock, [(rollout, "c") for rollout in rollouts.values()], about)
     folder.add(measured)
     return Run(path)

@@ -18,7 +18,7 @@ from lookaway.judges.reply_store import ReplyStore
 from lookaway.store.outcome_rows import Measured
 from lookaway.store.run_folder import RunFolder
 
-FRAMES, PAIRS, JUDGED = "peak_signal_to_noise", "spatial_epipolar", "state_progress"
+FRAMES, PAIRS, JUDGED = "psnr", "spatial_epipolar", "state_progress"
 LOCKS = {FRAMES: "a" * 32, PAIRS: "b" * 32, JUDGED: "c" * 32}
 QUESTION, ANSWER = "How far did the candle burn?", '{"rating": 4, "reason": "It is shorter."}'
 HOSTILE = "\"'><script>window.hacked=1</script><img src=x onerror=window.hacked=1>\u202e\u2028${alert(1)}{{7*7}}"
@@ -69,7 +69,7 @@ class FilmedRun:
         folder = RunFolder(self.run)
         metrics = list(LOCKS) if outcomes is None else list(outcomes)
         locks = {name: LOCKS.get(name, "d" * 32) for name in metrics}
-        folder.begin(_lock(metrics), [(r, content_key(r)) for r in rollouts.values()], self._about(locks))
+        folder.start(_lock(metrics), [(r, content_key(r)) for r in rollouts.values()], self._about(locks))
         for number, rollout in enumerate(rollouts.values()):
             folder.add(
                 [

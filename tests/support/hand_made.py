@@ -49,6 +49,6 @@ def hand_made_run(path: Path, suite: str, outcomes: Outcomes, lock: Mapping[str,
         "problems": [],
     }
     folder = RunFolder(path)
-    folder.begin(Lock(entries), [(rollout, "c") for rollout in rollouts.values()], about)
+    folder.start(Lock(entries), [(rollout, "c") for rollout in rollouts.values()], about)
     folder.add(measured)
     return Run(path)

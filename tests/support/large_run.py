@@ -61,7 +61,7 @@ class LargeRun:
             "problems": [],
             "metrics": [{"name": name, "lock": LOCK, "subsets": ["environment"]} for name in METRICS],
         }
-        folder.begin(Lock({}), [(rollout, _content(number)) for number, rollout in enumerate(self.rollouts)], about)
+        folder.start(Lock({}), [(rollout, _content(number)) for number, rollout in enumerate(self.rollouts)], about)
         compacted = len(self.rollouts) - small_parts
         spans = [range(n, min(n + COMPACT_AFTER_PARTS, compacted)) for n in range(0, compacted, COMPACT_AFTER_PARTS)]
         singles = [range(n, n + 1) for n in range(compacted, len(self.rollouts))]

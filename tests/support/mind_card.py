@@ -21,7 +21,7 @@ def series(*names: str) -> dict[str, Any]:
 
 def card() -> dict[str, Any]:
     """The one entry that the card shows has all measures at once."""
-    likeness = series("mse", "lpips", "ssim", "psnr")
+    similarity = series("mse", "lpips", "ssim", "psnr")
     groups = ("__overall__", "translation", "rotation", "other", "act:forward", "act:look_right")
     return {
         "video_max_time": 100,
@@ -40,10 +40,10 @@ def card() -> dict[str, Any]:
                         "error": "what went wrong",
                         "mark_time": 2,
                         "sample_frames": 4,
-                        "gsc": {"length": 2, **likeness},
+                        "gsc": {"length": 2, **similarity},
                     }
                 ],
-                "lcm": dict(likeness),
+                "lcm": dict(similarity),
                 "visual_quality": series("imaging", "aesthetic"),
                 "action": {group: dict(STEPS) for group in groups},
                 "dino": series("dino_mse"),

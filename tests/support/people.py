@@ -9,7 +9,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from lookaway.core import Extractor, Perceiver
+from lookaway.core import Extractor, LoadedExtractor
 from lookaway.perception.weights import WeightFile, Weights
 from lookaway.perception.weights.places import folder_of
 from tests.support.hub import sha256
@@ -93,9 +93,9 @@ CHANGES: dict[str, Change] = {
 class Loaded:
     """Stands for a recipe that has been loaded, to look at many pictures."""
 
-    perceiver: Perceiver
+    perceiver: LoadedExtractor
 
-    def load(self) -> Perceiver:
+    def load(self) -> LoadedExtractor:
         """What was loaded."""
         return self.perceiver
 

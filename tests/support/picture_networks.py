@@ -38,14 +38,14 @@ def tiny_dinov3(**changes: Any) -> Weights:
     return put_into_hub("dinov3-vitb16", model.save_pretrained)
 
 
-def tiny_clip(name: str = "clip-vit-b-32-laion2b", most_tokens: int = 20) -> Weights:
+def tiny_clip(name: str = "clip-vit-b-32-laion2b", max_tokens: int = 20) -> Weights:
     """CLIP for pictures of 32 pixels, and a tokenizer that knows single characters."""
     vocabulary = clip_vocabulary()
     config = transformers.CLIPConfig(
         text_config={
             **SMALL,
             "vocab_size": len(vocabulary),
-            "max_position_embeddings": most_tokens,
+            "max_position_embeddings": max_tokens,
             "bos_token_id": len(vocabulary) - 2,
             "eos_token_id": len(vocabulary) - 1,
         },

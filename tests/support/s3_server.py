@@ -24,7 +24,7 @@ import pytest
 import s3fs
 
 from lookaway.io import object_storage
-from lookaway.io.object_storage import place
+from lookaway.io.object_storage import as_path
 
 HOST = "127.0.0.1"
 SECRET = "a-secret-that-nobody-may-read"
@@ -124,7 +124,7 @@ def s3_server(folder: Path) -> Iterator[S3Server]:
 
 def new_bucket() -> Path:
     """An empty bucket."""
-    bucket = place(f"s3://bucket-{uuid4().hex[:12]}")
+    bucket = as_path(f"s3://bucket-{uuid4().hex[:12]}")
     object_storage._storage(bucket).call_s3("create_bucket", Bucket=bucket.parts[0].rstrip("/"))
     return bucket
 

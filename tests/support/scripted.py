@@ -70,7 +70,7 @@ class Brightness:
         self.step("load")
         return self
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _Watch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _Watch:
         self.step("begin")
         return _Watch(self, FrameRequest(frozenset(range(timeline.frame_count)), 16))
 
@@ -81,11 +81,11 @@ class _Watch:
     request: FrameRequest
     means: list[float] = field(default_factory=list)
 
-    def see(self, frame: Frame) -> None:
+    def add_frame(self, frame: Frame) -> None:
         self.recipe.step("see")
         self.means.append(float(frame.pixels.mean()) * self.recipe.weight)
 
-    def perceive(self) -> Feature:
+    def finish(self) -> Feature:
         self.recipe.step("perceive")
         return Feature({"means": np.array(self.means)}, {"frames": len(self.means)})
 

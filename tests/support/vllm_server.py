@@ -22,7 +22,7 @@ from tests.support.tiny_vlm import LONGEST
 VARIABLE = "LOOKAWAY_VLLM_PYTHON"
 LAUNCHER = Path(__file__).with_name("vllm_launch.py")
 MODEL = "tiny-vlm"
-MOST_PICTURES = 8
+MAX_PICTURES = 8
 SETTINGS = {
     "VLLM_CPU_KVCACHE_SPACE": "1",
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",
@@ -42,7 +42,7 @@ FLAGS = (
     "--dtype=float32",
     "--enforce-eager",
     "--max-num-seqs=2",
-    f'--limit-mm-per-prompt={{"image": {MOST_PICTURES}, "video": 1}}',
+    f'--limit-mm-per-prompt={{"image": {MAX_PICTURES}, "video": 1}}',
     # Left to itself, a random network fills its JSON with blanks and never ends.
     '--structured-outputs-config={"backend": "xgrammar", "disable_any_whitespace": true}',
 )

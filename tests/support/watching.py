@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lookaway.core import Case, Extractor, Feature, Frame, Rollout, Target, Timeline
-from lookaway.engine.feature_job import Extractors, Perceiving
+from lookaway.engine.feature_job import Extractors, FeatureJob
 
 
 def rollout_of(video: Path, *, target: Target | None = None, **fields: Any) -> Rollout:
@@ -21,7 +21,7 @@ def rollout_of(video: Path, *, target: Target | None = None, **fields: Any) -> R
 def perceive(recipe: Extractor, video: Path | Rollout) -> Feature:
     """What an extractor perceives in a video, with all that it needs; raises what kept it from perceiving."""
     rollout = video if isinstance(video, Rollout) else rollout_of(video)
-    found = Perceiving(Extractors(None), rollout, "content", [recipe]).run()[recipe]
+    found = FeatureJob(Extractors(None), rollout, "content", [recipe]).run()[recipe]
     if isinstance(found, Exception):
         raise found
     return found
@@ -36,11 +36,11 @@ def perceive_frames(
     """What an extractor perceives in pictures, which it must ask for at their own height."""
     height, width = pictures[0].shape[:2]
     timeline = Timeline(np.arange(len(pictures)) / 8, width, height)
-    watch = recipe.load().begin(rollout or rollout_of(Path("clip.mp4")), timeline, features or {})
+    watch = recipe.load().start(rollout or rollout_of(Path("clip.mp4")), timeline, features or {})
     assert watch.request is None or watch.request.height in (None, height)
     for index in sorted(watch.request.indices if watch.request else ()):
-        watch.see(Frame(index, index / 8, pictures[index]))
-    return watch.perceive()
+        watch.add_frame(Frame(index, index / 8, pictures[index]))
+    return watch.finish()
 
 
 def check_documented(recipe: Extractor, feature: Feature) -> None:

@@ -110,7 +110,7 @@ def points(picture: Pixels) -> tuple[np.ndarray, np.ndarray]:
     return np.array([keypoint.pt for keypoint in keypoints]) + 0.5, descriptors
 
 
-def test_there_are_at_least_thirteen_families_and_each_scene_knows_its_own():
+def test_there_are_at_min_thirteen_families_and_each_scene_knows_its_own():
     assert len(NAMES) >= 13
     assert all(build_scene(name, 0).family == name for name in NAMES)
 
@@ -192,7 +192,7 @@ def test_the_first_scene_of_a_seed_keeps_the_rules(broken, event, camera):
     assert broken(event, camera) == ""
 
 
-def test_at_least_three_of_at_least_four_movable_things_are_in_the_first_view(scene, sights):
+def test_at_min_three_of_at_least_four_movable_things_are_in_the_first_view(scene, sights):
     movable = {thing.name for thing in scene.things if thing.is_movable}
     assert len(movable) >= 4
     assert len(movable & sights.in_view) >= 3

@@ -14,7 +14,7 @@ from lookaway.world.rendering import render_set
 
 pytestmark = pytest.mark.timeout(900)  # all clips are measured before the first test
 
-LEAST_REACTION, MOST_REACTION = 0.15, 0.06
+MIN_REACTION, MAX_REACTION = 0.15, 0.06
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +37,9 @@ def scores(tmp_path_factory) -> dict[tuple[str, str], float]:
 
 @pytest.mark.parametrize(("fault", "metric"), [(f.name, metric) for f in FAULTS.values() for metric in f.moves])
 def test_a_measurement_that_must_react_to_a_fault_does(fault, metric, scores):
-    assert scores[fault, metric] < scores["perfect", metric] - LEAST_REACTION
+    assert scores[fault, metric] < scores["perfect", metric] - MIN_REACTION
 
 
 @pytest.mark.parametrize(("fault", "metric"), [(f.name, metric) for f in FAULTS.values() for metric in f.spares])
 def test_a_measurement_that_must_not_react_to_a_fault_does_not(fault, metric, scores):
-    assert abs(scores[fault, metric] - scores["perfect", metric]) < MOST_REACTION
+    assert abs(scores[fault, metric] - scores["perfect", metric]) < MAX_REACTION

@@ -13,7 +13,7 @@ import pytest
 
 from lookaway.core import Resources
 from lookaway.engine.inline import Inline
-from lookaway.engine.on_ray.executor import RayPool
+from lookaway.engine.on_ray.executor import RayExecutor
 from lookaway.io.world_clips import open_world
 from lookaway.world.grid import Grid
 from lookaway.world.rendering import CaseRenderer, render_set
@@ -84,7 +84,7 @@ def test_the_order_in_which_cases_are_drawn_changes_no_hash(world, tmp_path):
 @pytest.mark.filterwarnings("ignore")
 def test_two_workers_give_the_same_hashes_as_one(world, tmp_path):
     grid = Grid(families=("playroom",), events=("both",), cameras=("yaw_right_60",), seeds=(0, 1), **FAULTS)
-    reports = render_set(grid.recipes(FORM), tmp_path, RayPool(Resources(workers=2)))
+    reports = render_set(grid.recipes(FORM), tmp_path, RayExecutor(Resources(workers=2)))
     assert sum(report.rendered for report in reports) == 6
     assert hashes(world).items() <= hashes(tmp_path).items()
 

@@ -52,28 +52,28 @@ def check_command(as_json: bool, **options: Any) -> None:
 @click.option("--no-logprobs", is_flag=True, help="Give no log-probabilities.")
 @click.option("--no-schema", is_flag=True, help="Do not hold to JSON schemas.")
 @click.option("--seed", type=int, default=0, help="Of all chance.")
-def oracle_command(world: Path, command: tuple[str, ...], port: int, **dials: Any) -> int:
+def oracle_command(world: Path, command: tuple[str, ...], port: int, **noise: Any) -> int:
     """Serve a judge that knows the truth of the simulated WORLD, on this machine, until interrupted.
 
     With COMMAND, run it with LOOKAWAY_JUDGE_URL and LOOKAWAY_JUDGE_MODEL set, and stop when it ends:
 
     lookaway judge oracle WORLD -- lookaway eval WORLD -o RUN --metrics triggered
     """
-    from lookaway.judges.oracle import Dials, Faults, OracleServer, serve
+    from lookaway.judges.oracle import Faults, Noise, OracleServer, serve
     from lookaway.reports.numbers import print_lines
 
-    how = Dials(
-        noise=dials["noise"],
-        yes_bias=dials["yes_bias"],
-        latency_seconds=dials["latency"],
-        gives_logprobs=not dials["no_logprobs"],
-        holds_schema=not dials["no_schema"],
-        seed=dials["seed"],
+    how = Noise(
+        noise=noise["noise"],
+        yes_bias=noise["yes_bias"],
+        latency_seconds=noise["latency"],
+        gives_logprobs=not noise["no_logprobs"],
+        holds_schema=not noise["no_schema"],
+        seed=noise["seed"],
     )
-    faults = Faults.mixed(dials["faults"])
+    faults = Faults.mixed(noise["faults"])
     if not command:
         serve(world, port, how, faults, ready=lambda server: print_lines([f"asked at {server.base_url}"]))
         return 0
-    with OracleServer(world, dials=how, faults=faults, port=port) as server:
+    with OracleServer(world, noise=how, faults=faults, port=port) as server:
         variables = {"LOOKAWAY_JUDGE_URL": server.base_url, "LOOKAWAY_JUDGE_MODEL": "oracle"}
         return subprocess.run(command, env={**os.environ, **variables}, check=False).returncode  # noqa: S603

@@ -113,7 +113,7 @@ def judge_options(command: Command) -> Command:
 def chosen_judge(options: dict[str, Any]) -> JudgeSettings | None:
     """The judge that options, file or environment name; takes the options out of `options`."""
     from lookaway.core import Compute, JudgeModel, Sampling
-    from lookaway.judges.client import Manners
+    from lookaway.judges.client import RetryPolicy
     from lookaway.judges.server import DEFAULT_URL, Connection, Secret, find_setting, read_private_file
     from lookaway.judges.settings import JudgeSettings
     from lookaway.judges.spending import Budget
@@ -124,7 +124,7 @@ def chosen_judge(options: dict[str, Any]) -> JudgeSettings | None:
     model, url, key = (find_setting(name, said[name], file) for name in ("model", "url", "key"))
     if not model:
         return None
-    sampling = Sampling(temperature=said["temperature"], seed=said["seed"], most_tokens=said["answer_tokens"])
+    sampling = Sampling(temperature=said["temperature"], seed=said["seed"], max_tokens=said["answer_tokens"])
     prompt_price, answer_price = said["prices"]
     folder = Path(model) if said["backend"] == "local" else None
     return JudgeSettings(
@@ -140,7 +140,7 @@ def chosen_judge(options: dict[str, Any]) -> JudgeSettings | None:
         connection=Connection(url=url or DEFAULT_URL, key=Secret(key), timeout_seconds=said["timeout"]),
         folder=folder,
         compute=Compute(**{name: value for name in ("device", "precision") if (value := options.get(name))}),
-        manners=Manners(concurrent=said["concurrent"], per_second=said["rate"]),
+        policy=RetryPolicy(concurrent=said["concurrent"], per_second=said["rate"]),
         budget=Budget(
             calls=said["calls"],
             tokens=said["tokens"],

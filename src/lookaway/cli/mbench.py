@@ -199,7 +199,7 @@ def _of_setting(dataset: Dataset, metrics: tuple[str, ...]) -> tuple[str, ...]:
 def _judge(options: dict[str, Any], dataset: Dataset) -> JudgeSettings | None:
     """Who is asked, by flags or environment. A judge that --vlm-judge does not call for only rates what it is shown."""
     from lookaway.core import JudgeModel, UserError
-    from lookaway.judges.client import Manners
+    from lookaway.judges.client import RetryPolicy
     from lookaway.judges.server import DEFAULT_URL, Connection, Secret, find_setting, read_private_file
     from lookaway.judges.settings import JudgeSettings
 
@@ -217,5 +217,5 @@ def _judge(options: dict[str, Any], dataset: Dataset) -> JudgeSettings | None:
     return JudgeSettings(
         model=JudgeModel(model=model),
         connection=Connection(url=url or DEFAULT_URL, key=Secret(key)),
-        manners=Manners(tries=1 + options["vlm_max_retries"]),
+        policy=RetryPolicy(tries=1 + options["vlm_max_retries"]),
     )

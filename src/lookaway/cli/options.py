@@ -23,7 +23,7 @@ READING = (
     "allow_outside",
     "truth",
     "as_published",
-    "most_frames",
+    "max_frames",
     "alignment",
 )
 """Options that say what is read, and how."""
@@ -39,9 +39,9 @@ class PlaceType(click.Path):
         """A path that is used like any other."""
         if not (isinstance(value, str) and "://" in value):
             return super().convert(value, param, ctx)
-        from lookaway.io.object_storage import place
+        from lookaway.io.object_storage import as_path
 
-        return place(value)
+        return as_path(value)
 
 
 PLACE = PlaceType()

@@ -29,7 +29,7 @@ def plan_command(output: Path | None, shard: Shard | None, workers: int | None, 
     Every run notes what its stages took on this kind of machine; what was never measured takes what its extractor
     declares. Nobody is asked anything. Questions whose replies are kept count as well: only frames would tell which.
     """
-    from lookaway.engine.binding import Changes
+    from lookaway.engine.binding import Overrides
     from lookaway.engine.costs import estimate_cost, read_machine_costs
     from lookaway.engine.coverage import coverage
     from lookaway.engine.judging import planned_judge, without_gates
@@ -42,7 +42,7 @@ def plan_command(output: Path | None, shard: Shard | None, workers: int | None, 
     if judge is None:
         metrics = without_gates(metrics)
     else:
-        metrics = Changes(judge=planned_judge(judge, output)).apply(metrics)
+        metrics = Overrides(judge=planned_judge(judge, output)).apply(metrics)
     plan = make_plan(dataset, metrics, shard)
     folder = RunFolder(output) if output else None
     kept = features or (folder.features if folder else None)

@@ -36,12 +36,12 @@ def report_command(
     if without_filmstrips and not single_file:
         raise click.UsageError("--without-filmstrips goes with --single-file only: a folder has room for filmstrips.")
     from lookaway.reports.numbers import print_lines, size
-    from lookaway.reports.runs import gather
+    from lookaway.reports.runs import load_runs
     from lookaway.reports.site.building import build_site
     from lookaway.reports.site.one_file import write_one_file
 
     if single_file:
-        written = write_one_file(gather(run), output, title=title, strips=not without_filmstrips)
+        written = write_one_file(load_runs(run), output, title=title, strips=not without_filmstrips)
     else:
-        written = build_site(gather(run), output, title=title)
+        written = build_site(load_runs(run), output, title=title)
     print_lines([f"Wrote {written} ({size(written.stat().st_size)})"])

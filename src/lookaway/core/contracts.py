@@ -29,7 +29,7 @@ class Pending(Protocol):
         ...
 
 
-class Watch(Protocol):
+class Extraction(Protocol):
     """One extractor watching one rollout: it asks for frames, sees them in order, and says what it perceived."""
 
     @property
@@ -37,19 +37,19 @@ class Watch(Protocol):
         """The frames it wants; `None` when it reads files only."""
         ...
 
-    def see(self, frame: Frame) -> None:
+    def add_frame(self, frame: Frame) -> None:
         """Take one of the requested frames. Called in order of frames, each once."""
         ...
 
-    def perceive(self) -> Feature | Pending:
+    def finish(self) -> Feature | Pending:
         """What was perceived, after the last frame; or an `Unmeasurable`."""
         ...
 
 
-class Perceiver(Protocol):
+class LoadedExtractor(Protocol):
     """A loaded extractor, kept by a worker for all its rollouts."""
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> Watch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Extraction:
         """Start watching a rollout, given the features that the recipe needs; or an `Unmeasurable`."""
         ...
 
@@ -96,7 +96,7 @@ class Extractor(Protocol):
         """Why this rollout cannot have the feature, as far as can be told without opening a video."""
         ...
 
-    def load(self) -> Perceiver:
+    def load(self) -> LoadedExtractor:
         """The heavy part, once per worker."""
         ...
 
@@ -206,9 +206,9 @@ class Suite(Protocol):
         ...
 
 
-Desk: TypeAlias = Callable[[Any], Future[Any]]
+ServiceClient: TypeAlias = Callable[[Any], Future[Any]]
 """Where a worker hands in a request to a service, and gets the answer later."""
-Desks: TypeAlias = Mapping[str, Desk]
+ServiceClients: TypeAlias = Mapping[str, ServiceClient]
 """By the name of the service."""
 
 
@@ -227,7 +227,7 @@ class Service:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost(Generic[T]):
+class GaveUp(Generic[T]):
     """An item that several workers died of, one after the other."""
 
     item: T
@@ -270,12 +270,12 @@ class Executor(Protocol):
 
     def map(
         self,
-        make_worker: Callable[[Desks], Callable[[T], R]],
+        make_worker: Callable[[ServiceClients], Callable[[T], R]],
         items: Iterable[T],
         *,
         at_once: int = 1,
         services: Mapping[str, Service] | None = None,
-    ) -> Iterator[R | Lost[T]]:
+    ) -> Iterator[R | GaveUp[T]]:
         """Results in any order, as they are finished.
 
         A worker that mostly waits for others, such as a judge, is given `at_once` items at a time, each in a thread.
@@ -289,7 +289,7 @@ class Judge(Protocol):
     """A vision-language model that can be asked."""
 
     async def reply(self, request: JudgeRequest) -> Json:
-        """A chat completion, worded as the OpenAI protocol has it; or a `PassingFault` or `LastingFault`."""
+        """A chat completion, worded as the OpenAI protocol has it; or a `TransientError` or `PermanentError`."""
         ...
 
     async def close(self) -> None:
@@ -297,7 +297,7 @@ class Judge(Protocol):
         ...
 
 
-class Asking(Protocol):
+class JudgeHandle(Protocol):
     """Puts questions to a judge, patiently, and keeps what it answers."""
 
     def ask(self, request: JudgeRequest) -> Future[Json]:
@@ -306,7 +306,7 @@ class Asking(Protocol):
 
 
 @runtime_checkable
-class AskingExtractor(Protocol):
+class JudgeExtractor(Protocol):
     """An extractor whose feature is what a judge says."""
 
     @property
@@ -318,6 +318,6 @@ class AskingExtractor(Protocol):
         """How many questions it puts, repeats included."""
         ...
 
-    def load_with(self, asking: Asking) -> Perceiver:
+    def load_with(self, asking: JudgeHandle) -> LoadedExtractor:
         """Get ready to ask."""
         ...

@@ -27,7 +27,7 @@ from collections.abc import Iterable
 
 from lookaway.core.outcomes import Reason
 
-MOST_NAMED = 20
+MAX_NAMED = 20
 """Names that a message lists; a dataset may have thousands of cases."""
 
 
@@ -64,8 +64,8 @@ class UnknownName(UserError):
 
 
 def _some(names: list[str]) -> str:
-    rest = len(names) - MOST_NAMED
-    return ", ".join(names[:MOST_NAMED]) + (f" and {rest:,} more" if rest > 0 else "") or "none"
+    rest = len(names) - MAX_NAMED
+    return ", ".join(names[:MAX_NAMED]) + (f" and {rest:,} more" if rest > 0 else "") or "none"
 
 
 class NameClash(UserError):

@@ -22,11 +22,11 @@ class Sampling:
     temperature: Annotated[float, "0 takes the likeliest word every time"] = 0.0
     top_p: Annotated[float, "share of the likeliest words that are drawn from"] = 1.0
     seed: Annotated[int | None, "of the draw; repeats count on from it; `None` sends none"] = 0
-    most_tokens: Annotated[int, "length of an answer at most"] = 1024
+    max_tokens: Annotated[int, "length of an answer at most"] = 1024
 
     def __post_init__(self) -> None:
-        if not (0 <= self.temperature < math.inf and 0 < self.top_p <= 1 and self.most_tokens > 0):
-            raise ValueError(f"temperature >= 0, 0 < top_p <= 1 and most_tokens > 0 are expected, found {self}.")
+        if not (0 <= self.temperature < math.inf and 0 < self.top_p <= 1 and self.max_tokens > 0):
+            raise ValueError(f"temperature >= 0, 0 < top_p <= 1 and max_tokens > 0 are expected, found {self}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ class JudgeRequest:
     """What the answer must look like; `None` where its first word is all that counts."""
     token_choices: int = 0
     """How many likely words are wanted in place of each word of the answer, with their probabilities."""
-    most_tokens: int | None = None
+    max_tokens: int | None = None
     """In place of what the sampling says."""
     repeat: int = 0
     corrections: tuple[tuple[str, str], ...] = ()
@@ -100,7 +100,7 @@ class JudgeRequest:
                 "temperature": self.judge.sampling.temperature,
                 "top_p": self.judge.sampling.top_p,
                 "seed": self.seed,
-                "most_tokens": self.most_tokens or self.judge.sampling.most_tokens,
+                "max_tokens": self.max_tokens or self.judge.sampling.max_tokens,
             },
             "system": self.system,
             "instruction": self.instruction,

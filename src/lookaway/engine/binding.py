@@ -12,7 +12,7 @@ from lookaway.engine.reading import load_suite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
+class Overrides:
     """Changes to the recipes of a protocol."""
 
     using: Mapping[str, Extractor] = field(default_factory=dict)
@@ -85,7 +85,7 @@ def bind_metrics(
     `using` names other extractors for features, and `compute` says where all networks run, and how precisely.
     """
     recipes = {feature: _default_recipe(extractor) for feature, extractor in (using or {}).items()}
-    return Changes(using=recipes, compute=compute).apply(_chosen(dataset, names))
+    return Overrides(using=recipes, compute=compute).apply(_chosen(dataset, names))
 
 
 def _chosen(dataset: Dataset, names: Sequence[str] | None) -> tuple[BoundMetric, ...]:

@@ -10,18 +10,18 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 from lookaway.core import (
-    AskingExtractor,
     BoundMetric,
     DatasetError,
     Extractor,
     FrameRequest,
     Json,
+    JudgeExtractor,
     Rollout,
     RunError,
     Timeline,
     Unmeasurable,
 )
-from lookaway.engine.feature_job import Extractors, Perceiving, with_needs
+from lookaway.engine.feature_job import Extractors, FeatureJob, with_needs
 from lookaway.engine.judging import asks_judge
 from lookaway.engine.timings import (
     DECODING,
@@ -29,14 +29,14 @@ from lookaway.engine.timings import (
     METRICS,
     READING,
     WRITING,
-    Effort,
     Stage,
+    StageTimings,
     amount_of,
     is_on_gpu,
     kind_of_machine,
     stage_of,
 )
-from lookaway.engine.worker import Work, why_declined_safely
+from lookaway.engine.worker import Work, why_not_applicable_safely
 from lookaway.io.files import read_json, write_json
 from lookaway.judges.settings import JudgeSettings
 from lookaway.judges.spending import Spent
@@ -45,7 +45,7 @@ from lookaway.store.feature_store import FeatureStore
 
 LOG = logging.getLogger(__name__)
 COSTS = "costs.json"
-MOST_FRAMES, MOST_ROLLOUTS, MOST_CALLS = 1_000_000, 50_000, 100_000
+MAX_FRAMES, MAX_ROLLOUTS, MAX_CALLS = 1_000_000, 50_000, 100_000
 """Above these all totals are halved, so that the table follows a machine that changes."""
 
 
@@ -65,24 +65,24 @@ class JudgeCosts:
 class MachineCosts:
     """All that is known, of machines by their kind and of judges by the names of their models."""
 
-    machines: dict[str, Effort] = field(default_factory=dict)
+    machines: dict[str, StageTimings] = field(default_factory=dict)
     judges: dict[str, JudgeCosts] = field(default_factory=dict)
 
     def of_stage(self, name: str) -> Stage | None:
         """A stage on this kind of machine; `None` where it was never measured."""
-        stage = self.machines.get(kind_of_machine(), Effort()).stages.get(name)
+        stage = self.machines.get(kind_of_machine(), StageTimings()).stages.get(name)
         return stage if stage is not None and stage.rollouts else None
 
-    def add(self, efforts: Mapping[str, Effort], judge: tuple[str, Spent, float | None] | None = None) -> None:
+    def add(self, efforts: Mapping[str, StageTimings], judge: tuple[str, Spent, float | None] | None = None) -> None:
         """Take in what a session took: by kind of machine, and its judge.
 
         With the seconds of the session where they were the judge's, and `None` where others took them.
         """
-        for kind, effort in efforts.items():
-            known = self.machines.setdefault(kind, Effort())
-            known.add(Effort({name: stage for name, stage in effort.stages.items() if name not in IDLE}))
+        for kind, timings in efforts.items():
+            known = self.machines.setdefault(kind, StageTimings())
+            known.add(StageTimings({name: stage for name, stage in timings.stages.items() if name not in IDLE}))
             for stage in known.stages.values():
-                while stage.frames > MOST_FRAMES or stage.rollouts > MOST_ROLLOUTS:
+                while stage.frames > MAX_FRAMES or stage.rollouts > MAX_ROLLOUTS:
                     _halve(stage)
         if judge is not None and judge[1].calls:
             name, spent, seconds = judge
@@ -92,13 +92,13 @@ class MachineCosts:
             if seconds is not None:
                 costs.paced_calls += spent.calls
                 costs.seconds += seconds
-            while costs.calls > MOST_CALLS:
+            while costs.calls > MAX_CALLS:
                 _halve(costs)
 
     def to_json(self) -> Json:
         """As it is kept."""
         return {
-            "machines": {kind: effort.to_json() for kind, effort in self.machines.items()},
+            "machines": {kind: timings.to_json() for kind, timings in self.machines.items()},
             "judges": {name: asdict(costs) for name, costs in self.judges.items()},
         }
 
@@ -108,7 +108,7 @@ class MachineCosts:
         match value:
             case {"machines": dict(machines), "judges": dict(judges), **rest} if not rest:
                 return cls(
-                    {kind: Effort.from_json(stages) for kind, stages in machines.items()},
+                    {kind: StageTimings.from_json(stages) for kind, stages in machines.items()},
                     {name: _judge(name, costs) for name, costs in judges.items()},
                 )
         raise RunError(f"expected machines and judges, found {value!r:.80}")
@@ -124,7 +124,9 @@ def read_machine_costs() -> MachineCosts:
         return MachineCosts()
 
 
-def add_to_machine_costs(efforts: Mapping[str, Effort], judge: tuple[str, Spent, float | None] | None = None) -> None:
+def add_to_machine_costs(
+    efforts: Mapping[str, StageTimings], judge: tuple[str, Spent, float | None] | None = None
+) -> None:
     """Add what a session took to the table. A home that cannot be written is told of, and ends no run."""
     home = lookaway_home()
     try:
@@ -251,7 +253,7 @@ def estimate_cost(
     took; the others what their recipes declare.
     """
     # A store that keeps nothing: what is perceived for an estimate must leave no trace.
-    extractors = Extractors(FeatureStore(features, most_bytes=-1) if features else None)
+    extractors = Extractors(FeatureStore(features, max_bytes=-1) if features else None)
     bounds = {bound.name: bound for bound in metrics}
     measured = measured or MachineCosts()
     distinct = list({(entry.content, entry.metrics): entry for entry in work}.values())
@@ -296,12 +298,12 @@ def _questions(rollout: Rollout, bounds: Sequence[BoundMetric]) -> int:
     return sum(
         recipe.questions_per_rollout(rollout)
         for recipe in recipes
-        if isinstance(recipe, AskingExtractor) and recipe.declines(rollout) is None
+        if isinstance(recipe, JudgeExtractor) and recipe.declines(rollout) is None
     )
 
 
 def _able(bounds: Iterable[BoundMetric], rollout: Rollout) -> list[BoundMetric]:
-    return [bound for bound in bounds if why_declined_safely(bound, rollout) is None]
+    return [bound for bound in bounds if why_not_applicable_safely(bound, rollout) is None]
 
 
 def _evenly_spread(work: Sequence[Work], most: int) -> list[Work]:
@@ -333,16 +335,16 @@ class _Look:
     def add(self, work: Work, bounds: Sequence[BoundMetric], extractors: Extractors) -> None:
         """Rehearse one more."""
         recipes = [recipe for bound in _able(bounds, work.rollout) for recipe in bound.recipes.values()]
-        perceiving = Perceiving(extractors, work.rollout, work.content, recipes)
+        perceiving = FeatureJob(extractors, work.rollout, work.content, recipes)
         try:
-            requests = perceiving.rehearse()
+            requests = perceiving.dry_run()
         except Unmeasurable:
             return
         for name in (METRICS, READING, WRITING):
             self._of(name).rollouts += self.weight
         for recipe, request in requests.items():
             self._add_recipe(recipe, request)
-            if isinstance(recipe, AskingExtractor) and request is not None:
+            if isinstance(recipe, JudgeExtractor) and request is not None:
                 questions = self.weight * recipe.questions_per_rollout(work.rollout)
                 self.questions += questions
                 self.pictures += questions * len(request.indices)
@@ -404,7 +406,7 @@ def _judge_seconds(calls: int, judge: JudgeSettings | None, measured: MachineCos
     """At the rate that was asked for; else at the one that was reached where workers mostly waited for answers."""
     if not calls:
         return 0.0
-    if judge is not None and judge.manners.per_second is not None:
-        return calls / judge.manners.per_second
+    if judge is not None and judge.policy.per_second is not None:
+        return calls / judge.policy.per_second
     known = measured.judges.get(judge.model.model) if judge else None
     return calls * known.seconds / known.paced_calls if known and known.paced_calls else None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from lookaway.core import Abstention, BoundMetric, Dataset, Problem, Rollout, VideoError
 from lookaway.core.outcomes import OF_THE_MACHINE
-from lookaway.engine.worker import why_declined, why_unwatchable
+from lookaway.engine.worker import video_problem, why_not_applicable
 from lookaway.io.video import probe
 
 
@@ -67,7 +67,7 @@ def _cover(
     reasons: Counter[str] = Counter()
     example = None
     for rollout in rollouts:
-        problem = videos[rollout.id] or why_declined(bound, rollout)
+        problem = videos[rollout.id] or why_not_applicable(bound, rollout)
         if problem is not None:
             reasons[problem.reason.value] += 1
             example = example or f"{rollout.id}: {problem.message}"
@@ -82,7 +82,7 @@ def _cover(
 
 
 def _video_problem(rollout: Rollout, open_videos: bool) -> Abstention | None:
-    problem = why_unwatchable(rollout)
+    problem = video_problem(rollout)
     if problem is None and open_videos:
         try:
             probe(rollout.video)

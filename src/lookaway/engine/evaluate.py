@@ -17,7 +17,7 @@ from lookaway.engine.session import Progress, Session
 from lookaway.engine.shard import Shard, require_same_shard
 from lookaway.engine.sharing import shared_services
 from lookaway.engine.smoke import choose_smoke
-from lookaway.io.object_storage import place
+from lookaway.io.object_storage import as_path
 from lookaway.judges.settings import JudgeSettings
 from lookaway.store.run_folder import RunFolder
 
@@ -50,7 +50,7 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     rest is begun. Other options go to `read`.
     """
     dataset = source if isinstance(source, Dataset) else read(source, **reading)
-    folder = RunFolder(place(output).absolute())  # workers may be in another folder
+    folder = RunFolder(as_path(output).absolute())  # workers may be in another folder
     require_same_shard(folder, shard)
     bound = bind_metrics(dataset, metrics, using=using, compute=compute)
     if judge is None or ignore_gates:
@@ -63,12 +63,12 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
         actors = resources.actors if resources else {}
         services = shared_services(plan.metrics, actors, judge, folder.path)
     said = {"metrics": metrics, "using": using, "compute": compute, "ignore_gates": ignore_gates, "features": features}
-    folder.begin(plan.lock, plan.rollouts, about(plan, asked(judge, reading, **said)))
+    folder.start(plan.lock, plan.rollouts, about(plan, asked(judge, reading, **said)))
     work = plan.work(folder)
     first = choose_smoke(plan, work, folder) if smoke else None
     Session(
         folder=folder,
-        features=place(features or folder.features).absolute(),
+        features=as_path(features or folder.features).absolute(),
         metrics=plan.metrics,
         judge=judge,
         executor=chosen,

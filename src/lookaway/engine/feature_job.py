@@ -10,30 +10,30 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from lookaway.core import (
-    Asking,
-    AskingExtractor,
     BudgetSpent,
-    Desks,
+    Extraction,
     Extractor,
     Feature,
     Features,
     Frame,
     FrameRequest,
+    JudgeExtractor,
+    JudgeHandle,
     JudgeUnusable,
+    LoadedExtractor,
     MissingDevice,
     MissingExtra,
     NoEnvironment,
     Pending,
-    Perceiver,
     Rollout,
     RunError,
+    ServiceClients,
     Timeline,
     Unmeasurable,
-    Watch,
 )
 from lookaway.engine.locking import recipe_key
-from lookaway.engine.networks import RemoteFeature, RemotePerceiver, service_name
-from lookaway.engine.timings import ASKING, DECODING, READING, SENDING, WAITING, WRITING, Effort, Stage, stage_of
+from lookaway.engine.networks import RemoteExtractor, RemoteFeature, service_name
+from lookaway.engine.timings import ASKING, DECODING, READING, SENDING, WAITING, WRITING, Stage, StageTimings, stage_of
 from lookaway.io.partner_frames import PartnerFrames
 from lookaway.io.video import Video
 from lookaway.store.feature_store import FeatureStore
@@ -49,14 +49,14 @@ class Extractors:
     """Extractors, each loaded at its first use and then kept, and the store of what they perceived."""
 
     store: FeatureStore | None
-    asking: Asking | None = None
+    asking: JudgeHandle | None = None
     """For extractors that ask a judge."""
-    elsewhere: Desks = field(default_factory=dict)
+    elsewhere: ServiceClients = field(default_factory=dict)
     """Where extractors run that other processes hold, by name."""
-    _perceivers: dict[str, Perceiver | Unmeasurable] = field(default_factory=dict)
+    _perceivers: dict[str, LoadedExtractor | Unmeasurable] = field(default_factory=dict)
     _keys: dict[Extractor, str] = field(default_factory=dict)
 
-    def load(self, recipe: Extractor) -> Perceiver:
+    def load(self, recipe: Extractor) -> LoadedExtractor:
         """The loaded extractor of a recipe; what kept it from loading is found out once, too."""
         key = self.key(recipe)
         if key not in self._perceivers:
@@ -69,10 +69,10 @@ class Extractors:
             raise loaded
         return loaded
 
-    def _load(self, recipe: Extractor) -> Perceiver:
-        if (desk := self.elsewhere.get(service_name(recipe))) is not None:
-            return RemotePerceiver(desk, recipe)
-        if not isinstance(recipe, AskingExtractor):
+    def _load(self, recipe: Extractor) -> LoadedExtractor:
+        if (client := self.elsewhere.get(service_name(recipe))) is not None:
+            return RemoteExtractor(client, recipe)
+        if not isinstance(recipe, JudgeExtractor):
             return recipe.load()
         if self.asking is None:
             raise JudgeUnusable(f"{recipe.name} asks the judge {recipe.judge.model!r}, but no way to it was given.")
@@ -88,7 +88,7 @@ class Extractors:
         """What was perceived earlier, if it was kept."""
         return self.store.get(content, self.key(recipe)) if self.store else None
 
-    def is_elsewhere(self, recipe: Extractor) -> bool:
+    def is_remote(self, recipe: Extractor) -> bool:
         """Whether another process holds the network of a recipe."""
         return service_name(recipe) in self.elsewhere
 
@@ -98,7 +98,7 @@ class Extractors:
 
 
 @dataclass(slots=True)
-class Perceiving:
+class FeatureJob:
     """All features of one rollout: those on disk are read, the rest share one pass over the video.
 
     What somebody outside this process is asked, such as a judge, is waited for last.
@@ -113,15 +113,15 @@ class Perceiving:
     timeline: Timeline | None = None
     """Of the video, once it is open."""
     perceived: dict[Extractor, Perceived] = field(default_factory=dict)
-    effort: Effort = field(default_factory=Effort)
-    _watches: dict[Extractor, Watch] = field(default_factory=dict)
+    timings: StageTimings = field(default_factory=StageTimings)
+    _watches: dict[Extractor, Extraction] = field(default_factory=dict)
     _requests: dict[Extractor, FrameRequest | None] = field(default_factory=dict)
     _pending: dict[Extractor, Pending] = field(default_factory=dict)
 
     def run(self) -> dict[Extractor, Perceived]:
         """Every wanted feature, or why there is none."""
         self.look()
-        return self.settle()
+        return self.wait()
 
     def look(self) -> None:
         """Everything that this process does itself: decode, perceive, put questions."""
@@ -142,29 +142,29 @@ class Perceiving:
             self.perceived.update((recipe, error) for recipe in missing if recipe not in self.perceived)
 
     def _opened(self) -> Video:
-        with self.effort.timed(DECODING):
+        with self.timings.timed(DECODING):
             video = Video(self.rollout.video)
         self.timeline = video.timeline
         return video
 
     def _note_decoding(self, timeline: Timeline) -> None:
-        decoding = self.effort.of(DECODING)
+        decoding = self.timings.of(DECODING)
         decoding.rollouts += 1
         decoding.frames += self.decoded_frames
         decoding.pixels += self.decoded_frames * timeline.width * timeline.height
 
-    def settle(self) -> dict[Extractor, Perceived]:
+    def wait(self) -> dict[Extractor, Perceived]:
         """Wait for what others were asked; returns every wanted feature, or why there is none."""
         for recipe, pending in self._pending.items():
             if isinstance(pending, RemoteFeature):
                 self._take(recipe, WAITING, pending.result)
-                self.effort.of(stage_of(recipe)).add(_of_elsewhere(pending))
+                self.timings.of(stage_of(recipe)).add(_remote_stage(pending))
             else:
                 self._take(recipe, ASKING, pending.result)
         self._pending.clear()
         return self.perceived
 
-    def rehearse(self) -> dict[Extractor, FrameRequest | None]:
+    def dry_run(self) -> dict[Extractor, FrameRequest | None]:
         """The frames that would be asked for: everything but loading networks, decoding and perceiving.
 
         Extractors that would read files only ask for `None`.
@@ -184,10 +184,10 @@ class Perceiving:
         for recipe in missing:
             if recipe not in self._requests and recipe not in self.perceived:
                 with suppress(Unmeasurable):
-                    if recipe.declines(self.rollout) is None and (request := self._foreseen(recipe, timeline)):
+                    if recipe.declines(self.rollout) is None and (request := self._planned_frames(recipe, timeline)):
                         self._requests[recipe] = request
 
-    def _foreseen(self, recipe: Extractor, timeline: Timeline) -> FrameRequest | None:
+    def _planned_frames(self, recipe: Extractor, timeline: Timeline) -> FrameRequest | None:
         if (sampler := getattr(recipe, "frames", None)) is not None:
             return FrameRequest(frozenset(sampler.indices(timeline, self.rollout)))
         if (compared := getattr(recipe, "compared", None)) is not None:
@@ -198,12 +198,12 @@ class Perceiving:
     def _restore(self) -> list[Extractor]:
         """Take what is on disk; returns what is not."""
         ordered = with_needs(self.wanted)
-        with self.effort.timed(READING) as reading:
+        with self.timings.timed(READING) as reading:
             found = {recipe: self.extractors.kept(self.content, recipe) for recipe in ordered}
             reading.rollouts += 1
         self.perceived.update((recipe, feature) for recipe, feature in found.items() if feature is not None)
         for recipe in self.perceived:
-            self.effort.of(stage_of(recipe)).kept += 1
+            self.timings.of(stage_of(recipe)).kept += 1
         return [recipe for recipe in ordered if recipe not in self.perceived]
 
     def _round(self, video: Video, missing: Sequence[Extractor]) -> list[Extractor]:
@@ -219,7 +219,7 @@ class Perceiving:
             self._finish(recipe)
         missing = [recipe for recipe in missing if recipe not in self.perceived]
         if any(need in self._pending for recipe in missing for need in recipe.needs.values()):
-            self.settle()
+            self.wait()
         return [recipe for recipe in missing if recipe not in self.perceived and recipe not in self._pending]
 
     def _begin_all(self, timeline: Timeline, missing: Sequence[Extractor]) -> list[Extractor]:
@@ -246,25 +246,25 @@ class Perceiving:
             watch = self._start(recipe, timeline, features)
             self._requests[recipe] = _checked(watch.request, timeline.frame_count)
             self._watches[recipe] = watch
-            self.effort.of(stage_of(recipe)).rollouts += 1
+            self.timings.of(stage_of(recipe)).rollouts += 1
         except ENDS_THE_RUN:
             raise
         except Exception as error:  # noqa: BLE001 - one feature less, not the end of the run
             self.perceived[recipe] = error
 
-    def _start(self, recipe: Extractor, timeline: Timeline, features: Features) -> Watch:
-        is_heavy = hasattr(recipe, "weights") or isinstance(recipe, AskingExtractor)
-        if self.is_rehearsal and is_heavy and (request := self._foreseen(recipe, timeline)) is not None:
-            return _Rehearsed(request)
+    def _start(self, recipe: Extractor, timeline: Timeline, features: Features) -> Extraction:
+        is_heavy = hasattr(recipe, "weights") or isinstance(recipe, JudgeExtractor)
+        if self.is_rehearsal and is_heavy and (request := self._planned_frames(recipe, timeline)) is not None:
+            return _Planned(request)
         started = time.perf_counter()
         perceiver = self.extractors.load(recipe)
-        self.effort.of(stage_of(recipe)).loading_seconds += time.perf_counter() - started
-        with self.effort.timed(WAITING if self.extractors.is_elsewhere(recipe) else stage_of(recipe)):
-            return perceiver.begin(self.rollout, timeline, features)
+        self.timings.of(stage_of(recipe)).loading_seconds += time.perf_counter() - started
+        with self.timings.timed(WAITING if self.extractors.is_remote(recipe) else stage_of(recipe)):
+            return perceiver.start(self.rollout, timeline, features)
 
     def _own_stage(self, recipe: Extractor) -> str:
         """What this process does for a recipe is that of the recipe, unless the network is elsewhere."""
-        return SENDING if self.extractors.is_elsewhere(recipe) else stage_of(recipe)
+        return SENDING if self.extractors.is_remote(recipe) else stage_of(recipe)
 
     def _watch(self, video: Video, recipes: Sequence[Extractor], *, keep: bool) -> None:
         requests = [request for recipe in recipes if (request := self._requests[recipe]) is not None]
@@ -272,7 +272,7 @@ class Perceiving:
             return
         seeing = [Stage() for _ in recipes]
         try:
-            with PartnerFrames(requests) as partners, self.effort.timed(DECODING):
+            with PartnerFrames(requests) as partners, self.timings.timed(DECODING):
                 for position, frame in video.frames(requests, keep=keep):
                     recipe = recipes[position]
                     if recipe in self.perceived:
@@ -281,7 +281,7 @@ class Perceiving:
                         joined = partners.join(requests[position], frame)
                         with seeing[position].timed() as stage:
                             stage.frames += 1
-                            self._watches[recipe].see(joined)
+                            self._watches[recipe].add_frame(joined)
                     except ENDS_THE_RUN:
                         raise
                     except Exception as error:  # noqa: BLE001 - one feature less, not the end of the run
@@ -293,30 +293,30 @@ class Perceiving:
 
     def _note_seeing(self, recipe: Extractor, seeing: Stage) -> None:
         """What an extractor did with frames happened while they were decoded, and is not decoding."""
-        decoding, own = self.effort.of(DECODING), self.effort.of(self._own_stage(recipe))
+        decoding, own = self.timings.of(DECODING), self.timings.of(self._own_stage(recipe))
         decoding.seconds -= seeing.seconds
         decoding.cpu_seconds -= seeing.cpu_seconds
         own.seconds += seeing.seconds
         own.cpu_seconds += seeing.cpu_seconds
-        self.effort.of(stage_of(recipe)).frames += seeing.frames
+        self.timings.of(stage_of(recipe)).frames += seeing.frames
 
     def _finish(self, recipe: Extractor) -> None:
         if recipe not in self.perceived:
-            self._take(recipe, self._own_stage(recipe), self._watches[recipe].perceive)
+            self._take(recipe, self._own_stage(recipe), self._watches[recipe].finish)
 
     def _take(self, recipe: Extractor, stage: str, perceive: Callable[[], Feature | Pending]) -> None:
         """Take and keep what is perceived; what is still to come is waited for later."""
         try:
-            with self.effort.timed(stage):
+            with self.timings.timed(stage):
                 feature = perceive()
             if isinstance(feature, Pending):
                 self._pending[recipe] = feature
                 return
             if not isinstance(feature, Feature):
                 raise TypeError(f"{recipe.name} must perceive a Feature, found {feature!r:.80}.")
-            with self.effort.timed(WRITING):
+            with self.timings.timed(WRITING):
                 stored_bytes = self.extractors.keep(self.content, recipe, feature)
-            self.effort.of(stage_of(recipe)).stored_bytes += stored_bytes
+            self.timings.of(stage_of(recipe)).stored_bytes += stored_bytes
             self.perceived[recipe] = feature
         except ENDS_THE_RUN:
             raise
@@ -325,19 +325,19 @@ class Perceiving:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rehearsed:
+class _Planned:
     """In place of a network or a judge, which are too heavy for a plan."""
 
     request: FrameRequest
 
-    def see(self, frame: Frame) -> None:
+    def add_frame(self, frame: Frame) -> None:
         raise NotImplementedError("no frame is shown in a rehearsal")
 
-    def perceive(self) -> Feature:
+    def finish(self) -> Feature:
         raise NotImplementedError("nothing is perceived in a rehearsal")
 
 
-def _of_elsewhere(feature: RemoteFeature) -> Stage:
+def _remote_stage(feature: RemoteFeature) -> Stage:
     """What a network took in a process that has a core of its own."""
     return Stage(seconds=feature.seconds, cpu_seconds=feature.seconds, loading_seconds=feature.loading_seconds)
 

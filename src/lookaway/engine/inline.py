@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import Any, TypeVar
 
-from lookaway.core import Desks, Resources, Service, UserError
+from lookaway.core import Resources, Service, ServiceClients, UserError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -38,7 +38,7 @@ class Inline:
 
     def map(
         self,
-        make_worker: Callable[[Desks], Callable[[Item], Result]],
+        make_worker: Callable[[ServiceClients], Callable[[Item], Result]],
         items: Iterable[Item],
         *,
         at_once: int = 1,

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lookaway.core import BoundMetric, Dataset, FrameRequest, Picture, UserError
-from lookaway.engine.binding import Changes
+from lookaway.engine.binding import Overrides
 from lookaway.engine.costs import estimate_cost
 from lookaway.engine.plan import make_plan
-from lookaway.engine.worker import why_unwatchable
+from lookaway.engine.worker import video_problem
 from lookaway.io.sampling import UniformFrames
 from lookaway.io.video import Video
 from lookaway.judges.checking import JudgeCheck, check_judge
@@ -37,7 +37,7 @@ class ClipCheck:
 
 def check_on_clip(settings: JudgeSettings, dataset: Dataset, metrics: Sequence[BoundMetric]) -> ClipCheck:
     """Ask about the first clip that can be watched; nothing of it is kept."""
-    rollout = next((rollout for rollout in dataset.rollouts if why_unwatchable(rollout) is None), None)
+    rollout = next((rollout for rollout in dataset.rollouts if video_problem(rollout) is None), None)
     if rollout is None:
         raise UserError(f"{dataset.root}: there is no video that can be watched, and a judge is checked with one.")
     with Video(rollout.video) as video:
@@ -52,9 +52,9 @@ def check_on_clip(settings: JudgeSettings, dataset: Dataset, metrics: Sequence[B
             check = check_judge(asking, settings, pictures)
         finally:
             asking.close()
-    bound = Changes(judge=check.introduction.judge).apply(tuple(metrics))
+    bound = Overrides(judge=check.introduction.judge).apply(tuple(metrics))
     calls = estimate_cost(make_plan(dataset, bound).work(), bound).judge_calls
-    rate = min(settings.manners.concurrent / check.reply_seconds, settings.manners.per_second or math.inf)
+    rate = min(settings.policy.concurrent / check.reply_seconds, settings.policy.per_second or math.inf)
     prompt_tokens, answer_tokens = check.reply.prompt_tokens * calls, check.reply.answer_tokens * calls
     return ClipCheck(
         rollout=rollout.id,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lookaway.core import AskingExtractor, BoundMetric, JudgeModel, JudgeUnusable
-from lookaway.engine.binding import Changes
+from lookaway.core import BoundMetric, JudgeExtractor, JudgeModel, JudgeUnusable
+from lookaway.engine.binding import Overrides
 from lookaway.engine.feature_job import with_needs
 from lookaway.judges.settings import JudgeSettings
 
@@ -15,7 +15,7 @@ from lookaway.judges.settings import JudgeSettings
 def asks_judge(metrics: Sequence[BoundMetric]) -> bool:
     """Whether any feature of any metric is what a judge says."""
     recipes = with_needs(recipe for bound in metrics for recipe in bound.recipes.values())
-    return any(isinstance(recipe, AskingExtractor) for recipe in recipes)
+    return any(isinstance(recipe, JudgeExtractor) for recipe in recipes)
 
 
 def without_gates(metrics: tuple[BoundMetric, ...]) -> tuple[BoundMetric, ...]:
@@ -25,7 +25,7 @@ def without_gates(metrics: tuple[BoundMetric, ...]) -> tuple[BoundMetric, ...]:
 
 def with_judge(metrics: tuple[BoundMetric, ...], settings: JudgeSettings, run: Path) -> tuple[BoundMetric, ...]:
     """The metrics with the judge as it names itself, which the lock will hold; asks it one question."""
-    return Changes(judge=settings.introduced(run)).apply(metrics)
+    return Overrides(judge=settings.introduced(run)).apply(metrics)
 
 
 def planned_judge(settings: JudgeSettings, run: Path | None) -> JudgeModel:

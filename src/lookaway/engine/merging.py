@@ -19,7 +19,7 @@ from lookaway.engine.run import Run
 from lookaway.engine.timings import COSTS, read_run_costs
 from lookaway.io.files import is_file, read_all, remove_all, write_json, write_whole
 from lookaway.io.journal import Journal
-from lookaway.io.object_storage import place, run_errors
+from lookaway.io.object_storage import as_path, run_errors
 from lookaway.store.outcome_rows import each_measurement_once, read_rows, write_rows
 from lookaway.store.run_folder import COMPACT, EVENTS, READ_AT_ONCE, ROWS_AT_ONCE, SPENDING, RunFolder
 
@@ -83,7 +83,7 @@ def _parts(about: Mapping[str, Any]) -> Iterator[Division]:
         ) from error
 
 
-MOST_DIFFERENCES = 5
+MAX_DIFFERENCES = 5
 """Entries of two locks that are named in a message."""
 
 
@@ -93,7 +93,7 @@ def merge(runs: Sequence[Path | str], output: Path | str, *, partial: bool = Fal
     Every measurement counts once. With `partial`, shards may be missing, and the run says which. Features and replies
     stay where they are. An output that is there already must come from an earlier merge of the same runs.
     """
-    out = RunFolder(place(output))
+    out = RunFolder(as_path(output))
     folders = _in_order(runs)
     abouts = [folder.about() for folder in folders]
     lock = _common_lock(folders)
@@ -123,7 +123,7 @@ def merge(runs: Sequence[Path | str], output: Path | str, *, partial: bool = Fal
 
 def _in_order(runs: Sequence[Path | str]) -> list[RunFolder]:
     """The runs in an order of their own, so that it does not matter in which they are named."""
-    paths = sorted((place(run) for run in runs), key=str)
+    paths = sorted((as_path(run) for run in runs), key=str)
     known = [path.resolve() for path in paths]
     for path in paths:
         if known.count(path.resolve()) > 1:
@@ -136,13 +136,13 @@ def _in_order(runs: Sequence[Path | str]) -> list[RunFolder]:
 def _common_lock(folders: Sequence[RunFolder]) -> Lock:
     first, lock = folders[0], folders[0].lock()
     for folder in folders[1:]:
-        differing = list(islice(lock.differences(folder.lock()), MOST_DIFFERENCES + 1))
+        differing = list(islice(lock.differences(folder.lock()), MAX_DIFFERENCES + 1))
         if differing:
             said = [
                 f"{path}: {reprlib.repr(ours)} there, {reprlib.repr(theirs)} here"
-                for path, ours, theirs in differing[:MOST_DIFFERENCES]
+                for path, ours, theirs in differing[:MAX_DIFFERENCES]
             ]
-            more = " and more" if len(differing) > MOST_DIFFERENCES else ""
+            more = " and more" if len(differing) > MAX_DIFFERENCES else ""
             raise UserError(
                 f"{folder.path}: was measured under another lock than {first.path}, so that their numbers do not "
                 f"belong into one table. {'; '.join(said)}{more}."

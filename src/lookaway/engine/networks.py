@@ -10,17 +10,17 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from lookaway.core import (
-    Desk,
+    Extraction,
     Extractor,
     Feature,
     Features,
     Frame,
     FrameRequest,
-    Perceiver,
+    LoadedExtractor,
     Rollout,
+    ServiceClient,
     Timeline,
     Unmeasurable,
-    Watch,
     describe,
     digest,
 )
@@ -35,7 +35,7 @@ def service_name(recipe: Extractor) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
+class FrameQuery:
     """What a network is told of a rollout before it sees a frame."""
 
     is_quick: ClassVar[bool] = True
@@ -48,15 +48,15 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Showing:
+class FrameBatch:
     """A scene with the frames that the network asked for, scaled as it asked for them."""
 
-    scene: Scene
+    scene: FrameQuery
     frames: Sequence[Frame]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class FrameReply:
     """The frames that a network wants to see of a scene."""
 
     request: FrameRequest | None
@@ -65,7 +65,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class FeatureReply:
     """What a network made of a showing."""
 
     feature: Feature
@@ -77,24 +77,24 @@ class Seen:
 class NetworkService:
     """Loads the networks of recipes, each once, and answers scenes with requests for frames, showings with features."""
 
-    _perceivers: dict[Extractor, Perceiver | Unmeasurable] = field(default_factory=dict)
+    _perceivers: dict[Extractor, LoadedExtractor | Unmeasurable] = field(default_factory=dict)
     _turn: threading.Lock = field(default_factory=threading.Lock)
     """Scenes and showings come in threads of their own."""
 
-    def __call__(self, request: Scene | Showing) -> Wanted | Seen:
+    def __call__(self, request: FrameQuery | FrameBatch) -> FrameReply | FeatureReply:
         """Which frames are wanted; or what was seen in them."""
-        if isinstance(request, Scene):
+        if isinstance(request, FrameQuery):
             perceiver, loading = self._loaded(request.recipe)
-            return Wanted(_begin(perceiver, request).request, loading)
+            return FrameReply(_begin(perceiver, request).request, loading)
         perceiver, loading = self._loaded(request.scene.recipe)
         started = time.perf_counter()
         watch = _begin(perceiver, request.scene)
         for frame in request.frames:
-            watch.see(frame)
-        feature: Any = watch.perceive()
-        return Seen(feature, time.perf_counter() - started, loading)
+            watch.add_frame(frame)
+        feature: Any = watch.finish()
+        return FeatureReply(feature, time.perf_counter() - started, loading)
 
-    def _loaded(self, recipe: Extractor) -> tuple[Perceiver, float]:
+    def _loaded(self, recipe: Extractor) -> tuple[LoadedExtractor, float]:
         """With the seconds that it took just now; what kept it from loading is found out once, too."""
         started = time.perf_counter()
         with self._turn:
@@ -110,49 +110,49 @@ class NetworkService:
         return found, time.perf_counter() - started if is_new else 0.0
 
 
-def _begin(perceiver: Perceiver, scene: Scene) -> Watch:
-    return perceiver.begin(scene.rollout, scene.timeline, scene.features)
+def _begin(perceiver: LoadedExtractor, scene: FrameQuery) -> Extraction:
+    return perceiver.start(scene.rollout, scene.timeline, scene.features)
 
 
 @dataclass(frozen=True, slots=True)
-class RemotePerceiver:
+class RemoteExtractor:
     """An extractor whose network is elsewhere."""
 
-    desk: Desk
+    client: ServiceClient
     recipe: Extractor
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> RemoteWatch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> RemoteExtraction:
         """Ask the network which frames it wants to see."""
-        scene = Scene(recipe=self.recipe, rollout=rollout, timeline=timeline, features=features)
-        wanted: Wanted = self.desk(scene).result()
-        return RemoteWatch(self.desk, scene, wanted.request, wanted.loading_seconds)
+        scene = FrameQuery(recipe=self.recipe, rollout=rollout, timeline=timeline, features=features)
+        wanted: FrameReply = self.client(scene).result()
+        return RemoteExtraction(self.client, scene, wanted.request, wanted.loading_seconds)
 
 
 @dataclass(slots=True)
-class RemoteWatch:
+class RemoteExtraction:
     """Gathers the frames that a network elsewhere asked for."""
 
-    desk: Desk
-    scene: Scene
+    client: ServiceClient
+    scene: FrameQuery
     request: FrameRequest | None
     loading_seconds: float
     _frames: list[Frame] = field(default_factory=list)
 
-    def see(self, frame: Frame) -> None:
+    def add_frame(self, frame: Frame) -> None:
         """Keep it until all are there."""
         self._frames.append(frame)
 
-    def perceive(self) -> RemoteFeature:
+    def finish(self) -> RemoteFeature:
         """Send them."""
         frames, self._frames = tuple(self._frames), []
-        return RemoteFeature(self.desk(Showing(scene=self.scene, frames=frames)), self.loading_seconds)
+        return RemoteFeature(self.client(FrameBatch(scene=self.scene, frames=frames)), self.loading_seconds)
 
 
 @dataclass(slots=True)
 class RemoteFeature:
     """A feature that a network elsewhere is working on."""
 
-    answer: Future[Seen]
+    answer: Future[FeatureReply]
     loading_seconds: float = 0.0
     """Spent there on loading the network for it."""
     seconds: float = 0.0

@@ -11,7 +11,7 @@ from lookaway.core import BoundMetric, Dataset, DatasetError, Json, Lock, Rollou
 from lookaway.core.outcomes import OF_THE_MACHINE
 from lookaway.engine.locking import content_key, metric_key, run_lock
 from lookaway.engine.shard import Shard
-from lookaway.engine.worker import Work, why_declined_safely
+from lookaway.engine.worker import Work, why_not_applicable_safely
 from lookaway.store.outcome_reader import AskedMetric, OutcomeReader
 from lookaway.store.run_folder import RunFolder, rollout_rows
 
@@ -67,7 +67,9 @@ class Plan:
         rollouts = {rollout.id: rollout for rollout, _ in self.rollouts}
         lacked = [(row["rollout"], row["metric"]) for row in reader.items() if row["reason"] in machine]
         return {
-            (name, metric) for name, metric in lacked if why_declined_safely(bounds[metric], rollouts[name]) is None
+            (name, metric)
+            for name, metric in lacked
+            if why_not_applicable_safely(bounds[metric], rollouts[name]) is None
         }
 
 

@@ -30,7 +30,7 @@ def read(  # noqa: PLR0913 - each narrows or explains what is read, and all have
     allow_outside: bool = False,
     truth: Path | str | None = None,
     as_published: bool = False,
-    most_frames: int | None = None,
+    max_frames: int | None = None,
     alignment: str | None = None,
 ) -> Dataset:
     """All cases and rollouts under a root, or some of them: those of some models, some subsets, some cases.
@@ -38,7 +38,7 @@ def read(  # noqa: PLR0913 - each narrows or explains what is read, and all have
     Without a name, the suite is the one that recognises the folder. `limit` keeps the first cases of each model and
     subset. `pattern` says what the paths in a plain folder mean, `extrinsics_convention` what supplied poses turn into
     what, and `allow_outside` lets the dataset name files outside its root. `truth` is the folder of true videos where
-    it lies apart from the answers, `most_frames` how many frames of an answer are compared with them, `alignment` what
+    it lies apart from the answers, `max_frames` how many frames of an answer are compared with them, `alignment` what
     is fitted before camera paths are compared (`sim3`, `se3` or `none`), and `as_published` measures as the published
     code does, with its faults. A suite that has no use for one of these four refuses it.
     """
@@ -52,7 +52,7 @@ def read(  # noqa: PLR0913 - each narrows or explains what is read, and all have
         "allow_outside": allow_outside,
         "truth": truth and Path(truth).absolute(),
         "as_published": as_published,
-        "most_frames": most_frames,
+        "max_frames": max_frames,
         "alignment": alignment,
     }
     dataset = load_suite(suite or _recognised(root)).read(root, options)

@@ -9,7 +9,7 @@ from typing import Any
 
 from lookaway.core import Lock, RunError, Table
 from lookaway.engine.reading import load_suite
-from lookaway.io.object_storage import place
+from lookaway.io.object_storage import as_path
 from lookaway.store.outcome_reader import AskedMetric, FrameUnits, OutcomeReader
 from lookaway.store.run_folder import RunFolder
 
@@ -21,7 +21,7 @@ class Run:
     path: Path
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "path", place(self.path))
+        object.__setattr__(self, "path", as_path(self.path))
 
     @property
     def lock(self) -> Lock:

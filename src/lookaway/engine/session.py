@@ -14,12 +14,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeAlias
 
-from lookaway.core import BoundMetric, Desks, Executor, Failure, Lost, RunError, Service, StorageError
+from lookaway.core import BoundMetric, Executor, Failure, GaveUp, RunError, Service, ServiceClients, StorageError
 from lookaway.engine.costs import add_to_machine_costs
 from lookaway.engine.locking import metric_key
-from lookaway.engine.sharing import JUDGE, AskingElsewhere
+from lookaway.engine.sharing import JUDGE, RemoteJudge
 from lookaway.engine.smoke import Smoke
-from lookaway.engine.timings import Effort, SessionCosts, save_session
+from lookaway.engine.timings import SessionCosts, StageTimings, save_session
 from lookaway.engine.worker import BatchReport, Report, RolloutWorker, Work
 from lookaway.judges.settings import JudgeSettings
 from lookaway.judges.spending import Budget, Spending, Spent
@@ -31,24 +31,24 @@ LOG = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Account:
+class SessionLog:
     """Of one session. Use as a context manager: what it took is kept however the session ends."""
 
     folder: RunFolder
     executor: Executor
     judge: JudgeSettings | None
     work: Sequence[Work]
-    effort: Effort
+    timings: StageTimings
     """Grows with what is added."""
     costs: SessionCosts = field(init=False)
     _started: float = field(default_factory=time.perf_counter)
     _is_at_work: bool = False
-    _by_machine: dict[str, Effort] = field(default_factory=dict)
+    _by_machine: dict[str, StageTimings] = field(default_factory=dict)
     _spending: Spending = field(init=False)
     _spent_before: Spent = field(init=False)
 
     def __post_init__(self) -> None:
-        self.costs = SessionCosts(executor=self.executor.name, workers=self.executor.workers, effort=self.effort)
+        self.costs = SessionCosts(executor=self.executor.name, workers=self.executor.workers, timings=self.timings)
         self._spending = Spending(self.folder.path / SPENDING, Budget())
         self._spent_before = self._spent()
 
@@ -79,8 +79,8 @@ class Account:
     def add(self, result: BatchReport) -> None:
         """What a batch took, and what became of its rollouts."""
         self.count(result.reports)
-        self.effort.add(result.effort)
-        self._by_machine.setdefault(result.machine, Effort()).add(result.effort)
+        self.timings.add(result.timings)
+        self._by_machine.setdefault(result.machine, StageTimings()).add(result.timings)
 
     def count(self, reports: Sequence[Report]) -> None:
         """Some more rollouts are finished."""
@@ -126,7 +126,7 @@ class Account:
         if self.judge is None:
             return None
         seconds = self.costs.seconds
-        is_its_pace = self.effort.is_mostly_asking(self.costs.workers * seconds)
+        is_its_pace = self.timings.is_mostly_asking(self.costs.workers * seconds)
         return self.judge.model.model, self.costs.judge, seconds if is_its_pace else None
 
     def _spent(self) -> Spent:
@@ -206,7 +206,7 @@ class Progress:
     last: Report | None
     seconds: float = 0.0
     """Since the work began."""
-    effort: Effort = field(default_factory=Effort)
+    timings: StageTimings = field(default_factory=StageTimings)
     """Of all workers together, in this session."""
     retries: int = 0
     dashboard: str | None = None
@@ -223,7 +223,7 @@ class Session:
     executor: Executor
     services: Mapping[str, Service]
     notify: Callable[[Progress], None]
-    effort: Effort = field(default_factory=Effort)
+    timings: StageTimings = field(default_factory=StageTimings)
     failures: int = 0
     done: int = 0
     _total: int = 0
@@ -238,14 +238,14 @@ class Session:
             most = MOST if self.judge is None else 1
             batches = Batches(work, most, smoke.work, smoke.is_passed) if smoke else Batches(work, most)
             make = partial(make_worker, self.folder, self.features, self.metrics, self._judge_of_workers())
-            with Account(self.folder, self.executor, self.judge, work, self.effort) as account:
+            with SessionLog(self.folder, self.executor, self.judge, work, self.timings) as account:
                 for result in self.executor.map(make, batches, at_once=self._at_once(), services=self.services):
                     self._take(result, batches, account)
         self.folder.compact()
 
-    def _take(self, result: BatchReport | Lost[Batch], batches: Batches, account: Account) -> None:
+    def _take(self, result: BatchReport | GaveUp[Batch], batches: Batches, account: SessionLog) -> None:
         account.notice_workers()
-        if isinstance(result, Lost):
+        if isinstance(result, GaveUp):
             if len(result.item) > 1:
                 batches.divide(result.item)
                 return
@@ -289,7 +289,7 @@ class Session:
                 failures=self.failures,
                 last=last,
                 seconds=time.perf_counter() - self._started,
-                effort=self.effort,
+                timings=self.timings,
                 retries=self.executor.retries,
                 dashboard=self.executor.dashboard,
             )
@@ -301,14 +301,18 @@ class Session:
 
     def _at_once(self) -> int:
         """How many rollouts a worker holds, most of which wait for others."""
-        questions = 1 if self.judge is None else self.judge.manners.share(self.executor.workers).concurrent
+        questions = 1 if self.judge is None else self.judge.policy.share(self.executor.workers).concurrent
         return max(questions, WHILE_OTHERS_LOOK if self.services.keys() - {JUDGE} else 1)
 
 
 def make_worker(
-    folder: RunFolder, features: Path, metrics: Sequence[BoundMetric], judge: JudgeSettings | None, desks: Desks
+    folder: RunFolder,
+    features: Path,
+    metrics: Sequence[BoundMetric],
+    judge: JudgeSettings | None,
+    clients: ServiceClients,
 ) -> RolloutWorker:
     """A worker of a run; what it shares with others is at the desks."""
-    networks = {name: desk for name, desk in desks.items() if name != JUDGE}
-    asking = AskingElsewhere(desks[JUDGE]) if JUDGE in desks else None if judge is None else judge.asking(folder.path)
+    networks = {name: client for name, client in clients.items() if name != JUDGE}
+    asking = RemoteJudge(clients[JUDGE]) if JUDGE in clients else None if judge is None else judge.asking(folder.path)
     return RolloutWorker(folder, FeatureStore(features), {bound.name: bound for bound in metrics}, asking, networks)

@@ -11,19 +11,19 @@ from functools import partial
 from pathlib import Path
 
 from lookaway.core import (
-    AskingExtractor,
     BoundMetric,
-    Desk,
     Extractor,
     Json,
+    JudgeExtractor,
     JudgeRequest,
     Service,
+    ServiceClient,
     UnknownName,
     UserError,
 )
 from lookaway.engine.feature_job import with_needs
 from lookaway.engine.networks import NetworkService, service_name
-from lookaway.judges.client import PatientAsking
+from lookaway.judges.client import JudgeClient
 from lookaway.judges.settings import JudgeSettings
 from lookaway.perception.isolation.environment import Environment
 
@@ -37,7 +37,7 @@ def shared_services(
 ) -> dict[str, Service]:
     """What was asked for, what needs a GPU, what needs an environment of its own, and the judge."""
     recipes = with_needs(recipe for bound in metrics for recipe in bound.recipes.values())
-    perceiving = [recipe for recipe in recipes if not isinstance(recipe, AskingExtractor)]
+    perceiving = [recipe for recipe in recipes if not isinstance(recipe, JudgeExtractor)]
     counts = _counts(actors, {recipe.name for recipe in perceiving}, has_judge=judge is not None)
     shared = defaultdict(list)
     for recipe in perceiving:
@@ -59,7 +59,7 @@ class JudgeService:
     """Asks a judge for all workers, at a rate that they could not keep alone."""
 
     def __init__(self, settings: JudgeSettings, run: Path, copies: int) -> None:
-        self._asking: PatientAsking = settings.asking(run, workers=copies)
+        self._asking: JudgeClient = settings.asking(run, workers=copies)
 
     def __call__(self, request: JudgeRequest) -> Future[Json]:
         """The reply."""
@@ -67,14 +67,14 @@ class JudgeService:
 
 
 @dataclass(frozen=True, slots=True)
-class AskingElsewhere:
+class RemoteJudge:
     """Hands questions to whoever asks the judge."""
 
-    desk: Desk
+    client: ServiceClient
 
     def ask(self, request: JudgeRequest) -> Future[Json]:
         """The reply; or an `Unmeasurable`, or what ends the run."""
-        return self.desk(request)
+        return self.client(request)
 
 
 def _networks(recipes: Sequence[Extractor], copies: int) -> Service:

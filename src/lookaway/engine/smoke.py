@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from lookaway.core import BoundMetric, Rollout, UserError
 from lookaway.core.outcomes import OF_THE_MACHINE
 from lookaway.engine.plan import Plan
-from lookaway.engine.worker import Work, why_declined, why_unwatchable
+from lookaway.engine.worker import Work, video_problem, why_not_applicable
 from lookaway.store.outcome_reader import OutcomeReader
 from lookaway.store.run_folder import RunFolder, rollout_rows
 
 LOG = logging.getLogger(__name__)
-MOST_CHARACTERS = 500
+MAX_CHARACTERS = 500
 """Of a message that is repeated to the user; the row has all of it."""
 
 
@@ -36,7 +36,7 @@ class Smoke:
         rollouts = rollout_rows([(work.rollout, work.content) for work in self.work])
         machine = {reason.value for reason in OF_THE_MACHINE}
         self.problems = [
-            f"{row['metric']} on {row['rollout']}: {row['reason']}: {row['message']:.{MOST_CHARACTERS}}"
+            f"{row['metric']} on {row['rollout']}: {row['reason']}: {row['message']:.{MAX_CHARACTERS}}"
             for row in OutcomeReader(self.folder, self.plan.asked, rollouts).items()
             if (row["rollout"], row["metric"]) in tried and (row["status"] == "failure" or row["reason"] in machine)
         ]
@@ -70,7 +70,7 @@ def _first_with(work: Sequence[Work], bounds: dict[str, BoundMetric]) -> dict[fr
     for entry in work:
         asked = frozenset(entry.metrics)
         # Where one could be tried with all that it is asked, no other that is asked the same can be with more.
-        if asked not in first and why_unwatchable(entry.rollout) is None:
+        if asked not in first and video_problem(entry.rollout) is None:
             first.setdefault(frozenset(name for name in asked if _is_tried(bounds[name], entry.rollout)), entry)
     first.pop(frozenset(), None)
     return first
@@ -79,7 +79,7 @@ def _first_with(work: Sequence[Work], bounds: dict[str, BoundMetric]) -> dict[fr
 def _is_tried(bound: BoundMetric, rollout: Rollout) -> bool:
     """Whether a metric would look at a rollout, if nothing were missing on this machine."""
     try:
-        declined = why_declined(bound, rollout)
+        declined = why_not_applicable(bound, rollout)
     except Exception:  # noqa: BLE001 - a bug, which the smoke test is there to find
         return True
     return declined is None or declined.reason in OF_THE_MACHINE

@@ -65,7 +65,7 @@ class Stage:
 
 
 @dataclass(slots=True)
-class Effort:
+class StageTimings:
     """All stages of a rollout, a batch or a run."""
 
     stages: dict[str, Stage] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class Effort:
         """The stage of this name."""
         return self.stages.setdefault(name, Stage())
 
-    def add(self, other: Effort) -> None:
+    def add(self, other: StageTimings) -> None:
         """Take the other one in."""
         for name, stage in other.stages.items():
             self.of(name).add(stage)
@@ -99,7 +99,7 @@ class Effort:
         return {name: asdict(stage) for name, stage in self.stages.items()}
 
     @classmethod
-    def from_json(cls, value: Json) -> Effort:
+    def from_json(cls, value: Json) -> StageTimings:
         """As it was kept."""
         if not isinstance(value, dict):
             raise RunError(f"expected stages, found {value!r:.80}")
@@ -157,12 +157,12 @@ class SessionCosts:
     retries: int = 0
     """Batches that were handed out again, since the worker that held them died."""
     judge: Spent = Spent()
-    effort: Effort = field(default_factory=Effort)
+    timings: StageTimings = field(default_factory=StageTimings)
 
     def to_json(self) -> Json:
         """As it is kept."""
         plain = {name: getattr(self, name) for name in (*TEXTS, *NUMBERS)}
-        return {**plain, "judge": asdict(self.judge), "stages": self.effort.to_json()}
+        return {**plain, "judge": asdict(self.judge), "stages": self.timings.to_json()}
 
     @classmethod
     def from_json(cls, value: Json) -> SessionCosts:
@@ -172,7 +172,7 @@ class SessionCosts:
             raise RunError(f"a session: expected {', '.join(sorted(wanted))}, found {value!r:.80}")
         plain: dict[str, Any] = {name: str(value[name]) for name in TEXTS}
         plain |= {name: amount_of(value[name], name) for name in NUMBERS}
-        return cls(**plain, judge=_spent(value["judge"]), effort=Effort.from_json(value["stages"]))
+        return cls(**plain, judge=_spent(value["judge"]), timings=StageTimings.from_json(value["stages"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +182,12 @@ class RunCosts:
     sessions: Sequence[SessionCosts] = ()
 
     @property
-    def effort(self) -> Effort:
+    def timings(self) -> StageTimings:
         """Of all sessions together."""
-        effort = Effort()
+        timings = StageTimings()
         for session in self.sessions:
-            effort.add(session.effort)
-        return effort
+            timings.add(session.timings)
+        return timings
 
     @property
     def judge(self) -> Spent:

@@ -11,21 +11,21 @@ from dataclasses import dataclass, field, replace
 
 from lookaway.core import (
     Abstention,
-    Asking,
     BoundMetric,
-    Desks,
     Extractor,
     Failure,
     Feature,
+    JudgeHandle,
     Outcome,
     Reason,
     Rollout,
     Score,
+    ServiceClients,
     Unmeasurable,
 )
-from lookaway.engine.feature_job import Extractors, Perceived, Perceiving, with_needs
+from lookaway.engine.feature_job import Extractors, FeatureJob, Perceived, with_needs
 from lookaway.engine.locking import metric_key
-from lookaway.engine.timings import METRICS, WRITING, Effort, kind_of_machine
+from lookaway.engine.timings import METRICS, WRITING, StageTimings, kind_of_machine
 from lookaway.store.feature_store import FeatureStore
 from lookaway.store.outcome_rows import Measured, rows
 from lookaway.store.run_folder import RunFolder
@@ -58,7 +58,7 @@ class BatchReport:
 
     reports: tuple[Report, ...]
     seconds: float
-    effort: Effort
+    timings: StageTimings
     machine: str = field(default_factory=kind_of_machine)
     """On what kind of machine."""
 
@@ -68,7 +68,7 @@ class _Finished:
     report: Report
     measured: Sequence[Measured]
     traces: Sequence[str]
-    effort: Effort
+    timings: StageTimings
 
 
 @dataclass(slots=True)
@@ -78,9 +78,9 @@ class RolloutWorker:
     folder: RunFolder
     features: FeatureStore
     metrics: Mapping[str, BoundMetric]
-    asking: Asking | None = None
+    asking: JudgeHandle | None = None
     """For metrics that need what a judge says."""
-    elsewhere: Desks = field(default_factory=dict)
+    elsewhere: ServiceClients = field(default_factory=dict)
     """Where extractors run that other processes hold, by name."""
     _extractors: Extractors = field(init=False)
     _metric_keys: dict[str, str] = field(default_factory=dict)
@@ -92,27 +92,27 @@ class RolloutWorker:
 
     def __call__(self, batch: Sequence[Work]) -> BatchReport:
         """Measure some rollouts and write their rows, in one file."""
-        started, effort = time.perf_counter(), Effort()
+        started, timings = time.perf_counter(), StageTimings()
         finished: list[_Finished] = []
         try:
             for work in batch:
                 finished.append(self._measure_all(work))
         finally:
-            with effort.timed(WRITING) as writing:
+            with timings.timed(WRITING) as writing:
                 writing.rollouts += len(finished)
                 self._write(finished)
         for entry in finished:
-            effort.add(entry.effort)
+            timings.add(entry.timings)
         seconds = time.perf_counter() - started
-        return BatchReport(reports=tuple(entry.report for entry in finished), seconds=seconds, effort=effort)
+        return BatchReport(reports=tuple(entry.report for entry in finished), seconds=seconds, timings=timings)
 
     def _measure_all(self, work: Work) -> _Finished:
         with self._turn:
             started = time.perf_counter()
             bounds, declined, perceiving = self._begin(work)
             perceiving.look()
-        perceived = perceiving.settle()
-        with self._turn, perceiving.effort.timed(METRICS) as stage:
+        perceived = perceiving.wait()
+        with self._turn, perceiving.timings.timed(METRICS) as stage:
             measured = [
                 self._measured(work, bound.name, declined[bound.name] or _measure(bound, work.rollout, perceived))
                 for bound in bounds
@@ -127,7 +127,7 @@ class RolloutWorker:
             seconds=time.perf_counter() - started,
         )
         traces = _traces(measured, perceived.values())
-        return _Finished(report=report, measured=measured, traces=traces, effort=perceiving.effort)
+        return _Finished(report=report, measured=measured, traces=traces, timings=perceiving.timings)
 
     def close(self) -> None:
         """Ask nobody any more."""
@@ -135,13 +135,13 @@ class RolloutWorker:
         if close is not None:
             close()
 
-    def _begin(self, work: Work) -> tuple[list[BoundMetric], dict[str, Outcome | None], Perceiving]:
+    def _begin(self, work: Work) -> tuple[list[BoundMetric], dict[str, Outcome | None], FeatureJob]:
         """What is to be measured, what is known to be impossible, and what has to be perceived for the rest."""
         bounds = [self.metrics[name] for name in work.metrics]
-        unwatchable = why_unwatchable(work.rollout)
-        declined = {bound.name: unwatchable or why_declined_safely(bound, work.rollout) for bound in bounds}
+        unwatchable = video_problem(work.rollout)
+        declined = {bound.name: unwatchable or why_not_applicable_safely(bound, work.rollout) for bound in bounds}
         recipes = [recipe for bound in bounds if declined[bound.name] is None for recipe in bound.recipes.values()]
-        return bounds, declined, Perceiving(self._extractors, work.rollout, work.content, recipes)
+        return bounds, declined, FeatureJob(self._extractors, work.rollout, work.content, recipes)
 
     def _measured(self, work: Work, name: str, outcome: Outcome) -> Measured:
         """The outcome with its key; a failure where the metric returned something that cannot be written down."""
@@ -182,7 +182,7 @@ def _traces(measured: Sequence[Measured], perceived: Iterable[Perceived]) -> lis
     return list(dict.fromkeys(traces))
 
 
-def why_unwatchable(rollout: Rollout) -> Abstention | None:
+def video_problem(rollout: Rollout) -> Abstention | None:
     """Why no metric can run on a rollout, as far as can be told without opening the video."""
     if rollout.problem is not None:
         return Abstention(rollout.problem.reason, str(rollout.problem))
@@ -196,7 +196,7 @@ def why_unwatchable(rollout: Rollout) -> Abstention | None:
     return None if found.st_size else Abstention(Reason.EMPTY_FILE, f"{name}: the file is empty.")
 
 
-def why_declined(bound: BoundMetric, rollout: Rollout) -> Abstention | None:
+def why_not_applicable(bound: BoundMetric, rollout: Rollout) -> Abstention | None:
     """Why a metric cannot run on a rollout that can be watched, as far as case and artifacts tell."""
     if (declined := bound.metric.declines(rollout)) is not None:
         return declined
@@ -206,10 +206,10 @@ def why_declined(bound: BoundMetric, rollout: Rollout) -> Abstention | None:
     return None
 
 
-def why_declined_safely(bound: BoundMetric, rollout: Rollout) -> Outcome | None:
+def why_not_applicable_safely(bound: BoundMetric, rollout: Rollout) -> Outcome | None:
     """The same, where a crash of a plugin must not end what is done for all rollouts."""
     try:
-        return why_declined(bound, rollout)
+        return why_not_applicable(bound, rollout)
     except Exception as error:  # noqa: BLE001 - a crash is a finding about this rollout, not the end of the run
         return _outcome_of(error)
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from lookaway.core import ArtifactError, Reason
 
-MOST_BYTES_WHOLE = 256 * 1024 * 1024
+MAX_BYTES_WHOLE = 256 * 1024 * 1024
 """A pose or intrinsics array is kilobytes; one that claims more than this is damaged or hostile."""
 DAMAGE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, RuntimeError)
 """What the standard library raises on archives that are cut off, overwritten, encrypted or packed in unknown ways."""
@@ -57,7 +57,7 @@ class ArrayArchive:
         with self._open(name) as member:
             shape, fortran, dtype = self._header(name, member)
             size = math.prod(shape) * dtype.itemsize
-            if size > MOST_BYTES_WHOLE:
+            if size > MAX_BYTES_WHOLE:
                 raise self.error(f"{name} claims the shape {shape}, which is too large to be what it should be.")
             return np.ndarray(shape, dtype, self._bytes(name, member, size), order="F" if fortran else "C")
 
@@ -68,7 +68,7 @@ class ArrayArchive:
             if fortran or not shape:
                 raise self.error(f"{name} is not stored row after row; save it with numpy's default order.")
             size = math.prod(shape[1:]) * dtype.itemsize
-            if size > MOST_BYTES_WHOLE:
+            if size > MAX_BYTES_WHOLE:
                 raise self.error(f"{name} claims entries of the shape {shape[1:]}, which is too large.")
             for _ in range(shape[0] if size else 0):
                 yield np.ndarray(shape[1:], dtype, self._bytes(name, member, size))
@@ -112,7 +112,7 @@ def read_array(path: Path) -> tuple[NDArray[Any], Refuse]:
     with file:
         shape, fortran, dtype = _read_header("the file", file, path.stat().st_size, error)
         size = math.prod(shape) * dtype.itemsize
-        if size > MOST_BYTES_WHOLE:
+        if size > MAX_BYTES_WHOLE:
             raise error(f"it claims the shape {shape}, which is too large to be what it should be.")
         data = _read_bytes("the file", file, size, error)
     return np.ndarray(shape, dtype, data, order="F" if fortran else "C"), error

@@ -14,7 +14,7 @@ STILL_METRES, STILL_DEGREES = 1e-4, 1e-3
 """Smaller steps are no motion."""
 MAIN_SHARE = 0.5
 """A move has a direction where at least this part of it goes there."""
-LEAST_PURE, LEAST_COVERED = 0.9, 0.6
+MIN_PURE, MIN_COVERED = 0.9, 0.6
 WAIT = "wait"
 
 
@@ -84,7 +84,7 @@ def timed_action(words: Sequence[str]) -> str:
         for word, steps in named:
             if word in covered:
                 covered[word] += steps.count(word)
-        if all(covered[word] >= LEAST_COVERED * count for word, count in asked.items()):
+        if all(covered[word] >= MIN_COVERED * count for word, count in asked.items()):
             return "_then_".join(word for word, _ in named)
     raise AssertionError("one part for every step covers all of them")
 
@@ -97,7 +97,7 @@ def _parts(words: Sequence[str], parts: int) -> list[tuple[str, list[str]]]:
     named = []
     for steps in held:
         main = max(sorted(set(steps)), key=steps.count, default=WAIT)
-        named.append((main if steps.count(main) >= LEAST_PURE * len(steps) else WAIT, steps))
+        named.append((main if steps.count(main) >= MIN_PURE * len(steps) else WAIT, steps))
     return named
 
 

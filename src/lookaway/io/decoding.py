@@ -22,7 +22,7 @@ from av.video.frame import PictureType
 from lookaway.core import Floats, Indices, Reason, VideoError
 from lookaway.io.containers import announced_seconds, identify
 
-MOST_REORDERED = 16
+MAX_REORDERED = 16
 """No codec shows a frame earlier than this many frames that it is made from."""
 
 
@@ -63,7 +63,7 @@ class FrameIndex:
         else:
             times = (np.sort(known).astype(np.float64) - known.min()) * seconds_per_tick
         if not has_order:
-            return cls(times, (), (0,), np.minimum(np.arange(count) + MOST_REORDERED, count - 1))
+            return cls(times, (), (0,), np.minimum(np.arange(count) + MAX_REORDERED, count - 1))
         stored_at = np.argsort(known)
         shown_at = np.argsort(stored_at)
         is_keyframe = np.array([packet.is_keyframe for packet in packets])
@@ -85,7 +85,7 @@ class FrameIndex:
 
 SEEK_PAYS_FRAMES = 24
 """A seek restarts the decoder; it pays only where it skips more frames than this."""
-MOST_PIXELS = 8192 * 8192
+MAX_PIXELS = 8192 * 8192
 """A header that claims a larger picture is damaged or hostile."""
 USUAL_FPS = 25.0
 """Where the frames have neither times nor a rate."""
@@ -212,7 +212,7 @@ class Decoder:
             container = av.open(
                 f"file:{self._path.absolute()}",
                 format=self._format,
-                options={"protocol_whitelist": "file", "max_pixels": str(MOST_PIXELS)},
+                options={"protocol_whitelist": "file", "max_pixels": str(MAX_PIXELS)},
                 metadata_errors="replace",
             )
         except av.error.EOFError as error:
@@ -233,7 +233,7 @@ class Decoder:
             raise self.error(Reason.UNDECODABLE, "no decoder is installed for its codec.")
         context.thread_count = 1  # parallelism is over rollouts; threads inside a worker only fight each other
         # Decoders that would paper over an error have to report it instead.
-        context.options = {"err_detect": "crccheck+explode", "max_pixels": str(MOST_PIXELS)}
+        context.options = {"err_detect": "crccheck+explode", "max_pixels": str(MAX_PIXELS)}
         return streams[0]
 
     def _survey(self, container: InputContainer, stream: av.VideoStream) -> tuple[FrameIndex, av.VideoFrame]:
@@ -277,7 +277,7 @@ class Decoder:
 
     def _without_size(self, stream: av.VideoStream) -> VideoError | None:
         width, height = stream.codec_context.width, stream.codec_context.height
-        message = f"the picture size is {width} x {height}, or beyond {MOST_PIXELS} pixels."
+        message = f"the picture size is {width} x {height}, or beyond {MAX_PIXELS} pixels."
         return None if width and height else self.error(Reason.ZERO_SIZE, message)
 
 

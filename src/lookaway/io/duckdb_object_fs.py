@@ -19,7 +19,7 @@ REMEMBERED_BYTES: Final = 64 * 1024 * 1024
 UNKNOWN: Final = datetime.fromtimestamp(0, UTC)
 
 
-class ObjectsInPlace(AbstractFileSystem):  # type: ignore[misc]
+class DuckDBObjectFS(AbstractFileSystem):  # type: ignore[misc]
     """Objects of known sizes, as the files of a database."""
 
     protocol = OBJECT_STORAGE

@@ -29,7 +29,7 @@ from lookaway.io.object_storage import is_remote
 SUFFIX: Final = ".jsonl"
 MERGED: Final = "merged-"
 """Listings are in order of names: what is moved while one is made is still to come."""
-FEWEST_MERGED: Final = 2
+MIN_MERGED: Final = 2
 TRIES: Final = 20
 """How often what is listed may have been merged before it is read."""
 ONE_FILE: Final = ""
@@ -87,7 +87,7 @@ class Journal:
         if not self._is_folder():
             return
         paths = [path for path in list_files(self._path, SUFFIX) if not path.name.startswith(MERGED)]
-        if len(paths) < FEWEST_MERGED:
+        if len(paths) < MIN_MERGED:
             return
         try:
             contents = read_all(paths)

@@ -37,7 +37,7 @@ def run_errors(what: str) -> Iterator[None]:
         raise RunError(f"{what}: {error}.") from error
 
 
-def is_passing(error: Exception) -> bool:
+def is_transient(error: Exception) -> bool:
     """Whether it may be gone in a moment: nobody answers, or the server is at fault or has too much to do."""
     from botocore import exceptions as boto  # type: ignore[import-untyped]
     from botocore.parsers import ResponseParserError  # type: ignore[import-untyped]
@@ -54,7 +54,7 @@ def is_passing(error: Exception) -> bool:
     return isinstance(error, OSError) and error.errno in PASSING_NUMBERS
 
 
-def explained(error: Exception, path: Path) -> Exception:
+def to_user_error(error: Exception, path: Path) -> Exception:
     """What to tell the user of a fault that stays; a file that is not there, and our own bugs, stay what they are."""
     from botocore import exceptions as boto
 
@@ -100,7 +100,7 @@ PATIENCE_SECONDS = 600.0
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 15.0
 
 
-def patiently(what: str, call: Callable[[], T]) -> T:
+def retry(what: str, call: Callable[[], T]) -> T:
     """The result of a call to object storage, tried again while nobody answers, with growing waits."""
     started, tries = time.monotonic(), 0
     while True:
@@ -108,7 +108,7 @@ def patiently(what: str, call: Callable[[], T]) -> T:
         try:
             return call()
         except Exception as error:
-            if not is_passing(error):
+            if not is_transient(error):
                 raise
             wait = min(FIRST_WAIT_SECONDS * 2.0 ** min(tries - 1, 10), LONGEST_WAIT_SECONDS)
             wait *= random.uniform(0.5, 1.0)  # noqa: S311 - waits are spread, nothing is kept secret
@@ -188,9 +188,9 @@ def _listed(folder: Path) -> dict[Path, int]:
 
 def _ask(doing: str, path: Path, call: Callable[[], Any]) -> Any:
     try:
-        return patiently(f"{doing} {path}", call)
+        return retry(f"{doing} {path}", call)
     except Exception as error:
-        told = explained(error, path)
+        told = to_user_error(error, path)
         if told is error:
             raise
         raise told from error
@@ -218,7 +218,7 @@ OPTIONS: Final[dict[str, Any]] = {
 }
 
 
-def place(where: Path | str) -> Path:
+def as_path(where: Path | str) -> Path:
     """A path on disk, or one on object storage such as `s3://bucket/run`, which is used like a path."""
     if not isinstance(where, str) or "://" not in where:
         return where if not isinstance(where, str) else Path(where)

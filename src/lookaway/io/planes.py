@@ -26,7 +26,7 @@ from lookaway.io.encoding import Encoding, write_pictures
 Plane: TypeAlias = NDArray[np.uint8] | NDArray[np.uint16]
 
 FORMATS: Final = {"uint8": "gray", "uint16": "gray16le"}
-MOST_PIXELS: Final = 4096 * 4096
+MAX_PIXELS: Final = 4096 * 4096
 """A header that claims a larger picture is damaged or hostile."""
 FFV1: Final = Encoding(
     container="matroska",
@@ -61,7 +61,7 @@ def _pictures(planes: Iterable[Plane]) -> Iterator[av.VideoFrame]:
     first: tuple[str, tuple[int, ...]] | None = None
     for index, plane in enumerate(planes):
         found = (plane.dtype.name, plane.shape)
-        if found[0] not in FORMATS or plane.ndim != 2 or min(plane.shape) < 2 or plane.size > MOST_PIXELS:
+        if found[0] not in FORMATS or plane.ndim != 2 or min(plane.shape) < 2 or plane.size > MAX_PIXELS:
             raise ValueError(
                 f"picture {index} is {found[0]} {found[1]}, expected [height, width] of 8 or 16 bits, 2 or more each."
             )
@@ -80,7 +80,7 @@ def _opened(path: Path) -> Iterator[InputContainer]:
         with av.open(
             f"file:{path.absolute()}",
             format="matroska",
-            options={"protocol_whitelist": "file", "max_pixels": str(MOST_PIXELS)},
+            options={"protocol_whitelist": "file", "max_pixels": str(MAX_PIXELS)},
             metadata_errors="replace",
         ) as container:
             yield container
@@ -102,7 +102,7 @@ class _Reader:
         if context is None or context.name != "ffv1":
             raise _error(path, "its pictures are not kept as FFV1.")
         context.thread_count = 1
-        context.options = {"err_detect": "crccheck+explode", "max_pixels": str(MOST_PIXELS)}
+        context.options = {"err_detect": "crccheck+explode", "max_pixels": str(MAX_PIXELS)}
         self._shape = container.metadata.get(SHAPE, "an unknown size")
         self._format: str | None = None
 

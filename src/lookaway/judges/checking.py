@@ -8,13 +8,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from lookaway.core import Asking, JudgeModel, JudgeUnusable, Picture, Reason, Unmeasurable
+from lookaway.core import JudgeHandle, JudgeModel, JudgeUnusable, Picture, Reason, Unmeasurable
 from lookaway.judges.errors import NotAnswered, Unreadable
 from lookaway.judges.judged import SYSTEM
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Answer, TypedQuestion, YesNo, YesNoQuestion
 from lookaway.judges.reply import Reply, read_reply
-from lookaway.judges.settings import Introduction, JudgeSettings, introduce
+from lookaway.judges.settings import Capabilities, JudgeSettings, probe_capabilities
 
 
 class Description(Answer):
@@ -28,7 +28,7 @@ class Description(Answer):
 class JudgeCheck:
     """What came back."""
 
-    introduction: Introduction
+    introduction: Capabilities
     introduction_seconds: float
     described: Description | str
     """What the judge saw, or why that could not be read."""
@@ -38,10 +38,10 @@ class JudgeCheck:
     """The probability of a yes, or why there is none."""
 
 
-def check_judge(asking: Asking, settings: JudgeSettings, pictures: tuple[Picture, ...]) -> JudgeCheck:
+def check_judge(asking: JudgeHandle, settings: JudgeSettings, pictures: tuple[Picture, ...]) -> JudgeCheck:
     """Ask who is there, then two questions about a clip."""
     started = time.perf_counter()
-    introduction = introduce(asking, settings.model, settings.wording)
+    introduction = probe_capabilities(asking, settings.model, settings.wording)
     introduced = time.perf_counter()
     judge = introduction.judge
     question = TypedQuestion(name="description", prompts=(Prompt.named("check_description"),), answer=Description)
@@ -64,7 +64,7 @@ def check_judge(asking: Asking, settings: JudgeSettings, pictures: tuple[Picture
     )
 
 
-def _yes_no(asking: Asking, judge: JudgeModel, pictures: tuple[Picture, ...]) -> YesNo | str:
+def _yes_no(asking: JudgeHandle, judge: JudgeModel, pictures: tuple[Picture, ...]) -> YesNo | str:
     question = YesNoQuestion(name="yes or no", prompts=(Prompt.named("check_yes_no"),))
     try:
         return question.read(read_reply(asking.ask(question.request(SYSTEM, judge, pictures, 0)).result()))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from lookaway.core import Json, Judge, JudgeRequest, JudgeUnusable, LookawayError
-from lookaway.judges.errors import LastingFault, NotAnswered, PassingFault, Unreadable
+from lookaway.judges.errors import NotAnswered, PermanentError, TransientError, Unreadable
 from lookaway.judges.reply import Reply, read_reply
 from lookaway.judges.reply_store import ReplyStore
 from lookaway.judges.spending import Spending
@@ -21,7 +21,7 @@ CATCH_UP_SECONDS = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manners:
+class RetryPolicy:
     """How patiently and how fast a judge is asked. None of it moves a number."""
 
     concurrent: Annotated[int, "questions under way at once"] = 8
@@ -37,7 +37,7 @@ class Manners:
         if self.concurrent < 1 or self.tries < 1 or (self.per_second is not None and not self.per_second > 0):
             raise ValueError(f"concurrent, tries and per_second are positive, found {self}.")
 
-    def share(self, of: int) -> Manners:
+    def share(self, of: int) -> RetryPolicy:
         """The part of one of several workers."""
         per_second = None if self.per_second is None else self.per_second / of
         return replace(self, concurrent=max(1, self.concurrent // of), per_second=per_second)
@@ -64,8 +64,8 @@ class Pacer:
 class Breaker:
     """Leaves a server alone that answers nobody, and gives up on it after some pauses."""
 
-    def __init__(self, manners: Manners) -> None:
-        self._manners = manners
+    def __init__(self, policy: RetryPolicy) -> None:
+        self._manners = policy
         self._faults = self._pauses = 0
         self._paused_at = self._paused_until = 0.0
 
@@ -98,14 +98,14 @@ class Breaker:
 
 
 @dataclass(slots=True)
-class PatientAsking:
+class JudgeClient:
     """Asks in a thread of its own, that runs from the first question that no kept reply answers."""
 
     make_judge: Callable[[], Judge] | None
     """`None` for a replay, which asks nobody."""
     replies: ReplyStore
     spending: Spending
-    manners: Manners = field(default_factory=Manners)
+    policy: RetryPolicy = field(default_factory=RetryPolicy)
     _guard: threading.Lock = field(default_factory=threading.Lock)
     _under_way: dict[str, Future[Json]] = field(default_factory=dict)
     _loop: asyncio.AbstractEventLoop | None = None
@@ -130,18 +130,18 @@ class PatientAsking:
     def close(self) -> None:
         """Give up what is under way, and stop."""
         with self._guard:
-            loop, thread, desk = self._loop, self._thread, self._desk
+            loop, thread, client = self._loop, self._thread, self._desk
             self._loop = self._thread = self._desk = None
-        if loop is None or thread is None or desk is None:
+        if loop is None or thread is None or client is None:
             return
-        asyncio.run_coroutine_threadsafe(desk.close(), loop).result()
+        asyncio.run_coroutine_threadsafe(client.close(), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
 
     def _started(self, make_judge: Callable[[], Judge], request: JudgeRequest) -> Future[Json]:
         if self._loop is None or self._desk is None:
-            self._desk = _Desk(make_judge(), self.replies, self.spending, self.manners)
+            self._desk = _Desk(make_judge(), self.replies, self.spending, self.policy)
             self._loop = asyncio.new_event_loop()
             self._thread = threading.Thread(target=self._loop.run_forever, name="judge", daemon=True)
             self._thread.start()
@@ -155,10 +155,10 @@ class PatientAsking:
 class _Desk:
     """All that happens in the thread of the judge."""
 
-    def __init__(self, judge: Judge, replies: ReplyStore, spending: Spending, manners: Manners) -> None:
-        self._judge, self._replies, self._spending, self._manners = judge, replies, spending, manners
-        self._places = asyncio.Semaphore(manners.concurrent)
-        self._pacer, self._breaker = Pacer(manners.per_second), Breaker(manners)
+    def __init__(self, judge: Judge, replies: ReplyStore, spending: Spending, policy: RetryPolicy) -> None:
+        self._judge, self._replies, self._spending, self._manners = judge, replies, spending, policy
+        self._places = asyncio.Semaphore(policy.concurrent)
+        self._pacer, self._breaker = Pacer(policy.per_second), Breaker(policy)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._chance = random.Random()  # noqa: S311 - waits are spread, nothing is kept secret
 
@@ -174,11 +174,11 @@ class _Desk:
                 tries += 1
                 try:
                     return await self._try(request)
-                except LastingFault as fault:
+                except PermanentError as fault:
                     raise NotAnswered(str(fault), is_lasting=True, is_refusal=fault.is_refusal) from fault
                 except _ServerAtFault:
                     tries -= 1
-                except PassingFault as fault:
+                except TransientError as fault:
                     if tries >= self._manners.tries:
                         message = f"no answer after {tries} tries; the last time: {fault}"
                         raise NotAnswered(message, is_lasting=False) from fault
@@ -198,7 +198,7 @@ class _Desk:
         try:
             completion = await self._judge.reply(request)
             reply = _read(completion, request)
-        except PassingFault as fault:
+        except TransientError as fault:
             if self._breaker.failed(asked_at, fault):
                 raise _ServerAtFault from fault
             raise
@@ -214,7 +214,7 @@ class _Desk:
         else:
             book(*amounts)
 
-    def _wait_seconds(self, tries: int, fault: PassingFault) -> float:
+    def _wait_seconds(self, tries: int, fault: TransientError) -> float:
         """Twice as long after every try, never the same for two questions, and not before the server wants it."""
         wait = min(self._manners.first_wait_seconds * 2.0 ** (tries - 1), self._manners.longest_wait_seconds)
         return (fault.after_seconds or 0.0) + wait * self._chance.uniform(0.5, 1.0)
@@ -228,9 +228,9 @@ def _read(completion: Json, request: JudgeRequest) -> Reply:
     try:
         reply = read_reply(completion)
     except Unreadable as error:
-        raise PassingFault(f"the server's reply is no chat completion: {error}") from error
+        raise TransientError(f"the server's reply is no chat completion: {error}") from error
     if not _is_by_whom_was_asked(completion, request):
-        raise PassingFault(
+        raise TransientError(
             f"another model answered: {reply.model!r}, expected {request.judge.reported!r}. Their answers do not "
             "belong together; name one exact model, or start a new run."
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lookaway.core import LookawayError, Reason, Unmeasurable
 
 
-class PassingFault(LookawayError):
+class TransientError(LookawayError):
     """Nobody answered this time: worth another try, at once or after some seconds that the server asked for."""
 
     def __init__(self, message: str, after_seconds: float | None = None) -> None:
@@ -13,7 +13,7 @@ class PassingFault(LookawayError):
         self.after_seconds = after_seconds
 
 
-class LastingFault(LookawayError):
+class PermanentError(LookawayError):
     """This question will not be answered, however often it is put."""
 
     def __init__(self, message: str, *, is_refusal: bool = False) -> None:

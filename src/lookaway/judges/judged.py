@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from lookaway.core import (
     Abstention,
-    Asking,
     Extractor,
     Feature,
     Features,
     Frame,
     FrameRequest,
     Json,
+    JudgeHandle,
     JudgeModel,
     JudgeRequest,
     Picture,
@@ -41,8 +41,8 @@ CORRECTION = "Your answer could not be read. {complaint} Answer the same questio
 Read = TypeVar("Read")
 
 
-def heard(
-    asking: Asking, question: Question[Read], request: JudgeRequest, future: Future[Json], keys: list[Json]
+def wait_for_answer(
+    asking: JudgeHandle, question: Question[Read], request: JudgeRequest, future: Future[Json], keys: list[Json]
 ) -> Read:
     """The answer to a question that was put, asked for once more where it cannot be read; `keys` gets its replies'."""
     try:
@@ -121,40 +121,40 @@ class Judged(ABC):
         """It cannot be loaded without somebody to ask."""
         raise UserError(f"{self.name} asks a judge: load it with `load_with`.")
 
-    def load_with(self, asking: Asking) -> JudgedPerceiver:
+    def load_with(self, asking: JudgeHandle) -> LoadedJudged:
         """Get ready to ask."""
-        return JudgedPerceiver(self, asking)
+        return LoadedJudged(self, asking)
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedPerceiver:
+class LoadedJudged:
     """Asks about one rollout after the other."""
 
     recipe: Judged
-    asking: Asking
+    asking: JudgeHandle
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> JudgedWatch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> JudgedExtraction:
         """Wait for the frames."""
         indices = frozenset(self.recipe.frames.indices(timeline, rollout))
         request = FrameRequest(indices, min(self.recipe.height, timeline.height))
-        return JudgedWatch(self.recipe, self.asking, self.recipe.questions(rollout), request)
+        return JudgedExtraction(self.recipe, self.asking, self.recipe.questions(rollout), request)
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedWatch:
+class JudgedExtraction:
     """Collects the frames that the judge will see."""
 
     recipe: Judged
-    asking: Asking
+    asking: JudgeHandle
     questions: tuple[Question[Any], ...]
     request: FrameRequest
     pictures: list[Picture] = field(default_factory=list)
 
-    def see(self, frame: Frame) -> None:
+    def add_frame(self, frame: Frame) -> None:
         """Keep it."""
         self.pictures.append(Picture(frame.index, round(frame.time_seconds, 6), frame.pixels))
 
-    def perceive(self) -> PendingAnswers:
+    def finish(self) -> PendingAnswers:
         """Put all questions."""
         pictures, judge = tuple(self.pictures), self.recipe.judge
         asked = [
@@ -170,7 +170,7 @@ class PendingAnswers:
     """Questions that were put."""
 
     recipe: Judged
-    asking: Asking
+    asking: JudgeHandle
     questions: tuple[Question[Any], ...]
     put: list[list[tuple[JudgeRequest, Future[Json]]]]
 
@@ -179,7 +179,9 @@ class PendingAnswers:
         keys: list[Json] = []
         answers = []
         for question, requests in zip(self.questions, self.put, strict=True):
-            answers.append([heard(self.asking, question, request, future, keys) for request, future in requests])
+            answers.append(
+                [wait_for_answer(self.asking, question, request, future, keys) for request, future in requests]
+            )
         arrays, facts = self.recipe.answered(answers)
         indices = [picture.index for picture in self.put[0][0][0].pictures]
         return Feature(

@@ -62,7 +62,7 @@ def completion_fields(request: JudgeRequest) -> dict[str, Any]:
         "messages": [_message(turn, request.judge.media) for turn in turns(request)],
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,
-        "max_tokens": request.most_tokens or sampling.most_tokens,
+        "max_tokens": request.max_tokens or sampling.max_tokens,
     }
     if request.seed is not None:
         fields["seed"] = request.seed

@@ -97,7 +97,7 @@ class ProbeProbabilities(Judged):
         *HIDDEN_SPACE,
         *HIDDEN_STATE,
     )
-    most_doubt: Annotated[float, "how much of `p_yes` words that were not listed may leave open"] = 1e-3
+    max_doubt: Annotated[float, "how much of `p_yes` words that were not listed may leave open"] = 1e-3
 
     def __post_init__(self) -> None:
         names = [probe.name for probe in self.probes]
@@ -116,7 +116,7 @@ class ProbeProbabilities(Judged):
         """One a probe."""
         material = _material(rollout)
         return tuple(
-            YesNoQuestion(name=probe.name, prompts=probe.prompts, material=material, most_doubt=self.most_doubt)
+            YesNoQuestion(name=probe.name, prompts=probe.prompts, material=material, max_doubt=self.max_doubt)
             for probe in self.probes
         )
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from lookaway.core import Abstention, Json, Reason
 
-MOST_CHARACTERS = 8000
+MAX_CHARACTERS = 8000
 """Of one piece of text. The longest prompts of the four benchmarks have about 2,000."""
 
 UNSEEN = frozenset(
@@ -35,9 +35,9 @@ def too_long(material: Mapping[str, Json]) -> Abstention | None:
     """Why text of a dataset is not put before a judge."""
     for name, value in material.items():
         length = len(json.dumps(value, ensure_ascii=False))
-        if length > MOST_CHARACTERS:
+        if length > MAX_CHARACTERS:
             found = f"the {name} of this case has {length} characters"
-            return Abstention(Reason.INVALID_INPUT, f"{found}; a judge is shown {MOST_CHARACTERS} at most.")
+            return Abstention(Reason.INVALID_INPUT, f"{found}; a judge is shown {MAX_CHARACTERS} at most.")
     return None
 
 

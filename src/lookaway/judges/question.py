@@ -32,11 +32,11 @@ class YesNo:
     """Probability of all listed words for yes and no together."""
 
 
-def yes_no(reply: Reply, *, most_doubt: float) -> YesNo:
+def yes_no(reply: Reply, *, max_doubt: float) -> YesNo:
     """Yes against no, all spellings of each together.
 
     Servers list a few of the likeliest words. Where one side is not among them, its probability lies between nothing
-    and all that is left; an `Unmeasurable` where that leaves more than `most_doubt` open.
+    and all that is left; an `Unmeasurable` where that leaves more than `max_doubt` open.
     """
     if not reply.tokens or not reply.tokens[0].choices:
         raise Unmeasurable(
@@ -49,14 +49,14 @@ def yes_no(reply: Reply, *, most_doubt: float) -> YesNo:
     listed = sum(math.exp(choice.log_probability) for choice in choices)
     hidden = max(0.0, 1.0 - listed)
     if yes == no == -math.inf:
-        heard = ", ".join(repr(choice.text) for choice in choices[:5])
+        wait_for_answer = ", ".join(repr(choice.text) for choice in choices[:5])
         raise Unmeasurable(
-            Reason.JUDGE_FAILED, f"neither yes nor no is among the {len(choices)} likeliest words: {heard}."
+            Reason.JUDGE_FAILED, f"neither yes nor no is among the {len(choices)} likeliest words: {wait_for_answer}."
         )
     p_yes, least, most = _logistic(yes - no), _share(yes, no, hidden), 1.0 - _share(no, yes, hidden)
     if min(yes, no) > -math.inf:
         least = most = p_yes
-    elif most - least > most_doubt:
+    elif most - least > max_doubt:
         raise Unmeasurable(
             Reason.JUDGE_FAILED,
             f"only one of yes and no is among the {len(choices)} likeliest words, and the probability of yes may be "
@@ -144,7 +144,7 @@ class TypedQuestion(Generic[AnswerKind]):
             pictures=pictures,
             material=quote(self.material),
             schema=answer_schema(self.answer),
-            most_tokens=judge.sampling.most_tokens + self.more_tokens,
+            max_tokens=judge.sampling.max_tokens + self.more_tokens,
             repeat=repeat,
         )
 
@@ -174,7 +174,7 @@ class YesNoQuestion:
     name: str
     prompts: tuple[Prompt, ...]
     material: Mapping[str, Json] = field(default_factory=dict)
-    most_doubt: float = 1e-3
+    max_doubt: float = 1e-3
 
     def request(self, system: Prompt, judge: JudgeModel, pictures: tuple[Picture, ...], repeat: int) -> JudgeRequest:
         """One word is enough."""
@@ -185,14 +185,14 @@ class YesNoQuestion:
             pictures=pictures,
             material=quote(self.material),
             token_choices=LIKELY_WORDS,
-            most_tokens=1,
+            max_tokens=1,
             repeat=repeat,
         )
 
     def read(self, reply: Reply) -> YesNo:
         """The probability of a yes."""
         refuse_refusals(reply)
-        return yes_no(reply, most_doubt=self.most_doubt)
+        return yes_no(reply, max_doubt=self.max_doubt)
 
 
 def answer_schema(answer: type[Answer]) -> dict[str, Any]:

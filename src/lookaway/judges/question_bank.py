@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 from lookaway.core import ArtifactError, DatasetError, Json, Reason
 from lookaway.io.clip_card import read_record
 
-MOST_QUESTIONS = 100
-MOST_BYTES = 1_000_000
+MAX_QUESTIONS = 100
+MAX_BYTES = 1_000_000
 
 
 class _Record(BaseModel):
@@ -35,7 +35,7 @@ class BankQuestion(_Record):
 class QuestionBank(_Record):
     """The questions about one case, in order."""
 
-    questions: Annotated[list[BankQuestion], Field(min_length=1, max_length=MOST_QUESTIONS)]
+    questions: Annotated[list[BankQuestion], Field(min_length=1, max_length=MAX_QUESTIONS)]
 
     @model_validator(mode="after")
     def _has_unique_ids(self) -> Self:
@@ -60,9 +60,9 @@ def read_question_bank(path: Path) -> QuestionBank:
     if not path.is_file():
         raise ArtifactError(Reason.MISSING_INPUT, f"{path.name}: there is no such file of questions.")
     size = path.stat().st_size
-    if size > MOST_BYTES:
+    if size > MAX_BYTES:
         raise ArtifactError(
-            Reason.INVALID_INPUT, f"{path.name}: {size} bytes; a bank of questions has {MOST_BYTES} at most."
+            Reason.INVALID_INPUT, f"{path.name}: {size} bytes; a bank of questions has {MAX_BYTES} at most."
         )
     try:
         return read_record(path, QuestionBank)

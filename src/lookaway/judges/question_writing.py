@@ -6,9 +6,9 @@ from typing import Annotated, Literal, TypeAlias, get_args
 
 from pydantic import StringConstraints
 
-from lookaway.core import Asking, JudgeModel, Picture, Unmeasurable
+from lookaway.core import JudgeHandle, JudgeModel, Picture, Unmeasurable
 from lookaway.judges.errors import Unreadable
-from lookaway.judges.judged import heard
+from lookaway.judges.judged import wait_for_answer
 from lookaway.judges.prompt_escaping import too_long
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Answer, TypedQuestion
@@ -38,7 +38,7 @@ class WrittenQuestions(Answer):
     questions: list[WrittenQuestion]
 
 
-def write_questions(asking: Asking, judge: JudgeModel, picture: Picture, prompt_text: str) -> QuestionBank:
+def write_questions(asking: JudgeHandle, judge: JudgeModel, picture: Picture, prompt_text: str) -> QuestionBank:
     """Questions about a video that starts with a picture and is made from a text; or an `Unmeasurable`."""
     material = {"text of the video": prompt_text}
     if (problem := too_long(material)) is not None:
@@ -52,7 +52,7 @@ def write_questions(asking: Asking, judge: JudgeModel, picture: Picture, prompt_
         check=_check_counts,
     )
     request = writing.request(SYSTEM, judge, (picture,), 0)
-    written = heard(asking, writing, request, asking.ask(request), [])
+    written = wait_for_answer(asking, writing, request, asking.ask(request), [])
     return QuestionBank(
         questions=[
             BankQuestion(id=number, dimension=entry.dimension, polarity=entry.polarity, question=entry.question)

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from lookaway.core import Abstention, Asking, Features, Json, Rollout, Timeline
+from lookaway.core import Abstention, Features, Json, JudgeHandle, Rollout, Timeline
 from lookaway.io.sampling import AtFps, Sampler
 from lookaway.judges.errors import Unreadable
-from lookaway.judges.judged import Judged, JudgedPerceiver, JudgedWatch, agreement
+from lookaway.judges.judged import Judged, JudgedExtraction, LoadedJudged, agreement
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Answer, TypedQuestion
 
@@ -69,9 +69,9 @@ class Reobservation(Judged):
             check=partial(_check_seconds, seconds),
         )
 
-    def load_with(self, asking: Asking) -> JudgedPerceiver:
+    def load_with(self, asking: JudgeHandle) -> LoadedJudged:
         """Get ready to ask."""
-        return ReobservationPerceiver(self, asking)
+        return LoadedReobservation(self, asking)
 
     def answered(
         self, answers: Sequence[Sequence[ReobservationAnswer]]
@@ -92,14 +92,14 @@ class Reobservation(Judged):
 
 
 @dataclass(frozen=True, slots=True)
-class ReobservationPerceiver(JudgedPerceiver):
+class LoadedReobservation(LoadedJudged):
     """Asks about the seconds of which it has frames."""
 
     recipe: Reobservation
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> JudgedWatch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> JudgedExtraction:
         """Wait for the frames."""
-        watch = JudgedPerceiver.begin(self, rollout, timeline, features)
+        watch = LoadedJudged.start(self, rollout, timeline, features)
         seconds = whole_seconds(timeline.times_seconds[sorted(watch.request.indices)].tolist())
         return replace(watch, questions=(self.recipe.question_about(seconds),))
 

@@ -15,7 +15,7 @@ APOLOGY = re.compile(
     re.IGNORECASE,
 )
 SHOWN_CHARACTERS = 160
-MOST_LOG_PROBABILITY = 1e-3
+MAX_LOG_PROBABILITY = 1e-3
 """A probability is 1 at most, and what servers round it to."""
 
 
@@ -83,7 +83,7 @@ def _tokens(found: Json) -> tuple[Token, ...] | None:
 
 def _token(entry: Json) -> Token:
     text, value = _entry(entry, "token", str), _entry(entry, "logprob", int | float)
-    if not value <= MOST_LOG_PROBABILITY:
+    if not value <= MAX_LOG_PROBABILITY:
         raise Unreadable(f"the log-probability of {text!r} is {value}.")
     choices = entry.get("top_logprobs") or []
     if not isinstance(choices, list):

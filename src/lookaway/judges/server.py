@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from lookaway.core import Json, JudgeRequest, JudgeUnusable, MissingExtra, UserError
-from lookaway.judges.errors import LastingFault, PassingFault
+from lookaway.judges.errors import PermanentError, TransientError
 from lookaway.judges.openai_format import completion_fields
 
 HIDDEN = "***"
@@ -150,10 +150,10 @@ class ServerJudge:
         except self._openai.APIStatusError as error:
             raise self._fault(error, request.judge.model) from None
         except self._openai.APITimeoutError:
-            raise PassingFault(f"no answer within {self._connection.timeout_seconds:g} s.") from None
+            raise TransientError(f"no answer within {self._connection.timeout_seconds:g} s.") from None
         except self._openai.APIConnectionError as error:
             problem = self._shown(error.__cause__ or error)
-            raise PassingFault(f"the connection to {self._connection.url} failed: {problem}.") from None
+            raise TransientError(f"the connection to {self._connection.url} failed: {problem}.") from None
         return self._parsed(body)
 
     async def models(self) -> list[str]:
@@ -161,7 +161,7 @@ class ServerJudge:
         try:
             return [model.id async for model in self._client.models.list()]
         except self._openai.OpenAIError as error:
-            raise PassingFault(f"the server does not list its models: {self._shown(error)}.") from None
+            raise TransientError(f"the server does not list its models: {self._shown(error)}.") from None
 
     async def close(self) -> None:
         """Close its connections."""
@@ -172,7 +172,7 @@ class ServerJudge:
         try:
             return json.loads(self._connection.key.scrub(body.decode()), parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
-            raise PassingFault(f"the server's reply is cut off or no JSON: {self._shown(error)}.") from None
+            raise TransientError(f"the server's reply is cut off or no JSON: {self._shown(error)}.") from None
 
     def _fault(self, error: Any, model: str) -> Exception:
         """What an HTTP status means: another try, no use for this question, or no use at all."""
@@ -185,11 +185,11 @@ class ServerJudge:
         if status == TOO_MANY and error.code == "insufficient_quota":
             return JudgeUnusable(f"The judge's account has nothing left to spend: {message}")
         if status == NO_SUCH_MODEL:
-            return PassingFault(f"the server does not serve the model {model!r}, or not at this address: {message}")
+            return TransientError(f"the server does not serve the model {model!r}, or not at this address: {message}")
         if status == TOO_MANY or status in PASSING or status >= 500:
-            return PassingFault(message, _retry_after(error.response.headers))
+            return TransientError(message, _retry_after(error.response.headers))
         is_refusal = "content_filter" in str(error.code) or "content_policy" in str(error.code)
-        return LastingFault(f"the server refused the question: {message}", is_refusal=is_refusal)
+        return PermanentError(f"the server refused the question: {message}", is_refusal=is_refusal)
 
     def _message(self, error: Any) -> str:
         body = error.body if isinstance(error.body, Mapping) else {}

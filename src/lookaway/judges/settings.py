@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from lookaway.core import Asking, Compute, Judge, JudgeModel, JudgeRequest, JudgeUnusable, Unmeasurable, plugins
+from lookaway.core import Compute, Judge, JudgeHandle, JudgeModel, JudgeRequest, JudgeUnusable, Unmeasurable, plugins
 from lookaway.core.judging import Wording
-from lookaway.judges.client import Manners, PatientAsking
+from lookaway.judges.client import JudgeClient, RetryPolicy
 from lookaway.judges.errors import NotAnswered, Unreadable
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Answer, TypedQuestion
@@ -34,7 +34,7 @@ class Ready(Answer):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Introduction:
+class Capabilities:
     """What a judge is, and can do."""
 
     judge: JudgeModel
@@ -43,7 +43,9 @@ class Introduction:
     reply: Reply
 
 
-def introduce(asking: Asking, judge: JudgeModel, wording: Literal["auto", "schema", "text"] = "auto") -> Introduction:
+def probe_capabilities(
+    asking: JudgeHandle, judge: JudgeModel, wording: Literal["auto", "schema", "text"] = "auto"
+) -> Capabilities:
     """Ask with everything, and with less where the server refuses that or does not hold to it.
 
     The replies are kept like all others, so that a resumed run and a replay know the same judge.
@@ -63,7 +65,7 @@ def introduce(asking: Asking, judge: JudgeModel, wording: Literal["auto", "schem
         holds_schema = tried == "schema" and _is_ready(reply)
         if (tried, repeat) == ("schema", 0) and not holds_schema:
             continue  # a slip of the tongue, maybe
-        return Introduction(
+        return Capabilities(
             judge=replace(judge, wording=_wording(wording, holds_schema), reported=reply.model),
             holds_schema=holds_schema,
             gives_log_probabilities=bool(reply.tokens and reply.tokens[0].choices),
@@ -81,7 +83,7 @@ def _wording(wanted: Literal["auto", "schema", "text"], holds_schema: bool) -> W
 def _question(judge: JudgeModel, words: int, repeat: int) -> JudgeRequest:
     question = TypedQuestion(name="introduction", prompts=(Prompt.named("introduction"),), answer=Ready)
     request = question.request(Prompt.named("system"), judge, (), repeat)
-    return replace(request, token_choices=words, most_tokens=64)
+    return replace(request, token_choices=words, max_tokens=64)
 
 
 def _is_ready(reply: Reply) -> bool:
@@ -105,26 +107,26 @@ class JudgeSettings:
     """Of a model that runs in this process."""
     compute: Compute = Compute()
     """Where it runs."""
-    manners: Manners = Manners()
+    policy: RetryPolicy = RetryPolicy()
     budget: Budget = field(default_factory=Budget)
     replies: Path | None = None
     """A folder of replies to share between runs; by default they are kept with the run."""
     is_replay: bool = False
 
-    def asking(self, run: Path, *, workers: int = 1) -> PatientAsking:
+    def asking(self, run: Path, *, workers: int = 1) -> JudgeClient:
         """For one of several workers of a run."""
-        return PatientAsking(
+        return JudgeClient(
             make_judge=None if self.is_replay else self._make_judge,
             replies=ReplyStore(self.replies or run / "replies"),
             spending=Spending(run / "spending.jsonl", self.budget),
-            manners=self.manners.share(workers),
+            policy=self.policy.share(workers),
         )
 
     def introduced(self, run: Path) -> JudgeModel:
         """The model as it names itself, after one question of no importance."""
-        asking = replace(self, manners=replace(self.manners, tries=min(4, self.manners.tries))).asking(run)
+        asking = replace(self, policy=replace(self.policy, tries=min(4, self.policy.tries))).asking(run)
         try:
-            return introduce(asking, self.model, self.wording).judge
+            return probe_capabilities(asking, self.model, self.wording).judge
         finally:
             asking.close()
 

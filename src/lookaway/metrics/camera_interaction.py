@@ -23,7 +23,7 @@ class CameraInteraction:
 
     Abstains: `missing_input` without poses or without an action; `pose_failed` where the poses hold no valid camera;
     `pose_convention_ambiguous` where nobody says what they turn into what and the frames do not tell; `not_applicable`
-    for an action that is unknown or asks for no motion; `too_short` for fewer than `fewest_steps` scored steps.
+    for an action that is unknown or asks for no motion; `too_short` for fewer than `min_steps` scored steps.
     """
 
     name: ClassVar[str] = "camera_interaction"
@@ -40,7 +40,7 @@ class CameraInteraction:
         0.02
     )
     still: Annotated[float, "a step below this part of the clip's extent is no motion"] = 1e-6
-    fewest_steps: Annotated[int, "fewer scored steps than this say nothing"] = 4
+    min_steps: Annotated[int, "fewer scored steps than this say nothing"] = 4
 
     def declines(self, rollout: Rollout) -> Abstention | None:
         """Whether the case names an action that can be followed."""
@@ -75,8 +75,8 @@ class CameraInteraction:
             cosines += values
             if values:
                 units.append(Unit(f"phase{number}", _score(values, steps=len(values))))
-        if len(cosines) < self.fewest_steps:
-            return Abstention(Reason.TOO_SHORT, f"{len(cosines)} scored steps, at least {self.fewest_steps} needed.")
+        if len(cosines) < self.min_steps:
+            return Abstention(Reason.TOO_SHORT, f"{len(cosines)} scored steps, at least {self.min_steps} needed.")
         return _score(cosines, units=tuple(units), steps=len(cosines))
 
     def _motions(self, trajectory: Trajectory) -> Floats:

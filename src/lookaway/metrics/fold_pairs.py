@@ -40,7 +40,7 @@ class FoldPairs:
 
     most: Annotated[int, "pairs kept, those farthest apart in time"] = 20
     degrees_per_extent: Annotated[float, "rotation that counts as much as the path's whole extent"] = 180.0
-    fewest_posed_frames: Annotated[int, "fewer posed frames than this show no turnaround"] = 8
+    min_posed_frames: Annotated[int, "fewer posed frames than this show no turnaround"] = 8
     margin: Annotated[float, "a turnaround within this part of either end is none"] = 0.1
     min_span_frames: Annotated[int, "closer frames are neighbours, not a return"] = 2
     negligible_extent: Annotated[float, "a path shorter than this part of the median depth is jitter, not motion"] = (
@@ -61,7 +61,7 @@ class FoldPairs:
 
     def _turnaround(self, trajectory: Trajectory) -> int | None:
         count = len(trajectory.frame_indices)
-        if count < self.fewest_posed_frames:
+        if count < self.min_posed_frames:
             return None
         farthest = int(np.argmax(self._distances(trajectory, np.array([0]))[0]))
         last = count - 1

@@ -35,7 +35,7 @@ def _score(number: float, full_scale: float | None) -> Score:
 
 
 @dataclass(frozen=True, slots=True)
-class MeanSquaredError:
+class Mse:
     """Mean over compared frames of the mean squared difference of their pixels.
 
     Channels go from 0 to 1, and the mean of a frame is over all pixels and the channels red, green and blue: 0 where
@@ -46,7 +46,7 @@ class MeanSquaredError:
     `invalid_input` where sizes differ and no canvas is named; a reason of the video where one cannot be read.
     """
 
-    name: ClassVar[str] = "mean_squared_error"
+    name: ClassVar[str] = "mse"
     version: ClassVar[int] = 1
     unit: ClassVar[str] = "squared difference"
     raw_unit: ClassVar[str | None] = None
@@ -65,7 +65,7 @@ class MeanSquaredError:
 
 
 @dataclass(frozen=True, slots=True)
-class PeakSignalToNoise:
+class Psnr:
     """Mean over compared frames of PSNR, 10 log10(1 / MSE), in decibels.
 
     MSE is the mean squared difference of a frame's pixels, with channels from 0 to 1. Equal frames have no finite PSNR:
@@ -76,7 +76,7 @@ class PeakSignalToNoise:
     `invalid_input` where sizes differ and no canvas is named; a reason of the video where one cannot be read.
     """
 
-    name: ClassVar[str] = "peak_signal_to_noise"
+    name: ClassVar[str] = "psnr"
     version: ClassVar[int] = 1
     unit: ClassVar[str] = "dB"
     raw_unit: ClassVar[str | None] = None
@@ -109,7 +109,7 @@ class PeakSignalToNoise:
 
 
 @dataclass(frozen=True, slots=True)
-class StructuralSimilarity:
+class Ssim:
     """Mean over compared frames of SSIM, the structural similarity of Wang et al. (2004).
 
     Around every pixel and in every channel, means, variances and covariance under a gaussian window give
@@ -121,7 +121,7 @@ class StructuralSimilarity:
     `invalid_input` where sizes differ and no canvas is named; a reason of the video where one cannot be read.
     """
 
-    name: ClassVar[str] = "structural_similarity"
+    name: ClassVar[str] = "ssim"
     version: ClassVar[int] = 1
     unit: ClassVar[str] = "similarity"
     raw_unit: ClassVar[str | None] = None
@@ -140,7 +140,7 @@ class StructuralSimilarity:
 
 
 @dataclass(frozen=True, slots=True)
-class PerceptualDistance:
+class Lpips:
     """Mean over compared frames of LPIPS, the learned perceptual distance of Zhang et al. (2018).
 
     The distance of two frames is the squared difference of what a network sees at the same place, of unit length,
@@ -152,7 +152,7 @@ class PerceptualDistance:
     no distances.
     """
 
-    name: ClassVar[str] = "perceptual_distance"
+    name: ClassVar[str] = "lpips"
     version: ClassVar[int] = 1
     unit: ClassVar[str] = "distance"
     raw_unit: ClassVar[str | None] = None

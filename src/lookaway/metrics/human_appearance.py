@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from lookaway.core import Abstention, Feature, Features, Outcome, Rollout
-from lookaway.metrics.track_similarity import greedy_tracks, track_likeness
+from lookaway.metrics.track_similarity import greedy_tracks, track_similarity
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class HumanAppearance:
     needs: ClassVar[tuple[str, ...]] = ("faces", "bodies")
     uses: ClassVar[tuple[str, ...]] = ()
 
-    least_cosine: Annotated[float, "with a track, from which on a face continues it"] = 0.15
+    min_cosine: Annotated[float, "with a track, from which on a face continues it"] = 0.15
 
     def declines(self, rollout: Rollout) -> Abstention | None:
         """Nothing beyond its features is needed."""
@@ -43,9 +43,9 @@ class HumanAppearance:
         """Measure one rollout."""
         faces, bodies = features["faces"], features["bodies"]
         body_of = _bodies_by_face(faces, bodies)
-        tracks = greedy_tracks(faces["embeddings"], faces["frame_indices"], least_cosine=self.least_cosine)
+        tracks = greedy_tracks(faces["embeddings"], faces["frame_indices"], min_cosine=self.min_cosine)
         seen = [[body_of[face] for face in track if face in body_of] for track in tracks]
-        return track_likeness(bodies["vectors"], bodies["frame_indices"], [track for track in seen if track], "body")
+        return track_similarity(bodies["vectors"], bodies["frame_indices"], [track for track in seen if track], "body")
 
 
 def _bodies_by_face(faces: Feature, bodies: Feature) -> dict[int, int]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from lookaway.core import Abstention, Features, Outcome, Rollout
-from lookaway.metrics.track_similarity import greedy_tracks, track_likeness
+from lookaway.metrics.track_similarity import greedy_tracks, track_similarity
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class HumanIdentity:
 
     Faces of the sampled frames are joined into tracks by their embeddings, from frame to frame: the likest pair of a
     face and a track first, by the better of the cosines with the track's last embedding and with the mean of all its
-    embeddings; a face that reaches `least_cosine` with no track opens one. Faces that are seen once say nothing about
+    embeddings; a face that reaches `min_cosine` with no track opens one. Faces that are seen once say nothing about
     memory; they are listed, and left out. The raw value is the mean before it is cut to 0 and 1.
 
     Abstains: `no_target` where no face is found; `too_short` where no face is found twice; a reason of the video or of
@@ -31,7 +31,7 @@ class HumanIdentity:
     needs: ClassVar[tuple[str, ...]] = ("faces",)
     uses: ClassVar[tuple[str, ...]] = ()
 
-    least_cosine: Annotated[float, "with a track, from which on a face continues it"] = 0.15
+    min_cosine: Annotated[float, "with a track, from which on a face continues it"] = 0.15
 
     def declines(self, rollout: Rollout) -> Abstention | None:
         """Nothing beyond its features is needed."""
@@ -41,5 +41,5 @@ class HumanIdentity:
         """Measure one rollout."""
         faces = features["faces"]
         vectors, frames = faces["embeddings"], faces["frame_indices"]
-        tracks = greedy_tracks(vectors, frames, least_cosine=self.least_cosine)
-        return track_likeness(vectors, frames, tracks, "face")
+        tracks = greedy_tracks(vectors, frames, min_cosine=self.min_cosine)
+        return track_similarity(vectors, frames, tracks, "face")

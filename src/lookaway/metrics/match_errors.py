@@ -27,7 +27,7 @@ class MatchErrors:
     """What the units call the error of a pair that has a baseline."""
 
     scale_pixels: Annotated[float, "error at which a pair's score is 1/e"] = 1.0
-    fewest_matches: Annotated[int, "pairs with fewer matches are left out and listed"] = 8
+    min_matches: Annotated[int, "pairs with fewer matches are left out and listed"] = 8
     negligible_baseline: Annotated[float, "baseline, as a part of the median depth, below which a pair is a turn"] = (
         1e-3
     )
@@ -43,7 +43,7 @@ class MatchErrors:
         scores = [unit.outcome for unit in units if isinstance(unit.outcome, Score)]
         if not scores:
             return Abstention(
-                Reason.TOO_FEW_MATCHES, f"none of {len(units)} frame pairs has {self.fewest_matches} matches.", units
+                Reason.TOO_FEW_MATCHES, f"none of {len(units)} frame pairs has {self.min_matches} matches.", units
             )
         return Score(
             value=math.fsum(score.value for score in scores) / len(scores),
@@ -63,10 +63,8 @@ class MatchErrors:
             yield Unit(f"f{first}_f{second}", self._pair(views, points_1, points_2))
 
     def _pair(self, views: TwoViews, points_1: Floats, points_2: Floats) -> Score | Abstention:
-        if len(points_1) < self.fewest_matches:
-            return Abstention(
-                Reason.TOO_FEW_MATCHES, f"{len(points_1)} matches, at least {self.fewest_matches} needed."
-            )
+        if len(points_1) < self.min_matches:
+            return Abstention(Reason.TOO_FEW_MATCHES, f"{len(points_1)} matches, at least {self.min_matches} needed.")
         # Where the camera only turned, epipolar lines and depths are undefined, but where each point must be is known.
         distances = transfer_distances if views.is_pure_rotation else self.distances
         error = float(np.mean(distances(views, points_1, points_2)))
@@ -93,7 +91,7 @@ class SpatialEpipolar(MatchErrors):
 
     Abstains: `missing_input` without poses; `pose_failed` where they hold no valid camera; `pose_convention_ambiguous`
     where nobody says what they turn into what and the frames do not tell; `too_few_matches` where no pair has
-    `fewest_matches` matches; `too_short` where no two frames are far enough apart.
+    `min_matches` matches; `too_short` where no two frames are far enough apart.
     """
 
     name: ClassVar[str] = "spatial_epipolar"
@@ -118,7 +116,7 @@ class SpatialReprojection(MatchErrors):
 
     Abstains: `missing_input` without poses; `pose_failed` where they hold no valid camera; `pose_convention_ambiguous`
     where nobody says what they turn into what and the frames do not tell; `too_few_matches` where no pair has
-    `fewest_matches` matches; `too_short` where no two frames are far enough apart.
+    `min_matches` matches; `too_short` where no two frames are far enough apart.
     """
 
     name: ClassVar[str] = "spatial_reprojection"

@@ -29,7 +29,7 @@ class ObjectGeometry:
     raw_unit: ClassVar[str | None] = "SSIM"
     range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
     higher_is_better: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("warped_likeness",)
+    needs: ClassVar[tuple[str, ...]] = ("warped_similarity",)
     uses: ClassVar[tuple[str, ...]] = ()
 
     def declines(self, rollout: Rollout) -> Abstention | None:
@@ -38,26 +38,26 @@ class ObjectGeometry:
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
-        likeness = features["warped_likeness"]
-        values = likeness["ssim"].tolist()
-        left_out = _left_out(likeness)
+        similarity = features["warped_similarity"]
+        values = similarity["ssim"].tolist()
+        left_out = _left_out(similarity)
         if not values:
             message = f"none of {len(left_out)} frame pairs shows enough of the target in both frames."
             return Abstention(Reason.NO_TARGET, message, left_out)
         scored = tuple(
             Unit(f"f{first}_f{second}", Score(_cut(value), raw=value, detail={"pixels": pixels}))
             for (first, second), value, pixels in zip(
-                likeness["frames"].tolist(), values, likeness["pixels"].tolist(), strict=True
+                similarity["frames"].tolist(), values, similarity["pixels"].tolist(), strict=True
             )
         )
         raw = math.fsum(values) / len(values)
         asked = len(scored) + len(left_out)
-        detail = {"pairs": likeness.detail.get("rule"), "pairs_scored": len(scored), "pairs_asked": asked}
+        detail = {"pairs": similarity.detail.get("rule"), "pairs_scored": len(scored), "pairs_asked": asked}
         return Score(_cut(raw), raw=raw, units=(*scored, *left_out), detail=detail)
 
 
-def _left_out(likeness: Feature) -> tuple[Unit, ...]:
-    listed = likeness.detail.get("too_few_pixels", [])
+def _left_out(similarity: Feature) -> tuple[Unit, ...]:
+    listed = similarity.detail.get("too_few_pixels", [])
     return tuple(
         Unit(f"f{first}_f{second}", Abstention(Reason.NO_TARGET, f"{pixels} pixels of the target are in both frames."))
         for first, second, pixels in listed

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from lookaway.core import Abstention, Features, Outcome, Rollout
-from lookaway.metrics.track_similarity import track_likeness
+from lookaway.metrics.track_similarity import track_similarity
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,4 +36,4 @@ class ObjectTexture:
         """Measure one rollout."""
         regions = features["regions"]
         track = list(range(len(regions["vectors"])))
-        return track_likeness(regions["vectors"], regions["frame_indices"], [track] if track else [], "sight of it")
+        return track_similarity(regions["vectors"], regions["frame_indices"], [track] if track else [], "sight of it")

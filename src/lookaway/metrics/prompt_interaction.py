@@ -29,7 +29,7 @@ class PromptInteraction:
     raw_unit: ClassVar[str | None] = "cosine"
     range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
     higher_is_better: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("likeness",)
+    needs: ClassVar[tuple[str, ...]] = ("similarity",)
     uses: ClassVar[tuple[str, ...]] = ()
 
     def declines(self, rollout: Rollout) -> Abstention | None:
@@ -40,10 +40,10 @@ class PromptInteraction:
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
-        likeness = features["likeness"]
-        cosines, frames = np.asarray(likeness["cosines"], np.float64), likeness["frame_indices"]
+        similarity = features["similarity"]
+        cosines, frames = np.asarray(similarity["cosines"], np.float64), similarity["frame_indices"]
         segments = cosines.shape[1]
-        bounds = segment_bounds(int(likeness.detail["frame_count"]), segments)
+        bounds = segment_bounds(int(similarity.detail["frame_count"]), segments)
         units = []
         for number, (start, stop) in enumerate(bounds):
             own = cosines[(frames >= start) & (frames < stop), number]

@@ -72,12 +72,12 @@ class RelativePoseError:
     alignment: Annotated[Alignment, "what is fitted before paths are compared: `sim3`, `se3` (no scale) or `none`"] = (
         "sim3"
     )
-    most_frames: Annotated[int | None, "frames that are compared, from the first on; all where it is `None`"] = 97
+    max_frames: Annotated[int | None, "frames that are compared, from the first on; all where it is `None`"] = 97
     max_rotation_degrees: Annotated[float, "a step that is off by a larger angle is left out as a failed estimate"] = (
         179.0
     )
     max_translation: Annotated[float, "a step that is off by a larger length is left out as a failed estimate"] = 1e9
-    fewest_steps: Annotated[int, "fewer steps than this say nothing"] = 8
+    min_steps: Annotated[int, "fewer steps than this say nothing"] = 8
     published_groups: Annotated[
         bool, "whether look_* and diagonals belong to the group `other`, as in MIND's own code"
     ] = False
@@ -85,10 +85,10 @@ class RelativePoseError:
     def __post_init__(self) -> None:
         if self.alignment not in get_args(Alignment):
             raise UnknownName("alignment", self.alignment, get_args(Alignment))
-        if self.fewest_steps < 1:
-            raise UserError(f"A mean needs at least 1 step, found fewest_steps={self.fewest_steps}.")
-        if self.most_frames is not None and self.most_frames < 2:
-            raise UserError(f"A step needs 2 frames, found most_frames={self.most_frames}.")
+        if self.min_steps < 1:
+            raise UserError(f"A mean needs at least 1 step, found min_steps={self.min_steps}.")
+        if self.max_frames is not None and self.max_frames < 2:
+            raise UserError(f"A step needs 2 frames, found max_frames={self.max_frames}.")
 
     def declines(self, rollout: Rollout) -> Abstention | None:
         """Nothing beyond its features is needed."""
@@ -99,19 +99,19 @@ class RelativePoseError:
         estimated, true = (Trajectory.from_feature(features[name]) for name in self.needs)
         controls = rollout.case.controls
         asked = self._steps_asked(estimated, true, controls)
-        if asked < self.fewest_steps:
+        if asked < self.min_steps:
             told = " What is steered is stated for no more." if controls is not None and len(controls) == asked else ""
-            return Abstention(Reason.TOO_SHORT, f"{asked} steps to compare, at least {self.fewest_steps} needed.{told}")
+            return Abstention(Reason.TOO_SHORT, f"{asked} steps to compare, at least {self.min_steps} needed.{told}")
         frames, in_estimated, in_true = np.intersect1d(
             estimated.frame_indices, true.frame_indices, assume_unique=True, return_indices=True
         )
         window = frames <= asked
         frames, ours, theirs = frames[window], in_estimated[window], in_true[window]
         steps = np.flatnonzero(np.diff(frames) == 1)
-        if len(steps) < self.fewest_steps:
+        if len(steps) < self.min_steps:
             return Abstention(
                 Reason.MISSING_INPUT,
-                f"{len(steps)} of {asked} steps have poses of both cameras at both ends, at least {self.fewest_steps} "
+                f"{len(steps)} of {asked} steps have poses of both cameras at both ends, at least {self.min_steps} "
                 "needed. Estimate the poses of every frame.",
             )
         similarity = align(estimated.centres[ours], true.centres[theirs], self.alignment)
@@ -132,8 +132,8 @@ class RelativePoseError:
         counts = [estimated.frame_count - 1, true.frame_count - 1]
         if controls is not None:
             counts.append(len(controls))
-        if self.most_frames is not None:
-            counts.append(self.most_frames - 1)
+        if self.max_frames is not None:
+            counts.append(self.max_frames - 1)
         return min(counts)
 
     def _outcome(
@@ -141,11 +141,11 @@ class RelativePoseError:
     ) -> Outcome:
         units = tuple(self._units(frames, steps))
         kept = self._are_kept(steps)
-        if kept.sum() < self.fewest_steps:
+        if kept.sum() < self.min_steps:
             return Abstention(
                 Reason.TOO_SHORT,
                 f"{kept.sum()} of {len(kept)} steps are within {self.max_rotation_degrees:g} degrees and "
-                f"{self.max_translation:g} of the true ones, at least {self.fewest_steps} needed.",
+                f"{self.max_translation:g} of the true ones, at least {self.min_steps} needed.",
                 units,
             )
         values = self.errors(steps)[kept]
@@ -217,7 +217,7 @@ class RelativeRotationError(RelativePoseError):
     its errors, no more. Steps from a frame to the next count where both cameras have poses of both. Groups in the
     detail follow the case's controls.
 
-    Abstains: `missing_input` without poses, or where fewer than `fewest_steps` steps have them; `too_short` where
+    Abstains: `missing_input` without poses, or where fewer than `min_steps` steps have them; `too_short` where
     fewer steps are to be compared, or are left without outliers; `pose_failed` where poses hold no valid camera.
     """
 
@@ -241,7 +241,7 @@ class RelativeTranslationError(RelativePoseError):
     Steps from a frame to the next count where both cameras have poses of both. Groups in the detail follow the case's
     controls.
 
-    Abstains: `missing_input` without poses, or where fewer than `fewest_steps` steps have them; `too_short` where
+    Abstains: `missing_input` without poses, or where fewer than `min_steps` steps have them; `too_short` where
     fewer steps are to be compared, or are left without outliers; `pose_failed` where poses hold no valid camera.
     """
 

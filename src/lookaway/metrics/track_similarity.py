@@ -10,18 +10,18 @@ import numpy as np
 from lookaway.core import Abstention, Floats, Indices, Outcome, Reason, Score, Unit
 
 
-def greedy_tracks(vectors: Floats, frame_indices: Indices, *, least_cosine: float) -> list[list[int]]:
+def greedy_tracks(vectors: Floats, frame_indices: Indices, *, min_cosine: float) -> list[list[int]]:
     """Rows of each track, in the order of frames.
 
     A detection is as like a track as the better of two cosines: with the last vector of the track, and with the mean
     of all its vectors so far. In every frame the likest pair is joined first, each detection and each track once;
-    a detection that is like no track by `least_cosine` opens one.
+    a detection that is like no track by `min_cosine` opens one.
     """
     units = unit_vectors(vectors)
     tracks: list[list[int]] = []
     for frame in np.unique(frame_indices):
         found = np.flatnonzero(frame_indices == frame).tolist()
-        taken = _joined(units, tracks, found, least_cosine)
+        taken = _joined(units, tracks, found, min_cosine)
         for row in found:
             if row in taken:
                 tracks[taken[row]].append(row)
@@ -45,16 +45,16 @@ def unit_vectors(vectors: Floats) -> Floats:
     return np.asarray(values / np.where(lengths > 0, lengths, 1.0))
 
 
-def _joined(units: Floats, tracks: list[list[int]], found: list[int], least_cosine: float) -> dict[int, int]:
+def _joined(units: Floats, tracks: list[list[int]], found: list[int], min_cosine: float) -> dict[int, int]:
     """Track of each detection of a frame that continues one."""
-    likeness = [
+    similarity = [
         (max(float(units[row] @ units[track[-1]]), _mean_cosine(units, track, row)), row, number)
         for number, track in enumerate(tracks)
         for row in found
     ]
     joined: dict[int, int] = {}
-    for cosine, row, number in sorted(likeness, key=lambda entry: (-entry[0], entry[1], entry[2])):
-        if cosine >= least_cosine and row not in joined and number not in joined.values():
+    for cosine, row, number in sorted(similarity, key=lambda entry: (-entry[0], entry[1], entry[2])):
+        if cosine >= min_cosine and row not in joined and number not in joined.values():
             joined[row] = number
     return joined
 
@@ -63,7 +63,7 @@ def _mean_cosine(units: Floats, track: list[int], row: int) -> float:
     return float(units[row] @ unit_vectors(units[track].mean(axis=0)[None])[0])
 
 
-def track_likeness(vectors: Floats, frame_indices: Indices, tracks: Sequence[Sequence[int]], what: str) -> Outcome:
+def track_similarity(vectors: Floats, frame_indices: Indices, tracks: Sequence[Sequence[int]], what: str) -> Outcome:
     """Mean over tracks of the mean cosine of each vector with its track's mean, one unit a track.
 
     A track of one sight says nothing about memory: such are listed, and left out where any longer track exists.

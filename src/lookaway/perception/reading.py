@@ -16,10 +16,10 @@ class Reading:
     read: Callable[[], Feature]
     request: ClassVar[FrameRequest | None] = None
 
-    def see(self, frame: Frame) -> None:
+    def add_frame(self, frame: Frame) -> None:
         """Nobody asked for a frame."""
         raise NotImplementedError("no frames were asked for")
 
-    def perceive(self) -> Feature:
+    def finish(self) -> Feature:
         """What was read."""
         return self.read()

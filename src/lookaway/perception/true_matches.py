@@ -63,7 +63,7 @@ class TrueMatches:
         """Nothing to load."""
         return self
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
         """Start on one rollout."""
         clip = open_truth(rollout, timeline)
         pairs = self.pairs.select(rollout, timeline.frame_count, Trajectory.from_feature(features["poses"]))

@@ -77,7 +77,7 @@ class TruePoses:
         """Nothing to load."""
         return self
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
         """Start on one rollout."""
         clip = open_truth(rollout, timeline)
         return Reading(lambda: clip.trajectory().to_feature())
@@ -109,7 +109,7 @@ class TrueMasks:
         """Nothing to load."""
         return self
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
         """Start on one rollout."""
         clip, wanted = open_truth(rollout, timeline), frozenset(self.frames.indices(timeline, rollout))
         return Reading(lambda: self._read(clip, wanted))
@@ -147,7 +147,7 @@ class TrueBoxes:
         """Nothing to load."""
         return self
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
         """Start on one rollout."""
         clip, wanted = open_truth(rollout, timeline), self.frames.indices(timeline, rollout)
         return Reading(lambda: _read_boxes(clip, wanted))
@@ -202,7 +202,7 @@ class TrueDepth:
         """Nothing to load."""
         return self
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
         """Start on one rollout."""
         clip, wanted = open_truth(rollout, timeline), self.frames.indices(timeline, rollout)
         return Reading(lambda: self._read(clip, wanted))
@@ -246,7 +246,7 @@ class TrueStates:
         """Nothing to load."""
         return self
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
         """Start on one rollout."""
         clip = open_truth(rollout, timeline)
         return Reading(lambda: _read_states(clip))

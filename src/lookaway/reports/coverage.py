@@ -9,7 +9,7 @@ from lookaway.core import Dataset
 from lookaway.engine.coverage import Coverage
 from lookaway.reports.numbers import amount, counts, print_json, print_lines, print_rows
 
-MOST_PROBLEMS = 20
+MAX_PROBLEMS = 20
 
 
 def print_coverage(dataset: Dataset, covered: Sequence[Coverage], *, as_json: bool) -> None:
@@ -42,6 +42,6 @@ def print_coverage(dataset: Dataset, covered: Sequence[Coverage], *, as_json: bo
         as_json=False,
         right=("runnable",),
     )
-    print_lines(f"problem: {problem.where}: {problem.message}" for problem in dataset.problems[:MOST_PROBLEMS])
-    if (more := len(dataset.problems) - MOST_PROBLEMS) > 0:
+    print_lines(f"problem: {problem.where}: {problem.message}" for problem in dataset.problems[:MAX_PROBLEMS])
+    if (more := len(dataset.problems) - MAX_PROBLEMS) > 0:
         print_lines([f"problem: and {more} more; --json lists all"])

@@ -13,7 +13,7 @@ from lookaway.reports.table import table_json
 from lookaway.world.actors import ACTORS
 
 GATE = "camera_interaction"
-LEAST_OBEDIENCE = 0.5
+MIN_OBEDIENCE = 0.5
 """A camera that does less of what it was told has not looked away: its consistency says nothing about memory."""
 
 
@@ -32,7 +32,7 @@ class Standing:
 def standings(table: Table) -> list[Standing]:
     """From the best to the worst; models that were not tested come last."""
     found = [_standing(model, table.cells) for model in dict.fromkeys(cell.model for cell in table.cells)]
-    tested = [s for s in found if s.consistency is not None and s.camera is not None and s.camera >= LEAST_OBEDIENCE]
+    tested = [s for s in found if s.consistency is not None and s.camera is not None and s.camera >= MIN_OBEDIENCE]
     tested.sort(key=lambda s: -(s.consistency or 0.0))
     ranked = [
         Standing(model=s.model, rank=number, consistency=s.consistency, camera=s.camera)

@@ -15,7 +15,7 @@ from lookaway.core import Estimate, Metric, UserError
 from lookaway.engine.run import Run
 from lookaway.reports.export.rows import write_file, write_row_file
 from lookaway.reports.metric_facts import installed_metric
-from lookaway.reports.numbers import LEAST_DIGITS, digits_for, fixed, print_json, print_lines, print_rows, visible
+from lookaway.reports.numbers import MIN_DIGITS, digits_for, fixed, print_json, print_lines, print_rows, visible
 from lookaway.statistics.drift import (
     DriftBin,
     FrameValues,
@@ -216,7 +216,7 @@ def curve_rows(drift: Drift) -> list[dict[str, str]]:
 def half_life_row(drift: Drift) -> dict[str, str]:
     """The half-life of a curve, or why there is none."""
     life = drift.half_life
-    digits = digits_for([life.start, life.towards]) if life else LEAST_DIGITS
+    digits = digits_for([life.start, life.towards]) if life else MIN_DIGITS
     return {
         "metric": drift.metric,
         "subset": drift.subset,

@@ -51,7 +51,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Board:
+class Leaderboard:
     """All models of a suite for one metric under one lock and one subset: the best mean first, baselines last."""
 
     suite: str
@@ -90,7 +90,7 @@ class Board:
         return any(row.cell.gated for row in self.rows)
 
 
-def boards(runs: Sequence[SiteRun]) -> list[Board]:
+def leaderboards(runs: Sequence[SiteRun]) -> list[Leaderboard]:
     """Every board of the site: by suite, then in the order of protocols; no board holds two locks."""
     places: dict[tuple[str, str, str, str], list[Row]] = {}
     metrics: dict[tuple[str, str, str, str], SiteMetric] = {}
@@ -109,7 +109,7 @@ def boards(runs: Sequence[SiteRun]) -> list[Board]:
     several = {place[:3] for place in places if sum(other[:3] == place[:3] for other in places) > 1}
     order = sorted(places, key=lambda place: place[0])  # stable: protocols keep their order
     return [
-        Board(
+        Leaderboard(
             suite=place[0],
             metric=metrics[place],
             subset=place[2],

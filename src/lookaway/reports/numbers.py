@@ -15,7 +15,7 @@ from rich.text import Text
 
 from lookaway.core import Cell, Estimate
 
-LEAST_DIGITS, SHOWN_OF_LARGEST = 3, 3
+MIN_DIGITS, SHOWN_OF_LARGEST = 3, 3
 SMALLEST_PROBABILITY = 0.001
 
 
@@ -55,7 +55,7 @@ def digits_for(values: Sequence[float]) -> int:
     (3, 6, 3)
     """
     largest = max((abs(value) for value in values), default=0.0)
-    return LEAST_DIGITS if largest == 0 else max(LEAST_DIGITS, SHOWN_OF_LARGEST - 1 - math.floor(math.log10(largest)))
+    return MIN_DIGITS if largest == 0 else max(MIN_DIGITS, SHOWN_OF_LARGEST - 1 - math.floor(math.log10(largest)))
 
 
 def interval(cell: Cell) -> str:
@@ -171,10 +171,10 @@ def print_rows(rows: Sequence[Mapping[str, Any]], *, as_json: bool, right: Seque
 HARMLESS = frozenset(" ./,-=_→…")
 LIVE = re.compile(r"(?<![^\W_])_|_(?![^\W_])|(?<=www)\.")
 """Signs that are harmless inside a word alone: an underscore begins or ends emphasis, and `www.` is linked."""
-MOST_CHARACTERS = 80
+MAX_CHARACTERS = 80
 
 
-def verbatim(text: object, most: int = MOST_CHARACTERS) -> str:
+def verbatim(text: object, most: int = MAX_CHARACTERS) -> str:
     """Text in the type of code, shown as it is; long text loses its end.
 
     Signs are spelled as HTML entities, which no reader of Markdown takes for markup. Inside code nobody is mentioned

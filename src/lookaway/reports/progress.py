@@ -81,14 +81,16 @@ def pace_parts(progress: Progress, pace: Pace, seconds: float) -> list[str]:
 
 def stage_parts(progress: Progress) -> list[str]:
     """What takes most of the workers' time, each with its part of it and its speed; what was kept, what was retried."""
-    stages = [(name, stage) for name, stage in progress.effort.stages.items() if name not in IDLE and stage.seconds > 0]
+    stages = [
+        (name, stage) for name, stage in progress.timings.stages.items() if name not in IDLE and stage.seconds > 0
+    ]
     whole = sum(stage.seconds for _, stage in stages)
     slowest = sorted(stages, key=lambda entry: -entry[1].seconds)[:SHOWN_STAGES]
     parts = []
     for name, stage in slowest:
         speed = f" at {stage.frames / stage.seconds:.3g} frames/s" if stage.frames else ""
         parts.append(f"{name} {stage.seconds / whole:.0%}{speed}")
-    kept = progress.effort.kept
+    kept = progress.timings.kept
     parts += [f"{kept} features kept"] if kept else []
     parts += [f"{progress.retries} batches retried"] if progress.retries else []
     return [*parts, *([f"Ray dashboard {progress.dashboard}"] if progress.dashboard else [])]

@@ -90,13 +90,13 @@ class SiteRun:
         return self.run.units(metric)
 
 
-def gather(paths: Sequence[Path]) -> list[SiteRun]:
+def load_runs(paths: Sequence[Path]) -> list[SiteRun]:
     """The runs in these folders, in the order given."""
     places = [path.resolve() for path in paths]
     for path, place in zip(paths, places, strict=True):
         if places.count(place) > 1:
             raise UserError(f"{path}: is given more than once. Name every run once.")
-    return [gathered(Run(path), name) for path, name in zip(paths, _names(places), strict=True)]
+    return [load_run(Run(path), name) for path, name in zip(paths, _names(places), strict=True)]
 
 
 def _names(places: Sequence[Path]) -> list[str]:
@@ -108,7 +108,7 @@ def _names(places: Sequence[Path]) -> list[str]:
     raise AssertionError("different paths have different parts")
 
 
-def gathered(run: Run, name: str) -> SiteRun:
+def load_run(run: Run, name: str) -> SiteRun:
     """One run under a name; rollouts of subsets that no metric is about are no part of it."""
     lock, about, asked = run.lock, run.about, run.metrics
     suite = load_suite(about["suite"])

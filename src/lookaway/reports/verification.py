@@ -180,7 +180,7 @@ def print_verdicts(
     as_json: bool,
 ) -> None:
     """Every number with its verdict, what has to be known of them, and what could explain those that differ."""
-    explained = {metric: _explanations(run, metric, theirs) for metric in _to_explain(comparisons)}
+    to_user_error = {metric: _explanations(run, metric, theirs) for metric in _to_explain(comparisons)}
     counts = Counter(entry.verdict.value for entry in comparisons)
     if as_json:
         cells = [{**asdict(entry), "difference": entry.difference} for entry in comparisons]
@@ -190,7 +190,7 @@ def print_verdicts(
                 "verdicts": dict(counts),
                 "notes": list(notes),
                 "ignored_columns": list(ignored_columns),
-                "could_explain": explained,
+                "could_explain": to_user_error,
             }
         )
         return
@@ -199,7 +199,7 @@ def print_verdicts(
     print_lines([f"note: {note}" for note in notes])
     if ignored_columns:
         print_lines([f"note: ignored columns of the published table: {', '.join(ignored_columns)}"])
-    for metric, entries in explained.items():
+    for metric, entries in to_user_error.items():
         print_lines(_paragraph(metric, entries, has_lock=theirs is not None))
 
 

@@ -181,7 +181,7 @@ class EffectiveSize:
 
     size: Floats
     """n / (1 + (m - 1) ICC) of n values with m values in the mean scene; 0 where there is no value."""
-    likeness: Floats
+    similarity: Floats
     """ICC, the intraclass correlation: how alike values of one scene are, from 0 (no more than any) to 1 (the same)."""
 
 
@@ -204,7 +204,7 @@ def effective_size(sums: SceneSums) -> EffectiveSize:
     # Equal values have means that differ in their last digits.
     noise = 1e-24 * np.max(np.abs(scene_means), axis=-1, initial=0.0) ** 2
     can_tell = (n > scenes) & (between + within > noise)
-    likeness = np.divide(between - within, whole, out=np.zeros_like(whole), where=can_tell)
-    likeness = np.where((scenes == 1) & (n > 1), 1.0, np.clip(likeness, 0.0, 1.0))
-    size = n / (1 + (n / np.maximum(scenes, 1) - 1) * likeness)
-    return EffectiveSize(size=size, likeness=likeness)
+    similarity = np.divide(between - within, whole, out=np.zeros_like(whole), where=can_tell)
+    similarity = np.where((scenes == 1) & (n > 1), 1.0, np.clip(similarity, 0.0, 1.0))
+    size = n / (1 + (n / np.maximum(scenes, 1) - 1) * similarity)
+    return EffectiveSize(size=size, similarity=similarity)

@@ -75,7 +75,7 @@ class SignedRanks:
     differences: int
     """How many are left after zeros."""
     zeros: int
-    least_p: float
+    min_p: float
     """The smallest p that so many differences could have given: 2 / 2^n."""
     is_exact: bool
     """Whether all flips of signs were tried; with more than 20 differences p is that of the normal distribution."""
@@ -85,7 +85,7 @@ def signed_ranks(differences: Floats) -> SignedRanks:
     """The test. Equal sizes share the mean of their ranks.
 
     >>> found = signed_ranks(np.array([0.1, 0.2, 0.3, 0.4, 0.5]))
-    >>> found.p, found.least_p
+    >>> found.p, found.min_p
     (0.0625, 0.0625)
     """
     values = np.asarray(differences, np.float64)
@@ -98,7 +98,7 @@ def signed_ranks(differences: Floats) -> SignedRanks:
         p=sign_flip(signed).p if is_exact else _normal_p(signed),
         differences=left,
         zeros=len(values) - left,
-        least_p=min(1.0, 2.0 ** (1 - left)),
+        min_p=min(1.0, 2.0 ** (1 - left)),
         is_exact=is_exact,
     )
 

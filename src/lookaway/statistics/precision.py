@@ -10,8 +10,8 @@ import numpy as np
 
 from lookaway.core import Estimate, Floats
 
-LEAST_VALUES = 10
-LEAST_EFFECTIVE = 30.0
+MIN_VALUES = 10
+MIN_EFFECTIVE = 30.0
 WIDEST_REACH = 0.10
 
 
@@ -53,9 +53,9 @@ def precision(estimate: Estimate | None, effective: float, *, span: float | None
     half_width = None
     if estimate and estimate.low is not None and estimate.high is not None:
         half_width = (estimate.high - estimate.low) / 2
-    if scored < LEAST_VALUES:
+    if scored < MIN_VALUES:
         mark = Mark.NOT_ESTIMABLE
-    elif effective < LEAST_EFFECTIVE or half_width is None or (span is not None and half_width > WIDEST_REACH * span):
+    elif effective < MIN_EFFECTIVE or half_width is None or (span is not None and half_width > WIDEST_REACH * span):
         mark = Mark.IMPRECISE
     else:
         mark = Mark.NONE

@@ -12,7 +12,7 @@ import numpy as np
 from lookaway.core import Estimate, Floats, Indices
 from lookaway.statistics.scene_replicates import defined, quotient, replicate_estimate
 
-FEWEST_POINTS = 4
+MIN_POINTS = 4
 CERTAIN = 1e-12
 
 
@@ -22,13 +22,13 @@ def spearman_interval(value: float, points: int) -> tuple[float, float] | None:
     >>> [round(end, 2) for end in spearman_interval(0.71, 6)]
     [-0.36, 0.97]
     """
-    if points < FEWEST_POINTS or abs(value) > 1 - CERTAIN:
+    if points < MIN_POINTS or abs(value) > 1 - CERTAIN:
         return None
     reach = NormalDist().inv_cdf(0.975) * math.sqrt((1 + value**2 / 2) / (points - 3))
     return math.tanh(math.atanh(value) - reach), math.tanh(math.atanh(value) + reach)
 
 
-MOST_ENUMERATED = 9
+MAX_ENUMERATED = 9
 """Models whose orders are all looked at, 362,880 of them; of more models, as many orders as `shuffles` says."""
 VALUES_AT_ONCE = 5_000_000
 ROUNDING = 1e-9
@@ -86,7 +86,7 @@ def rank_correlation(
     models = len(metric)
     if metric.shape != people.shape or metric.ndim != 1 or models < 2:
         raise ValueError(f"One number of each per model, of two or more, found {metric.shape} and {people.shape}.")
-    is_exact = models <= MOST_ENUMERATED
+    is_exact = models <= MAX_ENUMERATED
     orders = _all_orders(models) if is_exact else _random_orders(models, shuffles, seed)
 
     def found(parts: Callable[[Floats], Floats]) -> Correlation | None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lookaway.core import Floats, Indices
 from lookaway.statistics.scene_bootstrap import DRAWS, SEED, SceneSums, scene_weights
 
-FEWEST_DRAWN = 20
+MIN_DRAWN = 20
 """Draws of fewer scenes do not know how differences hang together; their bar is Bonferroni's."""
 
 
@@ -104,7 +104,7 @@ def _are_apart(pairs: _Pairs, moves: Floats, level: float) -> NDArray[np.bool_]:
     drawn = np.abs(moves[:, pairs.first[varies]] - moves[:, pairs.second[varies]]) / pairs.spreads[varies]
     bar = np.quantile(drawn.max(axis=-1, initial=0.0), level)
     bonferroni = (1 - level) / 2 / max(1, len(pairs.spreads))
-    tails = np.where(pairs.supports < FEWEST_DRAWN, bonferroni, ndtr(-bar))
+    tails = np.where(pairs.supports < MIN_DRAWN, bonferroni, ndtr(-bar))
     degrees = np.maximum(pairs.supports - 1, 1)
     errors = pairs.spreads * np.sqrt((degrees + 1) / degrees)
     cleared: NDArray[np.bool_] = np.abs(pairs.differences) > -stdtrit(degrees, tails) * errors + pairs.rounding

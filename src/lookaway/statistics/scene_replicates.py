@@ -9,7 +9,7 @@ import numpy as np
 
 from lookaway.core import Estimate, Floats
 
-MOST_UNDEFINED = 0.05
+MAX_UNDEFINED = 0.05
 """Share of replicates that may leave a statistic undefined before its interval does not count."""
 
 
@@ -72,7 +72,7 @@ def replicate_estimate(
     (0.3, 0.7)
     """
     known = np.array([]) if replicates is None else replicates[np.isfinite(replicates)]
-    if scenes < 2 or replicates is None or len(known) < (1 - MOST_UNDEFINED) * len(replicates) or not len(known):
+    if scenes < 2 or replicates is None or len(known) < (1 - MAX_UNDEFINED) * len(replicates) or not len(known):
         return Estimate(mean=value, low=None, high=None, scored=scored, scenes=scenes)
     from scipy.special import ndtr, stdtrit
 

@@ -24,7 +24,7 @@ class FeatureStore:
     """Keeps features up to a size; larger ones are cheaper to compute again than to keep for every rollout."""
 
     root: Path
-    most_bytes: int = 4 * 1024 * 1024
+    max_bytes: int = 4 * 1024 * 1024
 
     def get(self, content: str, recipe: str) -> Feature | None:
         """A kept feature, whole and undamaged; `None` where there is none."""
@@ -42,7 +42,7 @@ class FeatureStore:
 
     def put(self, content: str, recipe: str, feature: Feature) -> int:
         """Keep a feature if it is small enough; returns how many bytes are kept."""
-        if feature.nbytes > self.most_bytes:
+        if feature.nbytes > self.max_bytes:
             return 0
         facts = canonical_json({"arrays": list(feature.arrays), "detail": dict(feature.detail)})
         arrays: dict[str, NDArray[Any]] = {ARRAY + name: array for name, array in feature.arrays.items()}

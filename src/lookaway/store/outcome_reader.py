@@ -131,9 +131,9 @@ class OutcomeReader:
         self._database.execute("SET enable_progress_bar = false")  # in a notebook it would draw into what is printed
         self._objects: Any = None
         if is_remote(folder.path):
-            from lookaway.io.duckdb_object_fs import ObjectsInPlace
+            from lookaway.io.duckdb_object_fs import DuckDBObjectFS
 
-            self._objects = ObjectsInPlace()
+            self._objects = DuckDBObjectFS()
             self._database.register_filesystem(self._objects)
         with _interruptible():
             self._tell_what_is_asked(asked, metrics)

@@ -88,7 +88,7 @@ class RunFolder:
         """The folder of features."""
         return self.path / "features"
 
-    def begin(self, lock: Lock, rollouts: Sequence[tuple[Rollout, str]], about: Json) -> None:
+    def start(self, lock: Lock, rollouts: Sequence[tuple[Rollout, str]], about: Json) -> None:
         """Write what is asked, before anything is measured."""
         self.begin_with(lock, rollout_rows(rollouts), about)
 

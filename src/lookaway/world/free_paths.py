@@ -16,8 +16,8 @@ from lookaway.core import Json, UserError, digest
 from lookaway.io.files import read_json
 from lookaway.world.cameras import CameraPath, Place, Viewpoint, from_first_to_last
 
-MOST_KEYFRAMES = 1000
-FARTHEST_METRES, MOST_DEGREES = 1000.0, 3600.0
+MAX_KEYFRAMES = 1000
+FARTHEST_METRES, MAX_DEGREES = 1000.0, 3600.0
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
@@ -62,10 +62,8 @@ class FreePath:
             )
         if not self.action or not self.words:
             raise UserError(f"the path {self.name} has an empty `action` or `words`, expected some text.")
-        if not 2 <= len(self.keyframes) <= MOST_KEYFRAMES:
-            raise UserError(
-                f"the path {self.name} has {len(self.keyframes)} keyframes, expected 2 to {MOST_KEYFRAMES}."
-            )
+        if not 2 <= len(self.keyframes) <= MAX_KEYFRAMES:
+            raise UserError(f"the path {self.name} has {len(self.keyframes)} keyframes, expected 2 to {MAX_KEYFRAMES}.")
         self._check_keyframes()
 
     def _check_keyframes(self) -> None:
@@ -79,10 +77,10 @@ class FreePath:
             )
         for keyframe in self.keyframes:
             is_near = all(abs(metres) <= FARTHEST_METRES for metres in keyframe.position)
-            if not is_near or not max(abs(keyframe.yaw), abs(keyframe.pitch)) <= MOST_DEGREES:
+            if not is_near or not max(abs(keyframe.yaw), abs(keyframe.pitch)) <= MAX_DEGREES:
                 raise UserError(
                     f"the path {self.name} goes to {keyframe.place}, expected at most {FARTHEST_METRES:g} metres and "
-                    f"{MOST_DEGREES:g} degrees."
+                    f"{MAX_DEGREES:g} degrees."
                 )
 
     @property

@@ -233,9 +233,11 @@ def _boards(rng: Generator, points: Points, colours: tuple[Colour, ...]) -> Valu
     x, y, z = points
     line = x + 0.6 * z if np.ptp(z) > 0 else x
     edges = np.cumsum(rng.uniform(0.08, 0.24, 400)) + float(line.min())
-    board = np.searchsorted(edges, line.ravel()).reshape(line.shape)
-    gap = np.minimum(np.abs(line - edges[np.minimum(board, 399)]), np.abs(line - edges[np.maximum(board - 1, 0)]))
-    picture = mixed(colours[0], colours[-1], rng.random(401)[board])
+    leaderboard = np.searchsorted(edges, line.ravel()).reshape(line.shape)
+    gap = np.minimum(
+        np.abs(line - edges[np.minimum(leaderboard, 399)]), np.abs(line - edges[np.maximum(leaderboard - 1, 0)])
+    )
+    picture = mixed(colours[0], colours[-1], rng.random(401)[leaderboard])
     picture = picture * (0.55 + 0.6 * noise(rng, (x, y * 0.2, z), 14, 2) + 0.3 * noise(rng, points, 3, 3))[..., None]
     picture[gap < 0.009] *= 0.35
     return picture

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from lookaway.core import Executor, Lost, UserError
+from lookaway.core import Executor, GaveUp, UserError
 from lookaway.io.manifest import write_manifest
 from lookaway.world.recipe import ClipRecipe
 from lookaway.world.studio import CannotShoot, Studio
@@ -76,8 +76,8 @@ def render_set(
     """Render clips and write the manifest of the whole folder; clips of one case should follow each other."""
     cases = [list(group) for _, group in groupby(recipes, key=lambda recipe: recipe.case)]
     reports = []
-    for report in executor.map(lambda desks: CaseRenderer(root), cases):
-        if isinstance(report, Lost):
+    for report in executor.map(lambda clients: CaseRenderer(root), cases):
+        if isinstance(report, GaveUp):
             raise UserError(
                 f"{report.workers} workers died of rendering {report.item[0].case}, perhaps for want of memory. "
                 "Take fewer with --workers; the same command goes on where it was cut off."

@@ -12,7 +12,7 @@ from lookaway.world.nouns import Light, Surface
 from lookaway.world.patterns import PATTERNS, Points, Values, mixed, noise
 
 TEXELS_PER_METRE = 120
-MOST_TEXELS = 1280
+MAX_TEXELS = 1280
 """Along the longer side of a picture."""
 SKY_TEXELS = 256
 
@@ -20,7 +20,7 @@ SKY_TEXELS = 256
 @lru_cache(maxsize=256)
 def paint_picture(surface: Surface, width: float, height: float) -> Pixels:
     """A flat picture of so many metres, [rows, columns, 3]."""
-    density = min(TEXELS_PER_METRE, MOST_TEXELS / max(width, height))
+    density = min(TEXELS_PER_METRE, MAX_TEXELS / max(width, height))
     columns, rows = (max(round(side * density), 48) for side in (width, height))
     upwards = (np.arange(rows)[::-1] + 0.5) * height / rows
     x, y = np.meshgrid((np.arange(columns) + 0.5) * width / columns, upwards)

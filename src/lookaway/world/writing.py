@@ -35,7 +35,7 @@ from lookaway.world.studio import Shot
 from lookaway.world.words import ClipWords
 
 METRES_PER_STEP: Final = 0.001
-MOST_STEPS: Final = np.iinfo(np.uint16).max
+MAX_STEPS: Final = np.iinfo(np.uint16).max
 """65.5 m; what is farther away is kept as this far."""
 
 
@@ -73,7 +73,7 @@ def is_finished(folder: Path, recipe: ClipRecipe) -> bool:
 
 
 def _steps(metres: NDArray[np.float32]) -> NDArray[np.uint16]:
-    steps = np.clip(np.rint(metres.astype(np.float64) / METRES_PER_STEP), 1, MOST_STEPS)
+    steps = np.clip(np.rint(metres.astype(np.float64) / METRES_PER_STEP), 1, MAX_STEPS)
     return np.where(metres > 0, steps, 0).astype(np.uint16)
 
 

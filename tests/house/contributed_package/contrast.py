@@ -50,7 +50,7 @@ class Contrast:
     def load(self) -> Contrast:
         return self
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _Watch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _Watch:
         return _Watch(FrameRequest(frozenset(range(timeline.frame_count)), self.height))
 
 
@@ -59,10 +59,10 @@ class _Watch:
     request: FrameRequest
     deviations: list[float] = field(default_factory=list)
 
-    def see(self, frame: Frame) -> None:
+    def add_frame(self, frame: Frame) -> None:
         self.deviations.append(float(frame.pixels.mean(axis=2).std()))
 
-    def perceive(self) -> Feature:
+    def finish(self) -> Feature:
         return Feature({"deviations": np.array(self.deviations)})
 
 

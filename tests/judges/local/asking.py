@@ -26,11 +26,11 @@ def question(pictures: int = 2, **changes: Any) -> JudgeRequest:
         pictures=tuple(picture(seed) for seed in range(pictures)),
         material="a cat",
         token_choices=20,
-        most_tokens=4,
+        max_tokens=4,
     )
     return replace(request, **changes)
 
 
 def drawing(seed: int | None = 0, temperature: float = 1.5, **changes: Any) -> JudgeRequest:
     sampling = Sampling(temperature=temperature, seed=seed)
-    return question(judge=replace(JUDGE, sampling=sampling), most_tokens=12, **changes)
+    return question(judge=replace(JUDGE, sampling=sampling), max_tokens=12, **changes)

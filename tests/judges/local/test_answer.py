@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from lookaway.core import Json, JudgeRequest, JudgeUnusable, Picture, Sampling
-from lookaway.judges.errors import LastingFault
+from lookaway.judges.errors import PermanentError
 from lookaway.judges.local.judge import answer, network_inputs
 from lookaway.judges.local.network import Network
 from lookaway.judges.question import NO, YES, yes_no
@@ -23,7 +23,7 @@ def text_of(completion: Json) -> str:
 
 
 def test_p_yes_is_the_share_of_yes_in_the_whole_vocabulary_of_the_network(network: Network) -> None:
-    request = question(token_choices=len(network.tokenizer), most_tokens=1)
+    request = question(token_choices=len(network.tokenizer), max_tokens=1)
     with torch.inference_mode():
         logits = network.model(**network_inputs(network, request)).logits[0, -1].double()
     spelled = [network.tokenizer.decode([token]) for token in range(len(logits))]
@@ -31,10 +31,10 @@ def test_p_yes_is_the_share_of_yes_in_the_whole_vocabulary_of_the_network(networ
         sum(logits.softmax(0)[token].item() for token, text in enumerate(spelled) if text in words)
         for words in (YES, NO)
     )
-    found = yes_no(read_reply(answer(network, request)), most_doubt=0.0)
+    found = yes_no(read_reply(answer(network, request)), max_doubt=0.0)
     assert found.p_yes == pytest.approx(yes / (yes + no), abs=1e-6)
     assert found.mass == pytest.approx(yes + no, abs=1e-6)
-    few = yes_no(read_reply(answer(network, question(most_tokens=1))), most_doubt=0.0)
+    few = yes_no(read_reply(answer(network, question(max_tokens=1))), max_doubt=0.0)
     assert 0 < few.mass <= found.mass + 1e-6
 
 
@@ -59,8 +59,8 @@ def test_likely_words_come_likeliest_first_with_blanks_and_bytes(network: Networ
         assert values == sorted(values, reverse=True)
         assert place["logprob"] == values[0]
         assert all(choice["bytes"] == list(choice["token"].encode()) for choice in place["top_logprobs"])
-    heard = {choice["token"] for choice in places[0]["top_logprobs"]}
-    assert {" yes", "yes", " no", "no"} <= heard
+    wait_for_answer = {choice["token"] for choice in places[0]["top_logprobs"]}
+    assert {" yes", "yes", " no", "no"} <= wait_for_answer
 
 
 def test_no_log_probabilities_are_kept_or_given_where_none_are_asked_for(
@@ -84,7 +84,7 @@ def test_the_same_question_has_the_same_answer_whatever_was_asked_between(
     network: Network, request_: JudgeRequest
 ) -> None:
     first = json.dumps(answer(network, request_))
-    answer(network, question(pictures=0, material="something else", most_tokens=9))
+    answer(network, question(pictures=0, material="something else", max_tokens=9))
     answer(network, question(pictures=3))
     assert json.dumps(answer(network, request_)) == first
 
@@ -139,7 +139,7 @@ def test_habits_that_a_model_was_published_with_do_not_show(
     habits = {"repetition_penalty": 1.9, "top_k": 1, "temperature": 0.01, "no_repeat_ngram_size": 1}
     settings.write_text(json.dumps({**json.loads(settings.read_text()), **habits}))
     changed = load_again()
-    for request in (question(most_tokens=8), drawing()):
+    for request in (question(max_tokens=8), drawing()):
         assert answer(changed, request)["choices"] == answer(network, request)["choices"]
 
 
@@ -154,7 +154,7 @@ def test_every_picture_and_its_place_counts(network: Network) -> None:
 
 
 def test_patches_have_rows_and_columns_to_the_network(network: Network) -> None:
-    request = question(most_tokens=1)
+    request = question(max_tokens=1)
     inputs = network_inputs(network, request)
     del inputs["mm_token_type_ids"]
     places: list[tuple[int, int, int]] = []
@@ -188,9 +188,9 @@ def test_a_question_longer_than_the_context_is_declined(network: Network) -> Non
     length = network_inputs(network, question())["input_ids"].shape[1]
     exact = replace(network, context=length + 4)
     assert answer(exact, question())["usage"]["total_tokens"] == length + 4
-    with pytest.raises(LastingFault, match=rf"has {length} tokens with its 2 pictures.*takes {length + 3} together"):
+    with pytest.raises(PermanentError, match=rf"has {length} tokens with its 2 pictures.*takes {length + 3} together"):
         answer(replace(network, context=length + 3), question())
-    with pytest.raises(LastingFault, match="fewer or smaller frames"):
+    with pytest.raises(PermanentError, match="fewer or smaller frames"):
         answer(network, question(pictures=700))
 
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from lookaway.core import JudgeUnusable
-from lookaway.judges.errors import LastingFault
+from lookaway.judges.errors import PermanentError
 from lookaway.judges.local.network import Patches
 
 SETTINGS = {
@@ -62,7 +62,7 @@ def test_pictures_are_as_large_as_the_published_processor_makes_them(size: tuple
 
 
 def test_merged_patches_follow_one_another_and_stand_still() -> None:
-    patches = Patches(patch_size=2, merge_size=2, least_pixels=1, mean=(0.0,) * 3, deviation=(1.0,) * 3)
+    patches = Patches(patch_size=2, merge_size=2, min_pixels=1, mean=(0.0,) * 3, deviation=(1.0,) * 3)
     pixels = np.arange(4 * 8 * 3).reshape(4, 8, 3).astype(np.uint8)
     cut = (patches.cut(torch, pixels) * 255).round().int().view(8, 3, 2, 2, 2)
     corners = [(0, 0), (0, 2), (2, 0), (2, 2), (0, 4), (0, 6), (2, 4), (2, 6)]
@@ -76,7 +76,7 @@ def test_older_settings_name_the_same_sizes_otherwise() -> None:
     older = {**SETTINGS, "size": {"shortest_edge": 1, "longest_edge": 2}, "min_pixels": 4 * 28**2}
     older = {**older, "max_pixels": 64 * 28**2, "image_mean": [0.5] * 3, "image_std": [0.25] * 3}
     found, usual = Patches.of(older), Patches.of(SETTINGS)
-    assert (found.least_pixels, found.most_pixels) == (usual.least_pixels, usual.most_pixels)
+    assert (found.min_pixels, found.max_pixels) == (usual.min_pixels, usual.max_pixels)
     assert (list(found.mean), list(found.deviation)) == ([0.5] * 3, [0.25] * 3)
     assert Patches.of({"image_processor_type": "Qwen2VLImageProcessorFast"}) == Patches()
 
@@ -99,5 +99,5 @@ def test_pictures_that_are_wanted_in_another_way_are_declined(changes: dict[str,
 def test_a_thread_of_pixels_is_no_picture() -> None:
     assert Patches().grid(2, 400) == (2, 58)
     for size in ((2, 401), (401, 2)):
-        with pytest.raises(LastingFault, match="too long"):
+        with pytest.raises(PermanentError, match="too long"):
             Patches().grid(*size)

@@ -11,7 +11,7 @@ from lookaway.core import JudgeModel
 from lookaway.judges.errors import Unreadable
 from lookaway.judges.judged import SYSTEM
 from lookaway.judges.openai_format import completion_fields
-from lookaway.judges.oracle import Dials, Faults, OracleServer
+from lookaway.judges.oracle import Faults, Noise, OracleServer
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import TypedQuestion, yes_no
 from lookaway.judges.trigger_verdict import TriggerAnswer
@@ -20,12 +20,12 @@ from tests.judges.oracle.putting import WORDS, about, is_even, parity, put
 LOGPROBS = {"logprobs": True, "top_logprobs": 20, "max_tokens": 1}
 
 
-def serving(function: Any = parity, **dials: Any) -> OracleServer:
-    return OracleServer(None, answers={WORDS: function}, dials=Dials(**dials))
+def serving(function: Any = parity, **noise: Any) -> OracleServer:
+    return OracleServer(None, answers={WORDS: function}, noise=Noise(**noise))
 
 
 def p_yes(server: OracleServer, number: int) -> float:
-    return yes_no(put(server, about(number, **LOGPROBS)).reply, most_doubt=0.0).p_yes
+    return yes_no(put(server, about(number, **LOGPROBS)).reply, max_doubt=0.0).p_yes
 
 
 def logit(chance: float) -> float:
@@ -39,7 +39,7 @@ def test_the_probability_of_yes_is_the_certainty_to_nine_digits(certainty: float
             assert p_yes(server, 4) == pytest.approx(certainty, abs=1e-9)
             assert p_yes(server, 3) == pytest.approx(1 - certainty, abs=1e-9)
         else:
-            found = yes_no(put(server, about(4, **LOGPROBS)).reply, most_doubt=0.1)
+            found = yes_no(put(server, about(4, **LOGPROBS)).reply, max_doubt=0.1)
             assert found.p_yes == certainty
 
 
@@ -110,12 +110,12 @@ def test_bias_below_zero_turns_true_into_false() -> None:
 
 
 def test_the_same_question_gets_the_same_answer_whatever_went_wrong_before() -> None:
-    dials = {"noise": 0.5, "seed": 3}
-    with serving(**dials) as server:
+    noise = {"noise": 0.5, "seed": 3}
+    with serving(**noise) as server:
         calm = [put(server, about(number)).answer for number in range(20)]
         again = [put(server, about(number)).answer for number in range(20)]
     faults = Faults(script=["server_error", "refusal"] * 20)
-    with OracleServer(None, answers={WORDS: parity}, dials=Dials(**dials), faults=faults) as server:
+    with OracleServer(None, answers={WORDS: parity}, noise=Noise(**noise), faults=faults) as server:
         for number in range(20):
             put(server, about(number))
             put(server, about(number))
@@ -156,7 +156,7 @@ def test_a_fence_can_be_read_and_prose_cannot() -> None:
         return TriggerAnswer(triggered=True, confidence=0.5, reason="seen")
 
     read = []
-    with OracleServer(None, answers={"trigger": triggered}, dials=Dials(holds_schema=False)) as server:
+    with OracleServer(None, answers={"trigger": triggered}, noise=Noise(holds_schema=False)) as server:
         for seed in range(12):
             reply = put(server, {**request, "seed": seed}).reply
             try:
@@ -189,4 +189,4 @@ def test_an_answer_longer_than_asked_for_is_cut_off() -> None:
 )
 def test_impossible_dials_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
-        Dials(**wrong)
+        Noise(**wrong)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lookaway.core import UnknownName
-from lookaway.judges.oracle import FAULT_KINDS, Dials, Faults, OracleServer
+from lookaway.judges.oracle import ERROR_KINDS, Faults, Noise, OracleServer
 from lookaway.judges.oracle.noise import Chance
 from lookaway.judges.reply import is_worded_refusal
 from tests.judges.oracle.putting import WORDS, Parity, about, connect, is_even, parity, put, send
@@ -123,19 +123,19 @@ def test_an_empty_answer_is_whole_and_says_nothing() -> None:
 
 
 def test_every_kind_can_be_scripted_and_is_in_the_book() -> None:
-    with scripted(None, *FAULT_KINDS, hang_seconds=0.05) as server:
+    with scripted(None, *ERROR_KINDS, hang_seconds=0.05) as server:
         assert outcome(server, about(0))[0] == 200
-        for number in range(len(FAULT_KINDS)):
+        for number in range(len(ERROR_KINDS)):
             outcome(server, about(number))
-        assert server.book.faults == dict.fromkeys(FAULT_KINDS, 1)
+        assert server.book.faults == dict.fromkeys(ERROR_KINDS, 1)
         assert Parity.model_validate(put(server, about(7)).answer) == Parity(even=False, last_digit=7)
 
 
 def test_a_mixture_gives_every_kind_as_often_as_it_says() -> None:
     faults = Faults.mixed(0.4)
     found = [faults.next(0, Chance(0, str(number))) for number in range(20_000)]
-    assert set(found) == {None, *FAULT_KINDS}
-    for kind in FAULT_KINDS:
+    assert set(found) == {None, *ERROR_KINDS}
+    for kind in ERROR_KINDS:
         assert found.count(kind) / len(found) == pytest.approx(0.04, abs=0.006)
 
 
@@ -149,15 +149,15 @@ def test_what_goes_wrong_does_not_depend_on_order_or_crowd() -> None:
     numbers = list(range(30)) * 2
     settings: dict[str, Any] = {
         "answers": {WORDS: parity},
-        "dials": Dials(noise=0.3, latency_jitter_seconds=0.01, seed=5),
-        "faults": Faults(**{kind: 0.06 for kind in FAULT_KINDS}, hang_seconds=0.02),
+        "dials": Noise(noise=0.3, latency_jitter_seconds=0.01, seed=5),
+        "faults": Faults(**{kind: 0.06 for kind in ERROR_KINDS}, hang_seconds=0.02),
     }
     with OracleServer(None, **settings) as server:
         forwards = sorted((number, repr(outcome(server, about(number)))) for number in numbers)
     with OracleServer(None, **settings) as server, ThreadPoolExecutor(8) as pool:
         crowd = pool.map(lambda number: (number, repr(outcome(server, about(number)))), reversed(numbers))
         assert sorted(crowd) == forwards
-    with OracleServer(None, **{**settings, "dials": Dials(noise=0.3, seed=6)}) as server:
+    with OracleServer(None, **{**settings, "dials": Noise(noise=0.3, seed=6)}) as server:
         assert sorted((number, repr(outcome(server, about(number)))) for number in numbers) != forwards
 
 

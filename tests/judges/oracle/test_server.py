@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from lookaway.core import Json, UnknownName, UserError, digest
-from lookaway.judges.oracle import Dials, Faults, KnownClip, OracleServer, serve
+from lookaway.judges.oracle import Faults, KnownClip, Noise, OracleServer, serve
 from lookaway.judges.oracle.server import Handler
 from lookaway.judges.question import Answer
 from tests.judges.oracle.putting import WORDS, about, connect, is_even, parity, put, send
@@ -122,7 +122,7 @@ def test_noise_says_where_no_answer_could_be_wrong() -> None:
     def plain(*_: object) -> Plain:
         return Plain(text="so")
 
-    with serving(plain, dials=Dials(noise=1.0)) as server:
+    with serving(plain, noise=Noise(noise=1.0)) as server:
         got = put(server, about(4))
     assert (got.status, "no noise for Plain" in got.json["error"]["message"]) == (400, True)
 
@@ -137,10 +137,10 @@ def test_sixty_four_questions_are_answered_at_once() -> None:
     with serving(wait) as server:
         with ThreadPoolExecutor(64) as pool:
             replies = list(pool.map(lambda number: put(server, about(number)).reply.text, range(64)))
-        assert server.book.most_in_flight == 64
+        assert server.book.max_in_flight == 64
         together = threading.Barrier(1)
         put(server, about(0))
-        assert (server.book.most_in_flight, server.book.in_flight) == (64, 0)
+        assert (server.book.max_in_flight, server.book.in_flight) == (64, 0)
     assert replies == ["Yes"] * 64
 
 
@@ -157,13 +157,13 @@ def test_the_book_tells_what_was_asked_and_when_also_to_other_processes() -> Non
     assert told["asked"] == {four: 2, five: 1}
     assert told["answered"] == {four: 1, five: 1}
     assert (told["faults"], told["given"]) == ({"server_error": 1}, {four: ["server_error"]})
-    assert (told["most_in_flight"], told["in_flight"]) == (1, 0)
+    assert (told["max_in_flight"], told["in_flight"]) == (1, 0)
     assert len(told["arrived"]) == 3
     assert before <= told["arrived"][0] <= told["arrived"][2] <= time.time()
 
 
 def test_an_answer_that_nobody_waited_for_is_not_counted_as_given() -> None:
-    with serving(dials=Dials(latency_seconds=1.0)) as server:
+    with serving(noise=Noise(latency_seconds=1.0)) as server:
         connection = connect(server)
         connection.request("POST", "/v1/chat/completions", json.dumps(about(4)).encode())
         while server.book.in_flight == 0:
@@ -226,7 +226,7 @@ def test_a_client_that_has_its_answer_is_no_longer_in_flight(monkeypatch: pytest
     monkeypatch.setattr(Handler, "_send", slow)
     with serving() as server:
         put(server, about(4))
-        assert (server.book.in_flight, server.book.most_in_flight) == (0, 1)
+        assert (server.book.in_flight, server.book.max_in_flight) == (0, 1)
 
 
 def test_a_client_that_breaks_off_is_no_error(capfd: pytest.CaptureFixture[str]) -> None:
@@ -240,7 +240,7 @@ def test_a_client_that_breaks_off_is_no_error(capfd: pytest.CaptureFixture[str])
 
 
 def test_a_slow_answer_does_not_hold_up_the_end() -> None:
-    with serving(dials=Dials(latency_seconds=60.0)) as server:
+    with serving(noise=Noise(latency_seconds=60.0)) as server:
         connection = connect(server)
         connection.request("POST", "/v1/chat/completions", json.dumps(about(4)).encode())
         while server.book.in_flight == 0:

@@ -10,10 +10,10 @@ from lookaway.core import JudgeModel, Picture, Rollout
 from lookaway.io.world_clips import open_world
 from lookaway.judges.judged import SYSTEM
 from lookaway.judges.openai_format import completion_fields
-from lookaway.judges.oracle import Dials, OracleServer
+from lookaway.judges.oracle import Noise, OracleServer
 from lookaway.judges.oracle.asked import read_question
 from lookaway.judges.oracle.clip_index import know_clips
-from lookaway.judges.oracle.frame_lookup import Eyes, Sight, _in_order
+from lookaway.judges.oracle.frame_lookup import Eyes, FrameLookup, _in_order
 from lookaway.judges.trigger_verdict import TriggerVerdict
 from tests.judges.oracle.putting import SHOWN, pictures, put
 
@@ -31,14 +31,16 @@ def fields(rollout: Rollout, shown: tuple[Picture, ...], media: str) -> dict[str
     return completion_fields(question.request(SYSTEM, JudgeModel(model="asked", media=media), shown, 0))
 
 
-def seen(eyes: Eyes, rollout: Rollout, shown: tuple[Picture, ...], media: str = "png", *, labels: bool = True) -> Sight:
+def seen(
+    eyes: Eyes, rollout: Rollout, shown: tuple[Picture, ...], media: str = "png", *, labels: bool = True
+) -> FrameLookup:
     asked = fields(rollout, shown, media)
     if not labels:
         parts = asked["messages"][1]["content"]
         asked["messages"][1]["content"] = [
             part for part in parts if not part.get("text", "").startswith(("Frame", "A vid"))
         ]
-    return eyes.see(read_question(asked, "key"))
+    return eyes.add_frame(read_question(asked, "key"))
 
 
 @pytest.mark.parametrize("name", CLIPS)
@@ -103,7 +105,7 @@ def test_what_is_no_picture_is_said_to_be_none(oracle: OracleServer, rollouts: R
 
 def test_a_model_without_video_rejects_videos_and_takes_pictures(world: Path, rollouts: Rollouts) -> None:
     rollout = rollouts["perfect"]
-    with OracleServer(world, dials=Dials(takes_video=False)) as server:
+    with OracleServer(world, noise=Noise(takes_video=False)) as server:
         video = put(server, fields(rollout, pictures(rollout), "video"))
         assert (video.status, "takes no video" in video.json["error"]["message"]) == (400, True)
         assert put(server, fields(rollout, pictures(rollout), "png")).status == 200

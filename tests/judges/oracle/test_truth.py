@@ -165,7 +165,7 @@ def test_nothing_poses_no_test_of_an_event(tmp_path: Path) -> None:
         ("none", (0.0, 0.0), 1.0),
     ],
 )
-def test_progress_is_that_of_the_clock_that_lags_most_among_those_that_run(
+def test_progress_is_that_of_the_clock_that_lags_max_among_those_that_run(
     tmp_path: Path, event: str, progress: tuple[float, float], share: float
 ) -> None:
     clocks = np.array(HALFWAY)

@@ -99,6 +99,6 @@ def follow(sightings: list[Sighting], **fields):
         "tolerance": 1.0,
         "step": 0.05 * WIDTH,
         "prior": FocalPrior.from_field(60, WIDTH, 0.3),
-        "least_posed": 0.9,
+        "min_posed": 0.9,
     }
     return Follower(**{**settings, **fields}).follow(sightings)

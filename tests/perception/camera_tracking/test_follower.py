@@ -152,7 +152,7 @@ def test_a_scene_of_which_too_few_frames_can_be_placed_is_declined():
     truth = orbit(40)
     sightings, blank = Cloud(room()).sightings(truth), Cloud(room(2)).sightings(truth)
     sightings[5:8] = blank[5:8]
-    assert len(follow(sightings, least_posed=0.8).frame_indices) == 15
+    assert len(follow(sightings, min_posed=0.8).frame_indices) == 15
     assert declined(sightings)[0] is Reason.POSE_FAILED
 
 

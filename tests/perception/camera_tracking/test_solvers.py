@@ -9,10 +9,10 @@ from scipy.spatial.transform import Rotation
 from lookaway.core import angles_degrees
 from lookaway.perception.opencv import load_opencv
 from lookaway.perception.poses.tracking import turn_adjustment
-from lookaway.perception.poses.tracking.bundle import Observations, Scene, adjust, cross_matrices, local_points
+from lookaway.perception.poses.tracking.bundle import Observations, Reconstructed, adjust, cross_matrices, local_points
 from lookaway.perception.poses.tracking.camera_path import CameraPath
 from lookaway.perception.poses.tracking.focal_prior import FocalPrior
-from lookaway.perception.poses.tracking.links import MOST_KEYFRAMES, Link, Links, link_frames
+from lookaway.perception.poses.tracking.links import MAX_KEYFRAMES, Link, Links, link_frames
 from lookaway.perception.poses.tracking.moving import Moving
 from lookaway.perception.poses.tracking.reconstruction import meet
 from lookaway.perception.poses.tracking.sightings import Sighting
@@ -172,7 +172,7 @@ def test_a_track_with_two_points_of_one_frame_is_dropped():
     assert tracks.frames.tolist() == [0, 1, 2]
 
 
-def test_of_each_frame_the_tracks_are_kept_that_most_frames_see():
+def test_of_each_frame_the_tracks_are_kept_that_max_frames_see():
     # Track 0 is in all three frames, 1 in two, 2 in two, 3 in one.
     frames, tracks = np.array([0, 0, 0, 0, 1, 1, 2, 2]), np.array([3, 2, 1, 0, 0, 1, 0, 2])
     kept = Tracks(frames, tracks, np.arange(16.0).reshape(8, 2), 4, 3).longest([0, 1, 2], 1)
@@ -187,7 +187,7 @@ def test_more_points_of_the_same_kind_do_not_outvote_the_belief_about_the_focal_
     shifts = -np.einsum("nij,nj->ni", rotations, truth[:, :3, 3])
 
     def focal(copies):
-        scene = Scene(rotations, shifts, np.tile(places, (copies, 1)), 300.0)
+        scene = Reconstructed(rotations, shifts, np.tile(places, (copies, 1)), 300.0)
         cameras, points = (grid.ravel() for grid in np.meshgrid(np.arange(8), np.arange(130 * copies), indexing="ij"))
         local = local_points(scene, Observations(cameras, points, np.zeros(0)))
         seen = Observations(cameras, points, 300 * local[:, :2] / local[:, 2:])
@@ -206,7 +206,7 @@ def test_bundle_adjustment_finds_cameras_points_and_focal_length_back():
     local = np.einsum("oij,oj->oi", rotations[cameras], places[points]) + shifts[cameras]
     pixels = 300 * local[:, :2] / local[:, 2:]
     pixels[::20] += 40  # outliers
-    rough = Scene(
+    rough = Reconstructed(
         Rotation.from_rotvec(random.normal(0, 0.02, (12, 3))).as_matrix() @ rotations,
         shifts + random.normal(0, 0.05, shifts.shape),
         places + random.normal(0, 0.1, places.shape),
@@ -234,7 +234,7 @@ def test_turns_are_adjusted_although_a_third_of_the_points_moves_by_itself():
 def test_there_are_never_too_many_keyframes():
     truth = poses(300, frames=100)
     links = link_frames(Cloud(room()).sightings(truth), 0.8, 1.0)
-    assert 10 < len(links.keyframes) <= MOST_KEYFRAMES
+    assert 10 < len(links.keyframes) <= MAX_KEYFRAMES
     assert links.keyframes[0] == 0
 
 

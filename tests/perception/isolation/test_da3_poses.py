@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lookaway.core import Case, Reason, Rollout, Trajectory, UnknownName, Unmeasurable, describe
-from lookaway.engine.feature_job import Extractors, Perceiving
+from lookaway.engine.feature_job import Extractors, FeatureJob
 from lookaway.io.sampling import UniformFrames
 from lookaway.perception.poses.network_poses import Da3Poses
 from tests.perception.isolation.torch_environment import local_weights, snapshot, torch_python
@@ -58,7 +58,7 @@ def recipe(hub, **fields):
 def test_the_real_network_gives_a_trajectory(hub, rollout):
     wanted = recipe(hub)
     extractors = Extractors(None)
-    found = Perceiving(extractors, rollout, "content", [wanted]).run()[wanted]
+    found = FeatureJob(extractors, rollout, "content", [wanted]).run()[wanted]
     if isinstance(found, Exception):
         raise found
     trajectory = Trajectory.from_feature(found)
@@ -73,7 +73,7 @@ def test_the_real_network_gives_a_trajectory(hub, rollout):
     np.testing.assert_allclose(trajectory.intrinsics[:, :2, 2], [[56, 42]] * 4)
 
     before = time.monotonic()
-    again = Perceiving(extractors, rollout, "content", [wanted]).run()[wanted]
+    again = FeatureJob(extractors, rollout, "content", [wanted]).run()[wanted]
     print(f"4 frames of 112 x 84 in {time.monotonic() - before:.2f} s, the video included")
     np.testing.assert_array_equal(again["camera_to_world"], found["camera_to_world"])
 

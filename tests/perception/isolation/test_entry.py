@@ -203,7 +203,7 @@ def test_a_typed_reason_stays_typed(here):
 
 
 def test_too_large_a_question_or_answer_is_refused(here):
-    small = ServedHere(most_bytes=10)
+    small = ServedHere(max_bytes=10)
     small.ask({"kind": "load", "runner": str(RUNNERS / "scripted.py"), "settings": {}}, {}, 60)
     with pytest.raises(RunnerFailed, match="take 24 bytes, 10 are allowed"):
         small.ask({"kind": "ask", "settings": {}}, {"a": np.zeros(3)}, 60)

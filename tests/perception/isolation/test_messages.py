@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from lookaway.perception.isolation.child import DTYPES, MAGIC, MOST_HEADER_BYTES, PREFIX, NotAMessage, receive, send
+from lookaway.perception.isolation.child import DTYPES, MAGIC, MAX_HEADER_BYTES, PREFIX, NotAMessage, receive, send
 
 
 def sent(header, arrays, **limits):
@@ -73,7 +73,7 @@ def test_more_than_is_allowed_is_not_sent():
     with pytest.raises(NotAMessage, match="take 800 bytes, 799 are allowed"):
         sent({}, {"a": np.zeros(100)}, most=799)
     with pytest.raises(NotAMessage, match="header"):
-        sent({"message": "x" * MOST_HEADER_BYTES}, {})
+        sent({"message": "x" * MAX_HEADER_BYTES}, {})
 
 
 def test_an_answer_that_is_no_number_is_not_sent_as_json():
@@ -119,7 +119,7 @@ def test_arrays_that_nobody_could_mean_are_refused_before_any_is_read(arrays):
         b"Traceback (most recent call last):\n",
         PREFIX.pack(b"lookback", 2) + b"{}",
         PREFIX.pack(MAGIC, 2**63),
-        PREFIX.pack(MAGIC, MOST_HEADER_BYTES + 1) + bytes(100),
+        PREFIX.pack(MAGIC, MAX_HEADER_BYTES + 1) + bytes(100),
         message(b"not json"),
         message(b"\xff\xfe"),
         message(b"[" * 100_000),

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from lookaway.core import Abstention, Case, Extractor, Feature, Rollout, Unmeasurable
-from lookaway.engine.feature_job import Extractors, Perceiving
+from lookaway.engine.feature_job import Extractors, FeatureJob
 from lookaway.io.sampling import EveryFrame, UniformFrames
 from lookaway.perception.isolation.environment import Environment
 from lookaway.perception.isolation.process import RunnerFailed
-from lookaway.perception.isolation.runner import IsolatedPerceiver, Runner
+from lookaway.perception.isolation.runner import LoadedIsolated, Runner
 from tests.support.tiny import clip_bytes
 
 RUNNERS = Path(__file__).parent / "runners"
@@ -43,10 +43,10 @@ class Isolated:
     def declines(self, rollout: Rollout) -> Abstention | None:
         return None
 
-    def load(self) -> IsolatedPerceiver:
+    def load(self) -> LoadedIsolated:
         runner = Runner(environment=self.environment, file=RUNNERS / f"{self.runner}.py", settings=dict(self.settings))
         runner.start()
-        return IsolatedPerceiver(runner=runner, frames=UniformFrames(self.count), height=24, batch=self.batch)
+        return LoadedIsolated(runner=runner, frames=UniformFrames(self.count), height=24, batch=self.batch)
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def rollout(tmp_path):
 
 
 def perceived(rollout, *recipes, extractors=None):
-    return Perceiving(extractors or Extractors(None), rollout, "content", recipes).run()
+    return FeatureJob(extractors or Extractors(None), rollout, "content", recipes).run()
 
 
 def test_two_extractors_see_each_its_own_version_of_one_library(rollout):
@@ -99,7 +99,7 @@ def test_frames_go_in_batches_and_answers_are_joined(rollout, batch, sizes):
 
 
 def test_a_request_for_frames_is_what_the_sampler_chose(rollout):
-    perceiver = IsolatedPerceiver(runner=None, frames=EveryFrame(2), height=24)
+    perceiver = LoadedIsolated(runner=None, frames=EveryFrame(2), height=24)
     timeline = type("T", (), {"frame_count": 5})
-    assert sorted(perceiver.begin(rollout, timeline, {}).request.indices) == [0, 2, 4]
-    assert perceiver.begin(rollout, timeline, {}).request.height == 24
+    assert sorted(perceiver.start(rollout, timeline, {}).request.indices) == [0, 2, 4]
+    assert perceiver.start(rollout, timeline, {}).request.height == 24

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lookaway.core import Case, Compute, Reason, Rollout, Timeline, Trajectory, Unmeasurable
-from lookaway.engine.feature_job import Extractors, Perceiving
+from lookaway.engine.feature_job import Extractors, FeatureJob
 from lookaway.io.sampling import UniformFrames
 from lookaway.perception.isolation.environment import Environment
 from lookaway.perception.poses.network_poses import DA3_ENVIRONMENT, MapAnythingPoses, VggtPoses, network_trajectory
@@ -119,7 +119,7 @@ def rollout(tmp_path):
 
 
 def perceive(recipe, rollout):
-    found = Perceiving(Extractors(None), rollout, "content", [recipe]).run()[recipe]
+    found = FeatureJob(Extractors(None), rollout, "content", [recipe]).run()[recipe]
     if isinstance(found, Exception):
         raise found
     return Trajectory.from_feature(found)

@@ -127,14 +127,14 @@ def test_an_answer_of_a_wrong_type_is_a_failure_and_the_child_lives_on(runner, d
 
 
 def test_an_answer_larger_than_is_allowed_is_refused(runner):
-    runner.most_bytes = 10_000
+    runner.max_bytes = 10_000
     assert len(runner.ask({}, do="large", bytes=9_000)["found"]) == 9_000
     with pytest.raises(RunnerFailed, match=r"the array .found. has the shape \[20000\]"):
         runner.ask({}, do="large", bytes=20_000)
 
 
 def test_a_question_larger_than_is_allowed_is_not_asked(runner):
-    runner.most_bytes = 10
+    runner.max_bytes = 10
     with pytest.raises(RunnerFailed, match="take 120 bytes, 10 are allowed"):
         runner.ask({"frames": FRAMES})
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lookaway.engine.run import Run
-from lookaway.reports.runs import gather
+from lookaway.reports.runs import load_runs
 from lookaway.reports.site import building
 from lookaway.reports.site.building import build_site
 from tests.reports.site.page import Node, read_page
@@ -26,7 +26,7 @@ def build_index(tmp_path, monkeypatch) -> Callable[..., Node]:
     monkeypatch.setattr(building, "write_items", lambda runs, output: {})
 
     def build(*runs: Run, output: Path | None = None, title: str | None = None) -> Node:
-        index = build_site(gather([run.path for run in runs]), output or tmp_path / "site", title=title)
+        index = build_site(load_runs([run.path for run in runs]), output or tmp_path / "site", title=title)
         return read_page(index.read_text())
 
     return build

@@ -74,7 +74,7 @@ class Simulated:
             ],
             **self.about,
         }
-        folder.begin(lock, rollouts, about)
+        folder.start(lock, rollouts, about)
         assert rollout_rows(rollouts).num_rows == len(rollouts)
         if measured:
             write_whole(folder.outcomes / "all.parquet", lambda file: write_rows(rows(measured), file))

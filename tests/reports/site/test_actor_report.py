@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.actor_report import CASES, FORM, Built, build, make_runs
-from lookaway.reports.runs import gather
+from lookaway.reports.runs import load_runs
 
 SECONDS_AN_ITEM = 60 / 40
 """Of the whole report, with eighteen videos in each."""
@@ -22,7 +22,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Built, float
     """Where it lies, what it took, and the processor's time for that: others may be at work as well."""
     folder = tmp_path_factory.mktemp("actors")
     cases = replace(CASES, families=("kitchen",), cameras=("yaw_left_60",), seeds=(0,), actors=("frozen",))
-    runs = gather([run.path for run in make_runs(folder, cases, replace(FORM, width=112, height=64))])
+    runs = load_runs([run.path for run in make_runs(folder, cases, replace(FORM, width=112, height=64))])
     started = time.process_time()
     built = build(runs, folder / "site")
     return folder / "site", built, time.process_time() - started

@@ -7,7 +7,7 @@ import pytest
 
 from lookaway.core import Estimate
 from lookaway.reports.charts.dot_plot import Profile, dot_plot, short
-from lookaway.reports.charts.lines import MOST_BANDS, Curve, lines
+from lookaway.reports.charts.lines import MAX_BANDS, Curve, lines
 from lookaway.reports.charts.radar import radar
 from lookaway.reports.charts.scatter import Point, scatter
 from lookaway.reports.charts.svg import COLOURS, SHAPES, Scale, element, extent, mark, picture, strip, tick_text, ticks
@@ -151,7 +151,7 @@ def point(model: str, coverage: float, score: float, combined: float | None, bas
 
 def test_a_baseline_is_hollow_and_is_never_the_best():
     points = [point("frozen", 0.05, 0.9, 0.95, "a still video"), point("model", 0.8, 0.6, 0.68)]
-    chart = scatter("Board", points, UNIT)
+    chart = scatter("Leaderboard", points, UNIT)
     marks = read_page(str(chart.svg)).all("path", "mark")
     assert ["hollow" in node.attributes["class"] for node in marks] == [True, False]
     assert chart.summary == "model has the highest M-Score (0.680); frozen was put to the test least (0.050)."
@@ -161,7 +161,7 @@ def test_a_baseline_is_hollow_and_is_never_the_best():
 def test_right_is_more_coverage_and_up_is_a_higher_score():
     points = [point("a", 0.2, 0.2, 0.2), point("b", 0.9, 0.9, 0.9)]
     (low_x, low_y), (high_x, high_y) = (
-        place(node) for node in read_page(str(scatter("Board", points, UNIT).svg)).all("path", "mark")
+        place(node) for node in read_page(str(scatter("Leaderboard", points, UNIT).svg)).all("path", "mark")
     )
     assert low_x < high_x
     assert low_y > high_y
@@ -169,7 +169,9 @@ def test_right_is_more_coverage_and_up_is_a_higher_score():
 
 def test_names_of_points_on_one_place_do_not_lie_on_each_other():
     points = [point(f"model {number}", 0.5, 0.5, 0.5) for number in range(6)]
-    texts = [n for n in read_page(str(scatter("Board", points, UNIT).svg)).all("text", "label") if "model" in n.text]
+    texts = [
+        n for n in read_page(str(scatter("Leaderboard", points, UNIT).svg)).all("text", "label") if "model" in n.text
+    ]
     heights = sorted(float(node.attributes["y"]) for node in texts)
     assert len(heights) == 6
     assert min(np.diff(heights)) >= 12.9
@@ -177,12 +179,12 @@ def test_names_of_points_on_one_place_do_not_lie_on_each_other():
 
 def test_curves_of_an_m_score_are_drawn_for_scores_from_0_to_1_only():
     points = [point("a", 0.2, 0.2, 0.2)]
-    assert len(read_page(str(scatter("Board", points, UNIT).svg)).all("path", "level")) == 4
-    assert read_page(str(scatter("Board", points, (-1.0, 1.0)).svg)).all("path", "level") == []
+    assert len(read_page(str(scatter("Leaderboard", points, UNIT).svg)).all("path", "level")) == 4
+    assert read_page(str(scatter("Leaderboard", points, (-1.0, 1.0)).svg)).all("path", "level") == []
 
 
 def test_curves_fall_where_their_values_fall():
-    chart = lines("Board", [curve("falls", [0.9, 0.5, 0.1]), curve("stays", [0.8, 0.8, 0.8], 1)], UNIT, "frames")
+    chart = lines("Leaderboard", [curve("falls", [0.9, 0.5, 0.1]), curve("stays", [0.8, 0.8, 0.8], 1)], UNIT, "frames")
     falls, stays = read_page(str(chart.svg)).all("path", "line")
     heights = [float(pair.split()[1]) for pair in falls.attributes["d"][1:].split("L")]
     assert heights == sorted(heights)
@@ -193,19 +195,19 @@ def test_curves_fall_where_their_values_fall():
 
 
 def test_a_clip_that_ends_early_has_no_value_later():
-    chart = lines("Board", [curve("long", [0.9, 0.5]), curve("short", [0.8], 1)], UNIT, "frames")
+    chart = lines("Leaderboard", [curve("long", [0.9, 0.5]), curve("short", [0.8], 1)], UNIT, "frames")
     assert chart.rows[1][2] == "-"
 
 
 def test_many_curves_have_no_bands():
-    curves = [curve(f"m{number}", [0.9, 0.5], number) for number in range(MOST_BANDS + 1)]
-    assert read_page(str(lines("Board", curves, UNIT, "f").svg)).all("path", "band") == []
-    assert len(read_page(str(lines("Board", curves[:-1], UNIT, "f").svg)).all("path", "band")) == MOST_BANDS
+    curves = [curve(f"m{number}", [0.9, 0.5], number) for number in range(MAX_BANDS + 1)]
+    assert read_page(str(lines("Leaderboard", curves, UNIT, "f").svg)).all("path", "band") == []
+    assert len(read_page(str(lines("Leaderboard", curves[:-1], UNIT, "f").svg)).all("path", "band")) == MAX_BANDS
 
 
 def test_many_names_at_the_ends_of_curves_stay_inside_the_picture():
     curves = [curve(f"m{number}", [0.9, 0.5], number) for number in range(40)]
-    svg = read_page(str(lines("Board", curves, UNIT, "f").svg)).one("svg")
+    svg = read_page(str(lines("Leaderboard", curves, UNIT, "f").svg)).one("svg")
     bottom = float(svg.attributes["viewbox"].split()[3])
     assert all(float(node.attributes["y"]) <= bottom for node in svg.all("text"))
 

@@ -9,7 +9,7 @@ import pytest
 
 from lookaway.io.pictures import picture_pixels
 from lookaway.reports.case_page.curves import PLOT
-from lookaway.reports.runs import gather
+from lookaway.reports.runs import load_runs
 from lookaway.reports.site.building import build_site, write_items
 from tests.reports.site.test_items_parts import mind_page
 from tests.support.browser import Visit, serious_violations, visit
@@ -25,7 +25,7 @@ SETTLED = """(frames) => [...document.querySelectorAll(".player video")].every((
 
 def site(root: Path, filmed: FilmedRun, **outcomes: Any) -> Path:
     """The page of the only case of a run."""
-    (href,) = write_items(gather([filmed.write(**outcomes)]), root / "site").values()
+    (href,) = write_items(load_runs([filmed.write(**outcomes)]), root / "site").values()
     return root / "site" / href
 
 
@@ -269,7 +269,7 @@ def test_axe_finds_nothing_serious_on_the_index_and_it_leads_to_the_items(
     for number in range(3):
         filmed.film("alpha", f"case{number}", count=4)
         filmed.film("beta", f"case{number}", count=4)
-    with visit(browser, build_site(gather([filmed.write()]), tmp_path / "site"), dark=dark) as opened:
+    with visit(browser, build_site(load_runs([filmed.write()]), tmp_path / "site"), dark=dark) as opened:
         opened.page.evaluate("() => { for (const d of document.querySelectorAll('details')) d.open = true; }")
         assert serious_violations(opened.page) == []
         assert opened.page.locator("a[href^='items/']").count() >= 3

@@ -10,8 +10,8 @@ from markupsafe import Markup
 
 from lookaway.core import Abstention, Failure, Lock, Reason, Score, Unit, UserError
 from lookaway.reports.case_page.videos import case_takes
-from lookaway.reports.leaderboards import boards
-from lookaway.reports.runs import gather
+from lookaway.reports.leaderboards import leaderboards
+from lookaway.reports.runs import load_runs
 from lookaway.reports.site import building, index, pairwise
 from lookaway.reports.site.building import build_site
 from lookaway.reports.site.facts import counts, dates, facts, judges_of
@@ -34,11 +34,12 @@ OFTEN = dict.fromkeys(SKILLS, 0.95)
 
 def board_rows(page, title: str) -> dict[str, list[str]]:
     """The cells of a board by model, from the left."""
-    board = next(
+    leaderboard = next(
         node for node in page.all("details", "board") if node.one("h4").text == title and node.all("table", "ranked")
     )
     return {
-        row.one("th").all("bdi")[0].text: [cell.text for cell in row.all("td")] for row in board.one("tbody").all("tr")
+        row.one("th").all("bdi")[0].text: [cell.text for cell in row.all("td")]
+        for row in leaderboard.one("tbody").all("tr")
     }
 
 
@@ -207,7 +208,7 @@ def test_models_of_equal_skill_cannot_be_told_apart_and_share_a_rank_range(tmp_p
 
 
 def test_where_lower_is_better_the_lowest_leads(tmp_path, build_index):
-    metric = "mbencht.environment.mean_squared_error"
+    metric = "mbencht.environment.mse"
     page = build_index(Simulated(path=tmp_path / "run", skills=SKILLS, metrics=[metric]).write())
     assert list(board_rows(page, metric)) == ["poor", "fair", "good"]
     assert [cell.text[:3] for cell in page.one("table", "matrix").one("tbody").all("td")] == ["▲ -", "▲ -", "", "▲ -"]
@@ -256,7 +257,7 @@ def test_a_gate_gives_coverage_and_m_score_and_marks_the_baselines(tmp_path, bui
     table = page.one("table", "ranked")
     heads = [node.text for node in table.one("thead").all("th")]
     assert heads[-3:] == ["Coverage", "M-Score", "Not scored"]
-    cell = {row.cell.model: row.cell for row in boards(gather([run.path]))[0].rows}["frozen"]
+    cell = {row.cell.model: row.cell for row in leaderboards(load_runs([run.path]))[0].rows}["frozen"]
     assert board_rows(page, STYLE)["frozen"][6].startswith(f"{cell.gated.coverage.mean:.3f}")
     assert board_rows(page, STYLE)["frozen"][7].startswith(f"{cell.gated.combined.mean:.3f}")
     tags = {row.one("th").all("bdi")[0].text for row in table.one("tbody").all("tr") if row.all("small", "tag")}
@@ -286,8 +287,8 @@ def test_no_baseline_has_a_rank_or_is_the_best_and_all_stand_below(tmp_path, bui
 
 def test_baselines_are_compared_with_all_others(tmp_path):
     run = Simulated(path=tmp_path / "run", skills={"frozen": 0.9, "model": 0.6}, metrics=[STYLE]).write()
-    (board,) = boards(gather([run.path]))
-    assert pairwise.matrix(board).models == ("model", "frozen")
+    (leaderboard,) = leaderboards(load_runs([run.path]))
+    assert pairwise.matrix(leaderboard).models == ("model", "frozen")
 
 
 def test_the_leaderboard_is_in_order_of_ranks_with_interval_rank_range_and_support(tmp_path, build_index):
@@ -295,7 +296,7 @@ def test_the_leaderboard_is_in_order_of_ranks_with_interval_rank_range_and_suppo
     page = build_index(Simulated(path=tmp_path / "run", skills=skills, metrics=[STYLE, TEXTURE]).write())
     lines = overview_rows(page)
     assert list(lines) == ["b good", "c fair", "a poor"]
-    estimate = {row.model: row.cell.estimate for row in boards(gather([tmp_path / "run"]))[0].rows}["b good"]
+    estimate = {row.model: row.cell.estimate for row in leaderboards(load_runs([tmp_path / "run"]))[0].rows}["b good"]
     assert [part.text for part in lines["b good"][0].all("small")] == [
         f"{estimate.low:.3f}{TO}{estimate.high:.3f}",
         "rank 1 · 40 of 40",
@@ -306,7 +307,7 @@ def test_the_leaderboard_is_in_order_of_ranks_with_interval_rank_range_and_suppo
 def test_the_leaderboard_of_a_gated_track_shows_how_often_models_were_tested(tmp_path, build_index):
     run = Simulated(path=tmp_path / "run", skills=SKILLS, metrics=[STYLE], triggered=dict.fromkeys(SKILLS, 0.6)).write()
     page = build_index(run)
-    for row in boards(gather([run.path]))[0].rows:
+    for row in leaderboards(load_runs([run.path]))[0].rows:
         notes = [part.text for part in overview_rows(page)[row.model][0].all("small")]
         gated = row.cell.gated
         assert notes[1].endswith(f" · {row.cell.scored} of 40")
@@ -343,20 +344,20 @@ def test_a_still_video_that_may_win_is_warned_of_once(tmp_path, build_index, sui
 
 def test_pairs_rest_on_the_rollouts_that_passed_the_gate(tmp_path):
     run = Simulated(path=tmp_path / "run", skills=SKILLS, metrics=[STYLE], triggered=dict.fromkeys(SKILLS, 0.6)).write()
-    (board,) = boards(gather([run.path]))
-    for row in board.rows:
+    (leaderboard,) = leaderboards(load_runs([run.path]))
+    for row in leaderboard.rows:
         assert len(row.values.values) == row.cell.scored < 40
         assert row.values.values.mean() == pytest.approx(row.cell.estimate.mean, abs=1e-12)
 
 
 def test_a_matrix_is_a_family_of_its_own(tmp_path):
     run = Simulated(path=tmp_path / "run", skills={f"m{n}": 0.5 for n in range(4)}, metrics=[STYLE, TEXTURE]).write()
-    for board in boards(gather([run.path])):
-        found = pairwise.matrix(board)
+    for leaderboard in leaderboards(load_runs([run.path])):
+        found = pairwise.matrix(leaderboard)
         assert found.family == 6
         assert found.told_apart == sum(pair.q < 0.05 for pair in found.pairs.values())
         for (one, other), pair in found.pairs.items():
-            a, b = (board.comparable[place].values for place in (one, other))
+            a, b = (leaderboard.comparable[place].values for place in (one, other))
             assert pair.found.difference.mean == pytest.approx(a.values.mean() - b.values.mean())
             assert pair.q >= pair.found.sign_flip.p
 
@@ -414,7 +415,7 @@ def test_phases_of_clips_have_a_table_whatever_the_metric(tmp_path, build_index,
 
 def test_subsets_of_one_metric_stand_side_by_side(tmp_path):
     run = Simulated(path=tmp_path / "run", skills=SKILLS, metrics=[STYLE, TEXTURE]).write()
-    one, other = boards(gather([run.path]))
+    one, other = leaderboards(load_runs([run.path]))
     assert subset_tables([one, other]) == []
     elsewhere = replace(one, subset="elsewhere", rows=one.rows[:2])
     (table,) = subset_tables([one, other, elsewhere])
@@ -476,7 +477,7 @@ def test_the_room_of_the_index_is_for_all_sections_together():
 def test_cases_link_to_their_pages(tmp_path, build_index, monkeypatch):
     run = Simulated(path=tmp_path / "run", skills=SKILLS, metrics=[STYLE], scenes=2).write()
     monkeypatch.setattr(building, "write_items", lambda runs, output: {"environment:sample_001": "items/x.html"})
-    written = build_site(gather([run.path]), tmp_path / "site")
+    written = build_site(load_runs([run.path]), tmp_path / "site")
     (link,) = read_page(written.read_text()).one("section", None, **{"aria-labelledby": "cases"}).all("a")
     assert (link.attributes["href"], link.text) == ("items/x.html", "environment:sample_001")
 
@@ -489,7 +490,7 @@ def test_facts_come_from_lock_and_events(tmp_path):
     assert dates(events) == ("1970-01-01 00:00 UTC", "not known")
     events.write_text('{"time": 0.0, "event": "measured"}\n{"time": 86400, "event": "measured"}\n')
     assert dates(events) == ("1970-01-01 00:00 UTC", "1970-01-02 00:00 UTC")
-    (site,) = gather([run.path])
+    (site,) = load_runs([run.path])
     assert judges_of(site) == []
     assert dict(facts(site))["Dataset"] == "dataset_id made"
 
@@ -503,7 +504,7 @@ def test_a_video_that_two_metrics_miss_is_missing_once(tmp_path):
         scenes=5,
         decide=lambda model, number, metric: gone if number == 0 else None,
     ).write()
-    found = counts(gather([run.path])[0])
+    found = counts(load_runs([run.path])[0])
     assert (found.expected, found.produced, found.valid, found.judged) == (15, 12, 12, None)
     assert (found.asked, found.scored, found.failed, dict(found.reasons)) == (30, 24, 0, {"missing_video": 6})
 
@@ -513,7 +514,7 @@ def test_rollouts_of_subsets_that_no_metric_is_about_are_counted_nowhere_and_tol
     written = Simulated(path=tmp_path / "run", skills=SKILLS, metrics=[asked, unasked], scenes=5).write()
     about = {**written.about, "metrics": [entry for entry in written.about["metrics"] if entry["name"] == asked]}
     (tmp_path / "run" / "run.json").write_text(json.dumps(about))
-    (run,) = gather([tmp_path / "run"])
+    (run,) = load_runs([tmp_path / "run"])
     found = counts(run)
     assert (found.expected, found.produced, found.valid) == (15, 15, 15)
     assert dict(facts(run))["Not asked"] == "15 rollouts of subsets that no metric is about"
@@ -521,11 +522,11 @@ def test_rollouts_of_subsets_that_no_metric_is_about_are_counted_nowhere_and_tol
         f"environment:sample_{number:03d}" for number in range(5)
     }
     whole = Simulated(path=tmp_path / "whole", skills=SKILLS, metrics=[asked], scenes=5).write()
-    assert "Not asked" not in dict(facts(gather([whole.path])[0]))
+    assert "Not asked" not in dict(facts(load_runs([whole.path])[0]))
 
 
 def test_the_judge_is_named_as_it_named_itself(tmp_path):
-    (site,) = gather([Simulated(path=tmp_path / "run", skills=SKILLS, metrics=[STYLE], scenes=2).write().path])
+    (site,) = load_runs([Simulated(path=tmp_path / "run", skills=SKILLS, metrics=[STYLE], scenes=2).write().path])
     judge = {"backend": "server", "model": "asked-for", "reported": "answered"}
     lock = Lock({"metrics": {"a": {"features": {"verdict": {"judge": judge}}}}})
     assert judges_of(replace(site, lock=lock)) == ["answered (server)"]
@@ -534,13 +535,13 @@ def test_the_judge_is_named_as_it_named_itself(tmp_path):
 def test_a_run_cannot_be_given_twice(tmp_path):
     run = Simulated(path=tmp_path / "run", skills=SKILLS, metrics=[STYLE], scenes=2).write()
     with pytest.raises(UserError, match="more than once"):
-        gather([run.path, tmp_path / "." / "run"])
+        load_runs([run.path, tmp_path / "." / "run"])
 
 
 def test_runs_of_one_name_are_told_apart_by_their_folders(tmp_path):
     for folder in ("a", "b"):
         Simulated(path=tmp_path / folder / "run", skills=SKILLS, metrics=[STYLE], scenes=2).write()
-    assert [run.name for run in gather([tmp_path / "a" / "run", tmp_path / "b" / "run"])] == ["a/run", "b/run"]
+    assert [run.name for run in load_runs([tmp_path / "a" / "run", tmp_path / "b" / "run"])] == ["a/run", "b/run"]
 
 
 def test_the_command_has_no_paths_of_this_machine(tmp_path, build_index):

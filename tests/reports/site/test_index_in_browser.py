@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lookaway.reports.runs import gather
+from lookaway.reports.runs import load_runs
 from lookaway.reports.site import building
 from lookaway.reports.site.building import build_site
 from tests.reports.site.simulated import Simulated
@@ -23,7 +23,7 @@ def index(tmp_path_factory) -> Path:
         patch.setattr(building, "write_items", lambda runs, output: {})
         folder = tmp_path_factory.mktemp("site")
         run = write_run(folder / "run", HOSTILE, HOSTILE_EVERYWHERE).write()
-        return build_site(gather([run.path]), folder / "site")
+        return build_site(load_runs([run.path]), folder / "site")
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def plain_index(tmp_path_factory) -> Path:
         folder = tmp_path_factory.mktemp("plain")
         skills = {"a": 0.5, "b": 0.9, "c": 0.2, "frozen": 0.7}
         run = Simulated(path=folder / "run", skills=skills, metrics=[STYLE], scenes=12).write()
-        return build_site(gather([run.path]), folder / "site")
+        return build_site(load_runs([run.path]), folder / "site")
 
 
 def models(opened: Visit) -> list[str]:
@@ -67,9 +67,9 @@ def test_columns_are_sorted_with_the_keyboard_and_baselines_stay_below(browser, 
 
 def test_a_link_opens_the_board_it_leads_to(browser, plain_index):
     with visit(browser, plain_index) as opened:
-        board = opened.page.locator("details.board").first
-        name = board.get_attribute("id")
-        board.evaluate("node => { node.open = false }")
+        leaderboard = opened.page.locator("details.board").first
+        name = leaderboard.get_attribute("id")
+        leaderboard.evaluate("node => { node.open = false }")
         opened.page.evaluate("name => { location.hash = name }", name)
         opened.page.wait_for_function("name => document.getElementById(name).open", arg=name)
 
@@ -102,5 +102,5 @@ def test_no_word_breaks_in_the_middle_on_a_phone(browser, tmp_path, monkeypatch)
     skills = {"hallucinator": 0.5, "perfect": 0.9, "frozen": 0.8, "forgetful": 0.2}
     metrics = [f"mbencht.environment.{name}" for name in ("spatial_epipolar", "spatial_reprojection")]
     run = Simulated(path=tmp_path / "run", skills=skills, metrics=metrics, scenes=12).write()
-    with visit(browser, build_site(gather([run.path]), tmp_path / "site"), width=390) as opened:
+    with visit(browser, build_site(load_runs([run.path]), tmp_path / "site"), width=390) as opened:
         assert opened.page.evaluate(SPLIT) == []

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from lookaway.cli.report import report_command
 from lookaway.core import MissingExtra, UserError
-from lookaway.reports.runs import gather
+from lookaway.reports.runs import load_runs
 from lookaway.reports.site import building, rendering
 from lookaway.reports.site.rendering import Sources, environment, isolated, script_json, shortened, slug, write_page
 from tests.reports.site.page import Node, read_page
@@ -70,7 +70,7 @@ def pages(tmp_path_factory) -> dict[str, tuple[Path, Node]]:
             ordered = sorted(names)
             text = HOSTILE_EVERYWHERE if kind == "hostile" else "x" * len(HOSTILE_EVERYWHERE)
             run = write_run(folder / text.replace("/", ""), tuple(ordered), text).write()
-            index = building.build_site(gather([run.path]), folder / "site", title=text)
+            index = building.build_site(load_runs([run.path]), folder / "site", title=text)
             found[kind] = (folder / "site", read_page(index.read_text()))
     return found
 
@@ -251,7 +251,7 @@ def test_a_place_that_cannot_be_written_is_the_users_to_put_right(tmp_path, monk
     run = write_run(tmp_path / "run", ("a", "b"), "x").write()
     (tmp_path / "site").write_text("in the way")
     with pytest.raises(UserError, match="cannot be written"):
-        building.build_site(gather([run.path]), tmp_path / "site")
+        building.build_site(load_runs([run.path]), tmp_path / "site")
 
 
 def test_assets_ask_no_network():

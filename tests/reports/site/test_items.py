@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from lookaway.core import Abstention, Failure, Outcome, Reason, Score, Unit
-from lookaway.reports.runs import gather
+from lookaway.reports.runs import load_runs
 from lookaway.reports.site.building import write_items
 from tests.support.filmed import FRAMES, HOSTILE, PAIRS, FilmedRun
 
-MOST_PAGE_BYTES = 300_000
+MAX_PAGE_BYTES = 300_000
 
 
 class Text(HTMLParser):
@@ -40,7 +40,7 @@ class Text(HTMLParser):
 
 
 def built(root: Path, *runs: FilmedRun, outcomes: dict[str, list[Outcome]] | None = None) -> dict[str, str]:
-    return dict(write_items(gather([run.write(outcomes) for run in runs]), root / "site"))
+    return dict(write_items(load_runs([run.write(outcomes) for run in runs]), root / "site"))
 
 
 def page_of(root: Path, run: FilmedRun, outcomes: dict[str, list[Outcome]] | None = None) -> str:
@@ -90,7 +90,7 @@ def test_two_builds_are_the_same_to_the_byte(tmp_path: Path) -> None:
     run.write()
     files = []
     for name in ("first", "second"):
-        write_items(gather([run.run]), tmp_path / name)
+        write_items(load_runs([run.run]), tmp_path / name)
         found = sorted(path for path in (tmp_path / name).rglob("*") if path.is_file())
         files.append({str(path.relative_to(tmp_path / name)): path.read_bytes() for path in found})
     assert files[0] == files[1]
@@ -161,7 +161,7 @@ def test_a_caption_of_100_kb_is_cut_and_lies_whole_in_a_file(tmp_path: Path) -> 
     run = FilmedRun(tmp_path)
     run.film("alpha", prompt=[caption, "short"])
     page = page_of(tmp_path, run)
-    assert len(page.encode()) <= MOST_PAGE_BYTES
+    assert len(page.encode()) <= MAX_PAGE_BYTES
     (whole,) = (tmp_path / "site/data/texts").iterdir()
     assert whole.read_text() == caption
     assert "100,000 characters" in page
@@ -178,7 +178,7 @@ def test_a_page_of_many_videos_and_metrics_stays_small(tmp_path: Path) -> None:
     outcomes |= {f"mbench.object.pairs_{n}": [Score(0.5, raw=1.23456, units=pairs)] * 18 for n in range(6)}
     outcomes |= {f"quiet_{n}": [Abstention(Reason.NO_TARGET, f"{n} pixels.")] * 18 for n in range(4)}
     page = page_of(tmp_path, run, outcomes)
-    assert len(page.encode()) <= MOST_PAGE_BYTES
+    assert len(page.encode()) <= MAX_PAGE_BYTES
     numbers = next((tmp_path / "site/data/items").iterdir())
     assert len(list(csv.DictReader(numbers.read_text().splitlines()))) == 18 * (16 + 6 * 81 + 6 * 40)
 
@@ -202,7 +202,7 @@ def test_a_missing_and_a_broken_video_leave_a_placeholder_with_the_reason(tmp_pa
     broken.write_bytes(b"no video at all")
     run.write()
     gone.unlink()
-    (href,) = write_items(gather([run.run]), tmp_path / "site").values()
+    (href,) = write_items(load_runs([run.run]), tmp_path / "site").values()
     text = Text((tmp_path / "site" / href).read_text())
     assert "missing video" in text.whole
     assert "not a video" in text.whole
@@ -215,7 +215,7 @@ def test_without_its_dataset_a_page_says_what_is_not_shown(tmp_path: Path) -> No
     run = two_models(tmp_path)
     run.write()
     run.videos.rename(tmp_path / "moved")
-    (href,) = write_items(gather([run.run]), tmp_path / "site").values()
+    (href,) = write_items(load_runs([run.run]), tmp_path / "site").values()
     whole = Text((tmp_path / "site" / href).read_text()).whole
     assert "Captions and phases are not shown, since the dataset cannot be read again" in whole
     assert "missing video" in whole
@@ -227,7 +227,7 @@ def test_a_changed_caption_is_not_shown_as_what_was_asked(tmp_path: Path) -> Non
     run.write()
     manifest = run.videos / "manifest.jsonl"
     manifest.write_text(manifest.read_text().replace("It burns.", "It freezes."))
-    (href,) = write_items(gather([run.run]), tmp_path / "site").values()
+    (href,) = write_items(load_runs([run.run]), tmp_path / "site").values()
     whole = Text((tmp_path / "site" / href).read_text()).whole
     assert "It freezes." not in whole
     assert "Files have changed" in whole
@@ -238,7 +238,7 @@ def test_a_video_that_two_runs_measured_is_shown_once_with_both_numbers(tmp_path
     first.write({"a": [Score(0.111), Score(0.222)]})
     first.run.rename(tmp_path / "before")
     first.write({"a": [Score(0.333), Score(0.444)]})
-    (href,) = write_items(gather([tmp_path / "before", first.run]), tmp_path / "site").values()
+    (href,) = write_items(load_runs([tmp_path / "before", first.run]), tmp_path / "site").values()
     text = Text((tmp_path / "site" / href).read_text())
     assert all(value in text.whole for value in ("0.111", "0.222", "0.333", "0.444"))
     assert len([1 for tag, attributes in text.tags if tag == "figure" and attributes.get("class") == "player"]) == 2
@@ -277,7 +277,7 @@ def test_a_reply_that_is_lost_or_damaged_is_not_quoted(tmp_path: Path, damage: s
         reply.unlink()
     else:
         reply.write_text(reply.read_text().replace("It is shorter", "It is longer") if damage == "changed" else "{")
-    (href,) = write_items(gather([run.run]), tmp_path / "site").values()
+    (href,) = write_items(load_runs([run.run]), tmp_path / "site").values()
     whole = Text((tmp_path / "site" / href).read_text()).whole
     assert "It is longer" not in whole
     assert "It is shorter" not in whole.split("Not shown")[0].split("What the judge was asked")[1]
@@ -305,7 +305,7 @@ def test_where_lower_is_better_the_highest_value_is_the_worst(tmp_path: Path) ->
     run = FilmedRun(tmp_path)
     run.film("alpha")
     units = (Unit("f0_f4", Score(0.1)), Unit("f0_f8", Score(0.9)))
-    page = page_of(tmp_path, run, {"mean_squared_error": [Score(0.5, units=units)]})
+    page = page_of(tmp_path, run, {"mse": [Score(0.5, units=units)]})
     rows = page.split('class="units"')[1].split("</details>")[0]
     assert rows.index("f0_f8") < rows.index("f0_f4")
 
@@ -335,7 +335,7 @@ def test_the_command_names_model_subset_metrics_and_quotes_everything(tmp_path: 
 def test_hashes_of_files_and_locks_stand_on_the_page(tmp_path: Path) -> None:
     run = two_models(tmp_path)
     page = page_of(tmp_path, run)
-    for rollout in gather([run.run])[0].rollouts.values():
+    for rollout in load_runs([run.run])[0].rollouts.values():
         assert rollout.content in page
     assert "a" * 32 in page
 
@@ -346,7 +346,7 @@ def test_nothing_is_measured_yet(tmp_path: Path) -> None:
     run.write()
     for part in (run.run / "outcomes").glob("*.parquet"):
         part.unlink()
-    (href,) = write_items(gather([run.run]), tmp_path / "site").values()
+    (href,) = write_items(load_runs([run.run]), tmp_path / "site").values()
     assert "Nothing has been measured on this case yet." in (tmp_path / "site" / href).read_text()
 
 

@@ -11,7 +11,7 @@ import pytest
 from lookaway.core import FrameRequest, Reason, Timeline
 from lookaway.io.video import Video, probe
 from lookaway.reports.site.media import Clip, Media, is_playable
-from lookaway.reports.site.stills import FRAMES, MOST_BYTES, Placeholder, filmstrip, frame_times, strip_frames
+from lookaway.reports.site.stills import FRAMES, MAX_BYTES, Placeholder, filmstrip, frame_times, strip_frames
 from tests.support.clips import write_clip
 from tests.support.filmed import write_numbers
 
@@ -154,7 +154,7 @@ def test_the_strip_of_any_video_is_small_and_has_eight_frames(tmp_path: Path) ->
     for name, frames in (("busy", noise(9, 360, 640)), ("one", noise(1)), ("wide", noise(2, 2, 2000))):
         with Video(write_clip(tmp_path / f"{name}.mp4", frames)) as video:
             strip = filmstrip(video)
-        assert 0 < len(strip) <= MOST_BYTES, name
+        assert 0 < len(strip) <= MAX_BYTES, name
 
 
 def test_a_strip_goes_from_the_first_frame_to_the_last() -> None:

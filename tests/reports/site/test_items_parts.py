@@ -21,7 +21,7 @@ from lookaway.reports.case_page.page import write_item_page
 from lookaway.reports.case_page.questions import kept_feature
 from lookaway.reports.case_page.reproduce import reproduce_command, run_command
 from lookaway.reports.case_page.videos import CaseTakes, case_takes
-from lookaway.reports.runs import gather
+from lookaway.reports.runs import load_runs
 from lookaway.reports.site.building import write_items
 from lookaway.reports.site.media import Media
 from lookaway.store.feature_store import FeatureStore
@@ -75,7 +75,7 @@ def posed(root: Path, last: float = 40.0) -> CaseTakes:
     (rollout,) = read(filmed.videos).rollouts
     about = json.loads((filmed.run / "run.json").read_text())
     lock = Lock({"dataset": {"settings": {}}, "metrics": {name["name"]: entries for name in about["metrics"]}})
-    RunFolder(filmed.run).begin(lock, [(rollout, content_key(rollout))], about)
+    RunFolder(filmed.run).start(lock, [(rollout, content_key(rollout))], about)
     poses = np.stack([turned(last * frame / 15) for frame in range(16)])
     trajectory = Trajectory(
         camera_to_world=poses,
@@ -87,7 +87,7 @@ def posed(root: Path, last: float = 40.0) -> CaseTakes:
         frame_count=16,
     )
     FeatureStore(filmed.run / "features").put(content_key(rollout), recipe_key(recipe), trajectory.to_feature())
-    (case,) = case_takes(gather([filmed.run]), Media(root / "site"))
+    (case,) = case_takes(load_runs([filmed.run]), Media(root / "site"))
     return case
 
 
@@ -107,7 +107,7 @@ def test_poses_that_a_run_kept_are_found_by_the_recipe_in_its_lock(tmp_path: Pat
 def test_without_poses_a_page_says_why_there_is_no_path(tmp_path: Path) -> None:
     filmed = FilmedRun(tmp_path)
     filmed.film("alpha")
-    (case,) = case_takes(gather([filmed.write()]), Media(tmp_path / "site"))
+    (case,) = case_takes(load_runs([filmed.write()]), Media(tmp_path / "site"))
     paths, why = camera_paths(case)
     assert paths == []
     assert why.startswith("No camera poses are kept")
@@ -120,8 +120,8 @@ def test_a_camera_of_the_simulated_world_is_compared_with_what_was_asked_of_it(t
     about = {"suite": "folder", "dataset": str(tmp_path / "videos"), "lock_sha256": "", "problems": []}
     lock = Lock({"dataset": {"settings": {}}, "metrics": {}})
     content = [(rollout, content_key(rollout)) for rollout in rollouts]
-    RunFolder(tmp_path / "run").begin(lock, content, {**about, "metrics": [metric]})
-    (case,) = case_takes(gather([tmp_path / "run"]), Media(tmp_path / "site"))
+    RunFolder(tmp_path / "run").start(lock, content, {**about, "metrics": [metric]})
+    (case,) = case_takes(load_runs([tmp_path / "run"]), Media(tmp_path / "site"))
     (path,), _ = camera_paths(case)
     assert path.last_yaw == {"requested": 0.0, "found": 0.0}
     assert path.largest_difference == (0.0, 0.0)
@@ -154,8 +154,8 @@ def mind_page(root: Path, mark: int = 4) -> str:
     about = {"suite": "mind", "dataset": str(root / "data"), "lock_sha256": "", "problems": [], "metrics": [metric]}
     lock = Lock({"dataset": {"settings": dict(dataset.settings)}, "metrics": {}})
     folder = RunFolder(root / "run")
-    folder.begin(lock, [(rollout, content_key(rollout)) for rollout in dataset.rollouts], about)
-    (href,) = write_items(gather([root / "run"]), root / "site").values()
+    folder.start(lock, [(rollout, content_key(rollout)) for rollout in dataset.rollouts], about)
+    (href,) = write_items(load_runs([root / "run"]), root / "site").values()
     return (root / "site" / href).read_text()
 
 
@@ -178,8 +178,8 @@ def test_the_command_names_extractors_judge_and_convention_that_are_not_the_usua
     lock = Lock({"dataset": {"settings": {"extrinsics_convention": "camera_to_world"}}, "metrics": {"a": entries}})
     (rollout,) = read(filmed.videos).rollouts
     about = json.loads((filmed.run / "run.json").read_text())
-    RunFolder(filmed.run).begin(lock, [(rollout, content_key(rollout))], about)
-    (run,) = gather([filmed.run])
+    RunFolder(filmed.run).start(lock, [(rollout, content_key(rollout))], about)
+    (run,) = load_runs([filmed.run])
     command = reproduce_command(run, next(iter(run.rollouts.values())))
     assert "--use=poses=true_poses" in command
     assert "lab_means" not in command
@@ -197,8 +197,8 @@ def remembering(root: Path, judge: dict[str, object] | None = None, **about: obj
     lock = Lock({"dataset": {"settings": {}}, "metrics": {"a": {"features": {"rating": recipe}}}})
     (rollout,) = read(filmed.videos).rollouts
     usual = json.loads((filmed.run / "run.json").read_text())
-    RunFolder(filmed.run).begin(lock, [(rollout, content_key(rollout))], {**usual, **about})
-    (run,) = gather([filmed.run])
+    RunFolder(filmed.run).start(lock, [(rollout, content_key(rollout))], {**usual, **about})
+    (run,) = load_runs([filmed.run])
     return reproduce_command(run, next(iter(run.rollouts.values()))), run_command(run)
 
 
@@ -239,7 +239,7 @@ def test_the_commands_repeat_what_a_run_remembers_of_its_own(tmp_path: Path) -> 
 
 
 def test_the_command_asks_as_often_and_as_the_judge_was_asked(tmp_path: Path) -> None:
-    sampling = {"temperature": 0.5, "top_p": 1.0, "seed": 7, "most_tokens": 64}
+    sampling = {"temperature": 0.5, "top_p": 1.0, "seed": 7, "max_tokens": 64}
     command, _ = remembering(tmp_path, {"backend": "local", "repeats": 3, "extra": '{"a":1}', "sampling": sampling})
     words = shlex.split(command)
     assert words[words.index("--judge-model=big") + 1 : -2] == [
@@ -272,6 +272,6 @@ def test_a_dataset_is_named_by_its_folder_and_is_never_an_option(tmp_path: Path,
     filmed.write()
     about = json.loads((filmed.run / "run.json").read_text())
     (filmed.run / "run.json").write_text(json.dumps({**about, "dataset": place}))
-    (run,) = gather([filmed.run])
+    (run,) = load_runs([filmed.run])
     for command in (reproduce_command(run, next(iter(run.rollouts.values()))), run_command(run)):
         assert command.startswith(f"lookaway eval {named} -o again ")

@@ -19,7 +19,7 @@ from lookaway.io.world_clips import ARRAYS, CARD, open_world
 from lookaway.reports.case_page.camera_path import camera_paths
 from lookaway.reports.case_page.curves import band_rows
 from lookaway.reports.case_page.videos import CaseTakes, case_takes
-from lookaway.reports.runs import gather
+from lookaway.reports.runs import load_runs
 from lookaway.reports.site.building import write_items
 from lookaway.reports.site.media import Media
 from lookaway.store.run_folder import RunFolder
@@ -48,12 +48,12 @@ def exported(root: Path) -> Path:
     about = {"suite": "mbench-a", "dataset": str(root / "dataset"), "lock_sha256": "", "problems": []}
     lock = Lock({"dataset": {"settings": {}}, "metrics": {}})
     content = [(rollout, content_key(rollout)) for rollout in rollouts]
-    RunFolder(root / "run").begin(lock, content, {**about, "metrics": [metric]})
+    RunFolder(root / "run").start(lock, content, {**about, "metrics": [metric]})
     return root / "run"
 
 
 def only_case(root: Path) -> CaseTakes:
-    (case,) = case_takes(gather([root / "run"]), Media(root / "site"))
+    (case,) = case_takes(load_runs([root / "run"]), Media(root / "site"))
     return case
 
 
@@ -66,7 +66,7 @@ def change_card(root: Path, **changes: Any) -> None:
     rollouts = read(root / "dataset", subsets=["environment"]).rollouts
     about = json.loads((root / "run" / "run.json").read_text())
     content = [(rollout, content_key(rollout)) for rollout in rollouts]
-    RunFolder(root / "run").begin(Lock({"dataset": {"settings": {}}, "metrics": {}}), content, about)
+    RunFolder(root / "run").start(Lock({"dataset": {"settings": {}}, "metrics": {}}), content, about)
 
 
 def test_the_path_that_was_asked_for_is_drawn_from_truth_that_lies_apart_from_the_video(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_one_caption_for_the_whole_video_is_no_band(tmp_path: Path) -> None:
 
 def legend(root: Path) -> list[str]:
     """What the page says that the lines of its camera paths are."""
-    (href,) = write_items(gather([root / "run"]), root / "site").values()
+    (href,) = write_items(load_runs([root / "run"]), root / "site").values()
     page = (root / "site" / href).read_text()
     return re.findall(r'<path class="(?:asked|found)" d="M0 4H28"/></svg> ([a-z ]+)</span>', page)
 

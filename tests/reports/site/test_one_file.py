@@ -13,11 +13,11 @@ import pytest
 
 from lookaway.core import Abstention, MissingExtra, Reason, Score, UserError
 from lookaway.reports.case_page.videos import case_takes
-from lookaway.reports.runs import gather
+from lookaway.reports.runs import load_runs
 from lookaway.reports.site import index, media, one_file, stills
 from lookaway.reports.site.building import build_site
-from lookaway.reports.site.facts import MOST_CHARACTERS
-from lookaway.reports.site.one_file import MOST_BYTES, folded_cases, write_one_file
+from lookaway.reports.site.facts import MAX_CHARACTERS
+from lookaway.reports.site.one_file import MAX_BYTES, folded_cases, write_one_file
 from lookaway.reports.site.rendering import environment, slug
 from tests.reports.site.page import Node, read_page
 from tests.reports.site.simulated import Simulated
@@ -41,7 +41,7 @@ def filmed_run(root: Path) -> FilmedRun:
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file of that run, alone in a folder."""
     root = tmp_path_factory.mktemp("written")
-    return write_one_file(gather([filmed_run(root).write()]), root / "alone" / "report.html")
+    return write_one_file(load_runs([filmed_run(root).write()]), root / "alone" / "report.html")
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +135,7 @@ def test_a_case_has_scores_reasons_and_commands(page):
 
 
 def test_data_files_are_those_of_the_folder_to_the_byte(written, page, tmp_path):
-    build_site(gather([written.parent.parent / "run"]), tmp_path / "site")
+    build_site(load_runs([written.parent.parent / "run"]), tmp_path / "site")
     beside = {path.name: path.read_bytes() for path in (tmp_path / "site" / "data").iterdir() if path.is_file()}
     assert {"table.csv", "pairs.csv"} < set(beside)
     assert {Path(name).suffix for name in beside} == {".csv", ".json", ".parquet"}
@@ -143,7 +143,7 @@ def test_data_files_are_those_of_the_folder_to_the_byte(written, page, tmp_path)
 
 
 def test_all_else_is_what_the_index_of_a_folder_shows(written, page, tmp_path):
-    index_page = read_page(build_site(gather([written.parent.parent / "run"]), tmp_path / "site").read_text())
+    index_page = read_page(build_site(load_runs([written.parent.parent / "run"]), tmp_path / "site").read_text())
     for name in ("table", "figure", "h1", "h2"):
         outside = {id(node) for case in page.all("details", "case") for node in case.all(name)}
         found = [node.text for node in page.all(name) if id(node) not in outside]
@@ -153,21 +153,21 @@ def test_all_else_is_what_the_index_of_a_folder_shows(written, page, tmp_path):
 def test_sections_that_a_folder_moves_to_pages_stay_inside(tmp_path, monkeypatch):
     skills = {"good": 0.8, "poor": 0.3}
     run = Simulated(path=tmp_path / "run", skills=skills, metrics=["mbencht.environment.rendering_style"]).write()
-    whole = write_one_file(gather([run.path]), tmp_path / "a.html").read_bytes()
+    whole = write_one_file(load_runs([run.path]), tmp_path / "a.html").read_bytes()
     monkeypatch.setattr(index, "ROOM", 0)
-    assert write_one_file(gather([run.path]), tmp_path / "b.html").read_bytes() == whole
+    assert write_one_file(load_runs([run.path]), tmp_path / "b.html").read_bytes() == whole
     assert read_page(whole.decode()).all("table", "matrix") != []
     assert read_page(whole.decode()).all("p", "elsewhere") == []
 
 
 def test_two_files_of_one_run_are_the_same_to_the_byte(written, tmp_path):
-    again = write_one_file(gather([written.parent.parent / "run"]), tmp_path / "report.html")
+    again = write_one_file(load_runs([written.parent.parent / "run"]), tmp_path / "report.html")
     assert again.read_bytes() == written.read_bytes()
 
 
 def test_a_title_is_that_of_the_page(tmp_path):
     run = Simulated(path=tmp_path / "run", skills={}, metrics=["mbencht.environment.rendering_style"]).write()
-    page = read_page(write_one_file(gather([run.path]), tmp_path / "a.html", title="A & B").read_text())
+    page = read_page(write_one_file(load_runs([run.path]), tmp_path / "a.html", title="A & B").read_text())
     assert page.one("h1").text == "A & B"
     assert page.all("section", None, **{"aria-labelledby": "cases"}) == []
 
@@ -180,7 +180,7 @@ def test_no_video_is_encoded_or_copied(tmp_path, monkeypatch):
     filmed = FilmedRun(tmp_path)
     filmed.film("alpha", file="a.mkv")
     write_clip(filmed.videos / "a.mkv", numbered_frames(6), pixel_format="yuv444p")
-    page = read_page(write_one_file(gather([filmed.write()]), tmp_path / "out" / "a.html").read_text())
+    page = read_page(write_one_file(load_runs([filmed.write()]), tmp_path / "out" / "a.html").read_text())
     assert len(page.all("img")) == 1
     assert list((tmp_path / "temporary").iterdir()) == []
 
@@ -192,7 +192,7 @@ def test_a_video_that_cannot_be_shown_says_why(tmp_path):
     broken.write_bytes(b"no video at all")
     filmed.write()
     gone.unlink()
-    page = read_page(write_one_file(gather([filmed.run]), tmp_path / "a.html").read_text())
+    page = read_page(write_one_file(load_runs([filmed.run]), tmp_path / "a.html").read_text())
     rows = {words(row.one("span", "who")).split()[0]: row for row in page.all("div", "film-row")}
     assert words(rows["broken"].one("p", "none")).startswith("not a video 1.mp4: ")
     assert words(rows["gone"].one("p", "none")).startswith("missing video 2.mp4: ")
@@ -210,7 +210,7 @@ def hostile_run(root: Path) -> Path:
 
 
 def test_hostile_text_is_shown_and_adds_no_element_and_no_attribute(tmp_path):
-    text = write_one_file(gather([hostile_run(tmp_path)]), tmp_path / "a.html", title=HOSTILE).read_text()
+    text = write_one_file(load_runs([hostile_run(tmp_path)]), tmp_path / "a.html", title=HOSTILE).read_text()
     page = read_page(text)
     assert "<script>window.hacked" not in text
     assert len(page.all("script")) == 1
@@ -223,7 +223,7 @@ def test_hostile_text_is_shown_and_adds_no_element_and_no_attribute(tmp_path):
 
 
 def test_a_direction_mark_ends_where_its_text_ends(tmp_path):
-    text = write_one_file(gather([hostile_run(tmp_path)]), tmp_path / "a.html").read_text()
+    text = write_one_file(load_runs([hostile_run(tmp_path)]), tmp_path / "a.html").read_text()
     cases = text.split('<section aria-labelledby="cases">')[1].split('<section aria-labelledby="again">')[0]
     outside = re.sub(r"<(bdi|code)\b[^>]*>.*?</\1>", "", cases, flags=re.DOTALL)
     assert "\u202e" in cases
@@ -233,9 +233,9 @@ def test_a_direction_mark_ends_where_its_text_ends(tmp_path):
 def test_a_caption_of_100_kb_is_cut_and_its_length_is_told(tmp_path):
     filmed = FilmedRun(tmp_path)
     filmed.film("alpha", count=4, prompt=["<" * 100_000, "short"])
-    page = read_page(write_one_file(gather([filmed.write()]), tmp_path / "a.html").read_text())
+    page = read_page(write_one_file(load_runs([filmed.write()]), tmp_path / "a.html").read_text())
     caption = page.one("ol", "prompt").all("li")[0]
-    assert caption.one("details", "long").children[1].text == "<" * MOST_CHARACTERS
+    assert caption.one("details", "long").children[1].text == "<" * MAX_CHARACTERS
     assert caption.all("span", "fine")[-1].text == "The first 2,000 of 100,000 characters"
     assert page.one("ol", "prompt").all("li")[1].text == "short"
 
@@ -243,16 +243,16 @@ def test_a_caption_of_100_kb_is_cut_and_its_length_is_told(tmp_path):
 def test_a_command_that_is_cut_says_so(tmp_path):
     filmed = FilmedRun(tmp_path)
     filmed.film("alpha", "x" * 3000, count=4)
-    page = read_page(write_one_file(gather([filmed.write()]), tmp_path / "a.html").read_text())
+    page = read_page(write_one_file(load_runs([filmed.write()]), tmp_path / "a.html").read_text())
     assert re.search(r"The first 2,000 of 3,\d\d\d characters", page.one("div", "again").text)
 
 
 def test_the_limit_is_15_mb_and_belongs_to_what_fits(written, monkeypatch, tmp_path):
-    assert MOST_BYTES == 15_000_000
-    runs = gather([written.parent.parent / "run"])
-    monkeypatch.setattr(one_file, "MOST_BYTES", written.stat().st_size)
+    assert MAX_BYTES == 15_000_000
+    runs = load_runs([written.parent.parent / "run"])
+    monkeypatch.setattr(one_file, "MAX_BYTES", written.stat().st_size)
     assert write_one_file(runs, tmp_path / "a.html").is_file()
-    monkeypatch.setattr(one_file, "MOST_BYTES", written.stat().st_size - 1)
+    monkeypatch.setattr(one_file, "MAX_BYTES", written.stat().st_size - 1)
     with pytest.raises(UserError, match="nothing is written"):
         write_one_file(runs, tmp_path / "b.html")
     assert not (tmp_path / "b.html").exists()
@@ -266,9 +266,9 @@ def kilobytes(text: str, part: str) -> float:
 def test_what_is_too_large_names_its_parts_and_leaves_what_was_there(written, page, monkeypatch, tmp_path):
     (tmp_path / "a.html").write_text("from before")
     strips = [node.attributes["src"] for node in page.all("img")]
-    monkeypatch.setattr(one_file, "MOST_BYTES", written.stat().st_size - 1)
+    monkeypatch.setattr(one_file, "MAX_BYTES", written.stat().st_size - 1)
     with pytest.raises(UserError) as refused:
-        write_one_file(gather([written.parent.parent / "run"]), tmp_path / "a.html")
+        write_one_file(load_runs([written.parent.parent / "run"]), tmp_path / "a.html")
     said = str(refused.value)
     data = {name: len(link.attributes["href"]) for name, link in data_of(page).items()}
     outcomes = sum(count for name, count in data.items() if name.endswith(".parquet"))
@@ -287,12 +287,12 @@ def test_what_is_too_large_names_its_parts_and_leaves_what_was_there(written, pa
 
 def test_the_true_video_is_shown_first_and_is_among_those_that_take_the_room(tmp_path, monkeypatch):
     mind_page(tmp_path)
-    runs = gather([tmp_path / "run"])
+    runs = load_runs([tmp_path / "run"])
     written = write_one_file(runs, tmp_path / "a.html")
     rows = read_page(written.read_text()).all("div", "film-row")
     assert len(rows) == 2
     assert rows[0].one("img").attributes["alt"] == "Eight frames of the true video"
-    monkeypatch.setattr(one_file, "MOST_BYTES", written.stat().st_size - 1)
+    monkeypatch.setattr(one_file, "MAX_BYTES", written.stat().st_size - 1)
     with pytest.raises(UserError, match="Filmstrips of 2 videos take"):
         write_one_file(runs, tmp_path / "b.html")
 
@@ -302,18 +302,18 @@ def test_only_what_helps_is_advised(tmp_path, monkeypatch):
         Simulated(path=tmp_path / name, skills={name: 0.5}, metrics=["x.environment.rendering_style"], scenes=2).write()
         for name in ("one", "two")
     ]
-    monkeypatch.setattr(one_file, "MOST_BYTES", 1000)
+    monkeypatch.setattr(one_file, "MAX_BYTES", 1000)
     for strips in (True, False):
         with pytest.raises(UserError) as refused:
-            write_one_file(gather([run.path for run in runs]), tmp_path / "a.html", strips=strips)
+            write_one_file(load_runs([run.path for run in runs]), tmp_path / "a.html", strips=strips)
         assert "ilmstrips" not in str(refused.value)
         assert str(refused.value).endswith("Give fewer runs, or write the folder, without --single-file.")
 
 
 def test_without_filmstrips_no_video_is_opened_and_all_else_is_there(written, page, tmp_path, monkeypatch):
     monkeypatch.setattr(stills, "Video", None)
-    monkeypatch.setattr(one_file, "MOST_BYTES", written.stat().st_size - 1)
-    bare_file = write_one_file(gather([written.parent.parent / "run"]), tmp_path / "a.html", strips=False)
+    monkeypatch.setattr(one_file, "MAX_BYTES", written.stat().st_size - 1)
+    bare_file = write_one_file(load_runs([written.parent.parent / "run"]), tmp_path / "a.html", strips=False)
     bare = read_page(bare_file.read_text())
     assert bare.all("img") == bare.all("div", "film-row") == []
     assert "Filmstrips" not in bare.text
@@ -372,14 +372,14 @@ def test_what_is_no_name_of_a_file_is_refused_in_words(run, tmp_path, name, word
 def test_a_place_that_cannot_be_written_is_the_users_to_put_right(run, tmp_path):
     (tmp_path / "in_the_way").write_text("")
     with pytest.raises(UserError, match="cannot be written"):
-        write_one_file(gather([run]), tmp_path / "in_the_way" / "a.html")
+        write_one_file(load_runs([run]), tmp_path / "in_the_way" / "a.html")
 
 
 def test_more_reasons_than_a_page_shows_are_in_the_outcomes(tmp_path):
     filmed = FilmedRun(tmp_path)
     filmed.film("alpha", count=4)
     run = filmed.write({PAIRS: [Abstention(Reason.NO_TARGET, "none.")]})
-    (case,) = case_takes(gather([run]), None)
+    (case,) = case_takes(load_runs([run]), None)
     (take,) = case.takes
     many = tuple(replace(take.outcomes[0], message=f"none of {number}.") for number in range(90))
     page = read_page(folded_cases([replace(case, takes=(replace(take, outcomes=many),))]))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lookaway.reports.runs import gather
+from lookaway.reports.runs import load_runs
 from lookaway.reports.site.one_file import write_one_file
 from lookaway.reports.site.rendering import slug
 from tests.reports.site.test_one_file import filmed_run, hostile_run
@@ -20,13 +20,13 @@ OPEN_CASES = "() => [...document.querySelectorAll('details.case')].map((entry) =
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("report")
-    return write_one_file(gather([filmed_run(root).write()]), root / "alone" / "report.html")
+    return write_one_file(load_runs([filmed_run(root).write()]), root / "alone" / "report.html")
 
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("hostile")
-    return write_one_file(gather([hostile_run(root)]), root / "alone" / "report.html")
+    return write_one_file(load_runs([hostile_run(root)]), root / "alone" / "report.html")
 
 
 def test_it_opens_alone_and_asks_for_nothing(browser, report):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from lookaway.core import RunError
-from lookaway.engine.timings import Effort, SessionCosts, Stage, save_session
+from lookaway.engine.timings import SessionCosts, Stage, StageTimings, save_session
 from lookaway.judges.spending import Spent
-from lookaway.reports.runs import gather
+from lookaway.reports.runs import load_runs
 from lookaway.reports.site import building
 from lookaway.reports.site.building import build_site
 from tests.reports.site.page import Node
@@ -16,7 +16,7 @@ from tests.support.browser import chromium, serious_violations, visit
 
 STYLE = "mbencht.environment.rendering_style"
 HOSTILE = "\"'><script>alert(1)</script><b onload='x"
-EFFORT = Effort(
+EFFORT = StageTimings(
     {
         "decoding": Stage(seconds=25.0, cpu_seconds=20.0, rollouts=10, frames=5000, pixels=5000),
         "sift": Stage(seconds=75.0, cpu_seconds=50.0, rollouts=8, frames=300, kept=2, stored_bytes=1500),
@@ -56,7 +56,7 @@ def test_sessions_add_up_and_judge_and_retries_are_named(tmp_path, build_index):
     run = write_run(
         tmp_path / "run", retries=3, deaths=1, judge=Spent(calls=1200, prompt_tokens=5000, answer_tokens=70)
     )
-    save_session(run.path, SessionCosts(executor="inline", workers=1, started=1.0, seconds=40.0, effort=EFFORT))
+    save_session(run.path, SessionCosts(executor="inline", workers=1, started=1.0, seconds=40.0, timings=EFFORT))
     found = section(build_index(run))
     assert found.all("p")[1].text == (
         "1.7 min in 2 sessions; 4 features kept from before; 3 retried; "
@@ -84,8 +84,8 @@ def test_each_run_has_its_own_table(tmp_path, build_index):
 def test_hostile_names_stay_text(tmp_path, build_index):
     pages = []
     for number, text in enumerate((HOSTILE, "x" * len(HOSTILE))):
-        effort = Effort({text: Stage(seconds=1.0)})
-        run = write_run(tmp_path / f"run{number}", executor=text, effort=effort)
+        timings = StageTimings({text: Stage(seconds=1.0)})
+        run = write_run(tmp_path / f"run{number}", executor=text, timings=timings)
         pages.append(build_index(run, output=tmp_path / f"site{number}"))
     hostile, harmless = (section(page) for page in pages)
     assert hostile.shape == harmless.shape
@@ -101,7 +101,7 @@ def test_damaged_costs_are_told_with_what_to_do(tmp_path, build_index):
 
 def test_in_a_browser_nothing_bars_anybody_and_the_page_does_not_scroll_sideways(tmp_path, monkeypatch):
     monkeypatch.setattr(building, "write_items", lambda runs, output: {})
-    index = build_site(gather([write_run(tmp_path / "run", executor=HOSTILE).path]), tmp_path / "site")
+    index = build_site(load_runs([write_run(tmp_path / "run", executor=HOSTILE).path]), tmp_path / "site")
     with chromium() as browser, visit(browser, index, fragment="#took", width=390) as opened:
         opened.page.locator("section[aria-labelledby=took] summary").click()
         assert opened.page.locator("section[aria-labelledby=took] table").count() == 2

@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from lookaway.core import Desks, Lost, Resources, Service
+from lookaway.core import GaveUp, Resources, Service, ServiceClients
 from lookaway.engine.on_ray.cluster import joined
-from lookaway.engine.on_ray.services import cores_of, desks_of
-from lookaway.engine.on_ray.worker_pool import Crew
+from lookaway.engine.on_ray.services import cores_of, start_services
+from lookaway.engine.on_ray.worker_pool import WorkerPool
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -17,7 +17,7 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "LP_NUM_THREA
 """Linear algebra, and the software renderer of the simulated world."""
 
 
-class RayPool:
+class RayExecutor:
     """So many workers, each made once; an item whose worker dies is tried again by another one."""
 
     name = "ray"
@@ -26,7 +26,7 @@ class RayPool:
     def __init__(self, resources: Resources | None = None) -> None:
         self._resources = resources or Resources()
         self.dashboard: str | None = None
-        self._crew: Crew | None = None
+        self._crew: WorkerPool | None = None
 
     @property
     def workers(self) -> int:
@@ -46,12 +46,12 @@ class RayPool:
 
     def map(
         self,
-        make_worker: Callable[[Desks], Callable[[Item], Result]],
+        make_worker: Callable[[ServiceClients], Callable[[Item], Result]],
         items: Iterable[Item],
         *,
         at_once: int = 1,
         services: Mapping[str, Service] | None = None,
-    ) -> Iterator[Result | Lost[Item]]:
+    ) -> Iterator[Result | GaveUp[Item]]:
         """Results in the order in which they are finished."""
         services = services or {}
         gpus = self._resources.gpus_per_worker
@@ -59,20 +59,20 @@ class RayPool:
         options = {"num_cpus": 1, "num_gpus": 0 if networks_are_shared else gpus or 0, "max_concurrency": at_once}
         with (
             joined(self._resources.address, cores=self._resources.workers or os.cpu_count() or 1) as cluster,
-            desks_of(cluster.ray, services, gpus) as desks,
+            start_services(cluster.ray, services, gpus) as clients,
         ):
             self.dashboard = cluster.dashboard
             kind = cluster.ray.remote(**options)(_Worker)
             size = self._resources.workers or max(1, cluster.cores - cores_of(services))
-            self._crew = Crew(cluster.ray, lambda: kind.remote(make_worker, desks), size, at_once)
+            self._crew = WorkerPool(cluster.ray, lambda: kind.remote(make_worker, clients), size, at_once)
             yield from self._crew.results(iter(items))
 
 
 class _Worker:
-    def __init__(self, make_worker: Callable[[Desks], Callable[[Any], Any]], desks: Desks) -> None:
+    def __init__(self, make_worker: Callable[[ServiceClients], Callable[[Any], Any]], clients: ServiceClients) -> None:
         # Libraries that start a thread per core would fight each other; the parallelism is over items.
         os.environ.update(ONE_THREAD)
-        self._make, self._desks = make_worker, desks
+        self._make, self._desks = make_worker, clients
 
     def ready(self) -> None:
         """Make what works: not in the constructor, so that an error keeps its class."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from lookaway.core import Desk, RunError, Service
+from lookaway.core import RunError, Service, ServiceClient
 from lookaway.engine.on_ray.cluster import actor_named
 
 SMALLEST_PART = 1e-4
@@ -70,7 +70,7 @@ def _too_few(copies: int, needed: str, found: float) -> RunError:
 
 
 @dataclass(slots=True)
-class Witness:
+class DeathLog:
     """Outlives the copies that it watches; what only waited beside a request that a copy died of is not blamed."""
 
     _lives: dict[str, str] = field(default_factory=dict)
@@ -109,7 +109,9 @@ class ServiceDied(RuntimeError):
 
 
 @contextmanager
-def desks_of(ray: Any, services: Mapping[str, Service], gpus_per_copy: float | None) -> Iterator[dict[str, Desk]]:
+def start_services(
+    ray: Any, services: Mapping[str, Service], gpus_per_copy: float | None
+) -> Iterator[dict[str, ServiceClient]]:
     """Every copy of every service, started and ready; they end with the work."""
     if not services:
         yield {}
@@ -117,7 +119,7 @@ def desks_of(ray: Any, services: Mapping[str, Service], gpus_per_copy: float | N
     wanting = sum(service.copies for service in services.values() if service.wants_gpu)
     gpus = share_of_gpus(ray.cluster_resources().get("GPU", 0.0), wanting, gpus_per_copy)
     witness = f"witness {uuid4().hex}"
-    actors = [ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1, name=witness)(Witness).remote()]
+    actors = [ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1, name=witness)(DeathLog).remote()]
     try:
         with room_on_gpus(ray, gpus, wanting) as on_gpus:
             copies: dict[str, list[Any]] = {}
@@ -129,7 +131,7 @@ def desks_of(ray: Any, services: Mapping[str, Service], gpus_per_copy: float | N
             _await(ray, copies)
             asked = [copy for name, started in copies.items() if services[name].at_once for copy in started]
             try:
-                yield {name: RayDesk(name, started) for name, started in copies.items()}
+                yield {name: RayServiceClient(name, started) for name, started in copies.items()}
             except Exception:
                 _let_finish(ray, asked)
                 raise
@@ -140,7 +142,7 @@ def desks_of(ray: Any, services: Mapping[str, Service], gpus_per_copy: float | N
 
 
 @dataclass(slots=True)
-class RayDesk:
+class RayServiceClient:
     """Gives every request to the copy of a service that has the fewest from here."""
 
     name: str
@@ -232,7 +234,7 @@ def _pass_on(name: str, done: Future[Any], answer: Future[Any]) -> None:
 
 
 @dataclass(slots=True)
-class _Blame:
+class _CrashGuard:
     """How a copy lets others know what it holds, should it die of it."""
 
     service: str
@@ -267,7 +269,7 @@ class _Made:
 
 class _Server:
     def __init__(self, make: Callable[[], Callable[[Any], Any]], *blame: Any) -> None:
-        self._made, self._blame = _Made(make), _Blame(*blame)
+        self._made, self._blame = _Made(make), _CrashGuard(*blame)
 
     def ready(self) -> None:
         self._made()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from lookaway.core import Lost, RunError
+from lookaway.core import GaveUp, RunError
 
 LOG = logging.getLogger(__name__)
 WAITING_PER_WORKER = 1
@@ -33,11 +33,11 @@ class _Task:
 
 
 @dataclass(slots=True)
-class Crew:
+class WorkerPool:
     """So many workers over some items. What a worker held when it died is given to others."""
 
     ray: Any
-    hire: Callable[[], Any]
+    start_worker: Callable[[], Any]
     """Begins to make one more worker."""
     size: int
     at_once: int
@@ -54,7 +54,7 @@ class Crew:
     _deaths_at_start: int = 0
 
     def results(self, items: Iterator[Any]) -> Iterator[Any]:
-        """Results as they are finished, and items that workers died of as `Lost`."""
+        """Results as they are finished, and items that workers died of as `GaveUp`."""
         try:
             for _ in range(self.size):
                 self._start_one()
@@ -73,7 +73,7 @@ class Crew:
                 self.ray.kill(worker)  # so that a cluster has its cores back at once
 
     def _start_one(self) -> None:
-        worker = self.hire()
+        worker = self.start_worker()
         self._starting[worker.ready.remote()] = worker
 
     def _hand_out(self, items: Iterator[Any]) -> None:
@@ -105,19 +105,19 @@ class Crew:
 
     def _take(self, reference: Any) -> Iterator[Any]:
         if reference in self._starting:
-            self._welcome(self._starting.pop(reference), reference)
+            self._on_ready(self._starting.pop(reference), reference)
         elif reference in self._busy:
             worker, _ = self._busy[reference]
             try:
                 result = self._result(reference)
             except WorkerGone as error:
-                yield from self._bury(worker, error)
+                yield from self._replace_dead(worker, error)
                 return
             del self._busy[reference]
             self._free.append(worker)
             yield result
 
-    def _welcome(self, worker: Any, reference: Any) -> None:
+    def _on_ready(self, worker: Any, reference: Any) -> None:
         try:
             self._result(reference)
         except WorkerGone as error:
@@ -133,7 +133,7 @@ class Crew:
         self._deaths_at_start = 0
         self._free.extend([worker] * (self.at_once + WAITING_PER_WORKER))
 
-    def _bury(self, dead: Any, error: Exception) -> Iterator[Any]:
+    def _replace_dead(self, dead: Any, error: Exception) -> Iterator[Any]:
         """Replace a worker. What it was working on counts a death; what only waited beside it does not."""
         LOG.info("A worker died and is replaced: %s", error)
         self.deaths += 1
@@ -150,7 +150,7 @@ class Crew:
                 self._again.append(task)
                 self.retries += 1
             else:
-                yield Lost(task.item, task.deaths)
+                yield GaveUp(task.item, task.deaths)
         self._start_one()
 
     def _result(self, reference: Any) -> Any:

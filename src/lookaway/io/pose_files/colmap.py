@@ -13,7 +13,7 @@ from lookaway.core import ArtifactError, Floats, Json, Reason, Trajectory
 from lookaway.io.pose_files.checks import as_camera_to_world, as_frame_indices, as_intrinsics, as_numbers
 from lookaway.io.pose_files.source import PoseSource, PosesRead, assumed_depths, assumed_intrinsics
 
-MOST_BYTES = 256 * 1024 * 1024
+MAX_BYTES = 256 * 1024 * 1024
 """Poses are a hundred bytes an image; the points seen in it can be a hundred thousand."""
 IMAGE_FIELDS = 10
 """Id, quaternion, translation, camera, name."""
@@ -43,8 +43,8 @@ class _Text:
         if not self.path.is_file():
             raise self.error("there is no such file.", Reason.MISSING_INPUT)
         try:
-            if self.path.stat().st_size > MOST_BYTES:
-                raise self.error(f"it is larger than {MOST_BYTES} bytes, which no file of poses is.")
+            if self.path.stat().st_size > MAX_BYTES:
+                raise self.error(f"it is larger than {MAX_BYTES} bytes, which no file of poses is.")
             text = self.path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise self.error(f"it cannot be read as text ({error}).") from error

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from lookaway.core import Compute, Json, JudgeModel, JudgeRequest, JudgeUnusable, Sampling
-from lookaway.judges.errors import LastingFault
+from lookaway.judges.errors import PermanentError
 from lookaway.judges.local.network import Network, load_network
 from lookaway.judges.local.prompt import prompt_tokens
 
@@ -35,7 +35,7 @@ class Draw:
         likely, order = (ahead / self.sampling.temperature).softmax(-1).sort(descending=True, stable=True)
         # A token counts where those before it do not make up the share yet; the likeliest always does.
         likely[likely.cumsum(-1) - likely >= self.sampling.top_p] = 0.0
-        drawn = order.gather(1, self.torch.multinomial(likely, 1, generator=self.generator))
+        drawn = order.load_runs(1, self.torch.multinomial(likely, 1, generator=self.generator))
         return self.torch.full_like(logits, -self.torch.inf).scatter(1, drawn.to(logits.device), 0.0)
 
 
@@ -89,9 +89,9 @@ def _with_places(network: Network, request: JudgeRequest, places: list[int]) -> 
             f"The chat template of the model has {short.count(network.picture_token)} places for {len(places)} "
             "pictures. Take an instruction-tuned vision-language model."
         )
-    length, most = len(short) - len(places) + sum(places), _most_tokens(request)
+    length, most = len(short) - len(places) + sum(places), _max_tokens(request)
     if length + most > network.context:
-        raise LastingFault(
+        raise PermanentError(
             f"the question has {length} tokens with its {len(places)} pictures, and its answer up to {most}; the model "
             f"takes {network.context} together. Show fewer or smaller frames, or allow a shorter answer."
         )
@@ -107,7 +107,7 @@ def _written(network: Network, request: JudgeRequest, asked: dict[str, Any]) -> 
             **asked,
             do_sample=False,
             logits_processor=[Draw(network.torch, sampling, request.seed)] if sampling.temperature > 0 else None,
-            max_new_tokens=_most_tokens(request),
+            max_new_tokens=_max_tokens(request),
             output_logits=request.token_choices > 0,
             return_dict_in_generate=True,
         )
@@ -133,8 +133,8 @@ def _text(network: Network, tokens: list[int], *, is_whole: bool) -> str:
     return str(network.tokenizer.decode(tokens, skip_special_tokens=is_whole, clean_up_tokenization_spaces=False))
 
 
-def _most_tokens(request: JudgeRequest) -> int:
-    return request.most_tokens or request.judge.sampling.most_tokens
+def _max_tokens(request: JudgeRequest) -> int:
+    return request.max_tokens or request.judge.sampling.max_tokens
 
 
 class LocalJudge:
@@ -152,7 +152,7 @@ class LocalJudge:
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="local-judge")
 
     async def reply(self, request: JudgeRequest) -> Json:
-        """A chat completion; a `LastingFault` where the question is too long, a `JudgeUnusable` without a model."""
+        """A chat completion; a `PermanentError` where the question is too long, a `JudgeUnusable` without a model."""
         _check_settings(request.judge)
         return await asyncio.get_running_loop().run_in_executor(self._worker, self._answer, request)
 

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any, Self
 
 from lookaway.core import Compute, JudgeUnusable, MissingDevice, MissingExtra, Pixels
-from lookaway.judges.errors import LastingFault
+from lookaway.judges.errors import PermanentError
 
 READ = (".json", ".jinja", ".safetensors")
 """Endings of the files that can move an answer; vocabularies of byte pairs have one more, `MERGES`."""
@@ -72,7 +72,7 @@ def _settings(path: Path) -> Mapping[str, Any]:
 KINDS = ("Qwen2VLImageProcessor", "Qwen2VLImageProcessorFast", "Qwen2VLImageProcessorPil")
 BICUBIC = 3
 ALWAYS = {"do_resize": True, "do_rescale": True, "do_normalize": True, "resample": BICUBIC, "rescale_factor": 1 / 255}
-MOST_ELONGATED = 200
+MAX_ELONGATED = 200
 MEAN = (0.48145466, 0.4578275, 0.40821073)
 DEVIATION = (0.26862954, 0.26130258, 0.27577711)
 
@@ -84,8 +84,8 @@ class Patches:
     patch_size: int = 14
     temporal_patch_size: int = 2
     merge_size: int = 2
-    least_pixels: int = 56 * 56
-    most_pixels: int = 28 * 28 * 1280
+    min_pixels: int = 56 * 56
+    max_pixels: int = 28 * 28 * 1280
     mean: tuple[float, ...] = MEAN
     deviation: tuple[float, ...] = DEVIATION
 
@@ -106,8 +106,8 @@ class Patches:
             "patch_size": settings.get("patch_size"),
             "temporal_patch_size": settings.get("temporal_patch_size"),
             "merge_size": settings.get("merge_size"),
-            "least_pixels": settings.get("min_pixels") or size.get("shortest_edge"),
-            "most_pixels": settings.get("max_pixels") or size.get("longest_edge"),
+            "min_pixels": settings.get("min_pixels") or size.get("shortest_edge"),
+            "max_pixels": settings.get("max_pixels") or size.get("longest_edge"),
             "mean": settings.get("image_mean"),
             "deviation": settings.get("image_std"),
         }
@@ -115,15 +115,15 @@ class Patches:
 
     def grid(self, height: int, width: int) -> tuple[int, int]:
         """Rows and columns of patches that a picture is cut into, about as wide for its height as the picture is."""
-        if max(height, width) > MOST_ELONGATED * min(height, width):
-            raise LastingFault(f"a picture of {width}x{height} pixels is too long for the model to be shown.")
+        if max(height, width) > MAX_ELONGATED * min(height, width):
+            raise PermanentError(f"a picture of {width}x{height} pixels is too long for the model to be shown.")
         unit = self.patch_size * self.merge_size
         rows, columns = round(height / unit), round(width / unit)
-        if rows * columns * unit**2 > self.most_pixels:
-            shrink = math.sqrt(height * width / self.most_pixels)
+        if rows * columns * unit**2 > self.max_pixels:
+            shrink = math.sqrt(height * width / self.max_pixels)
             rows, columns = (max(1, math.floor(side / shrink / unit)) for side in (height, width))
-        elif rows * columns * unit**2 < self.least_pixels:
-            grow = math.sqrt(self.least_pixels / (height * width))
+        elif rows * columns * unit**2 < self.min_pixels:
+            grow = math.sqrt(self.min_pixels / (height * width))
             rows, columns = (math.ceil(side * grow / unit) for side in (height, width))
         return rows * self.merge_size, columns * self.merge_size
 

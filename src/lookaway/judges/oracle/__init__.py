@@ -2,9 +2,9 @@
 its dials say."""
 
 from lookaway.judges.oracle.asked import AnswerFunction
-from lookaway.judges.oracle.clip_index import Book, KnownClip
-from lookaway.judges.oracle.noise import Dials
+from lookaway.judges.oracle.clip_index import ClipIndex, KnownClip
+from lookaway.judges.oracle.noise import Noise
 from lookaway.judges.oracle.server import OracleServer, serve
-from lookaway.judges.oracle.server_errors import FAULT_KINDS, Faults
+from lookaway.judges.oracle.server_errors import ERROR_KINDS, Faults
 
-__all__ = ["FAULT_KINDS", "AnswerFunction", "Book", "Dials", "Faults", "KnownClip", "OracleServer", "serve"]
+__all__ = ["ERROR_KINDS", "AnswerFunction", "ClipIndex", "Noise", "Faults", "KnownClip", "OracleServer", "serve"]

@@ -40,7 +40,7 @@ class Asked:
     """Of the pictures, as the labels say; empty where there are none."""
     token_choices: int | None
     """`None` where no log-probabilities are wanted."""
-    most_tokens: int | None
+    max_tokens: int | None
     leaves_to_chance: bool
     """Whether the same request may be answered otherwise the next time."""
     text_characters: int
@@ -66,7 +66,7 @@ def read_question(fields: Json, key: str) -> Asked:
             video=video,
             times_seconds=tuple(_times(texts)),
             token_choices=int(fields.get("top_logprobs") or 0) if fields.get("logprobs") else None,
-            most_tokens=fields.get("max_completion_tokens") or fields.get("max_tokens"),
+            max_tokens=fields.get("max_completion_tokens") or fields.get("max_tokens"),
             leaves_to_chance=fields.get("seed") is None and fields.get("temperature", 1.0) > 0,
             text_characters=sum(len(text) for text in texts),
         )

@@ -29,7 +29,7 @@ class Flight:
     has_landed: bool = False
 
 
-class Book:
+class ClipIndex:
     """Counts and times; no request is kept. Keys are `lookaway.core.digest` of a request's JSON."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Book:
         self.arrived: array[float] = array("d")
         """Seconds since the epoch."""
         self.in_flight = 0
-        self.most_in_flight = 0
+        self.max_in_flight = 0
 
     @property
     def faults(self) -> Counter[str]:
@@ -60,7 +60,7 @@ class Book:
             self.asked[key] += 1
             self.arrived.append(time.time())
             self.in_flight += 1
-            self.most_in_flight = max(self.most_in_flight, self.in_flight)
+            self.max_in_flight = max(self.max_in_flight, self.in_flight)
         try:
             yield found
         finally:
@@ -106,7 +106,7 @@ class Book:
                 "rejected": {str(status): count for status, count in self.rejected.items()},
                 "arrived": self.arrived.tolist(),
                 "in_flight": self.in_flight,
-                "most_in_flight": self.most_in_flight,
+                "max_in_flight": self.max_in_flight,
             }
 
 

@@ -51,8 +51,8 @@ def chat_completion(said: Said, asked: Asked, pixels: int, name: str, *, model: 
     """All that a server replies with; an answer longer than was asked for is cut off."""
     pieces = PIECES.findall(said.content) if isinstance(said.content, str) else []
     content, finish = said.content, said.finish
-    if asked.most_tokens is not None and pieces and len(pieces) >= asked.most_tokens:
-        pieces, finish = pieces[: asked.most_tokens], "length"
+    if asked.max_tokens is not None and pieces and len(pieces) >= asked.max_tokens:
+        pieces, finish = pieces[: asked.max_tokens], "length"
         content = "".join(pieces)
     choice: dict[str, Any] = {
         "index": 0,

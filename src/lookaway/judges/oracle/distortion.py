@@ -8,17 +8,17 @@ from collections.abc import Mapping
 
 from lookaway.core import Json
 from lookaway.judges.oracle.asked import CannotAnswer
-from lookaway.judges.oracle.noise import Chance, Dials
+from lookaway.judges.oracle.noise import Chance, Noise
 from lookaway.judges.question import Answer
 
 
-def distorted(answer: Answer | bool, dials: Dials, chance: Chance) -> Answer | bool:
+def distorted(answer: Answer | bool, noise: Noise, chance: Chance) -> Answer | bool:
     """The answer with as much noise and bias as the dials say; the bias of a yes or no is in its probability."""
-    if chance.draw("noise") < dials.noise:
+    if chance.draw("noise") < noise.noise:
         answer = wrong(answer, chance)
-    if isinstance(answer, bool) or dials.yes_bias == 0.0:
+    if isinstance(answer, bool) or noise.yes_bias == 0.0:
         return answer
-    return _changed(answer, _leaning(answer.model_dump(mode="json"), dials.yes_bias, chance, ""))
+    return _changed(answer, _leaning(answer.model_dump(mode="json"), noise.yes_bias, chance, ""))
 
 
 def wrong(answer: Answer | bool, chance: Chance) -> Answer | bool:

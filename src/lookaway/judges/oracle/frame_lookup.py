@@ -30,7 +30,7 @@ Thumbnail = NDArray[np.float16]
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class FrameLookup:
     """The clip that is shown, and which of its frames."""
 
     clip: KnownClip
@@ -54,9 +54,9 @@ class Eyes:
     def __init__(self, clips: Sequence[KnownClip]) -> None:
         self._clips = [_remember(clip) for clip in clips]
         self._seen: dict[str, tuple[Thumbnail, int]] = {}
-        self._found: dict[tuple[object, ...], Sight] = {}
+        self._found: dict[tuple[object, ...], FrameLookup] = {}
 
-    def see(self, asked: Asked) -> Sight:
+    def add_frame(self, asked: Asked) -> FrameLookup:
         """The clip whose frames are nearest to the pictures, in the order of time; a `CannotAnswer` where none is near.
 
         Where the pictures are labelled with times, only frames of these times are compared.
@@ -77,7 +77,7 @@ class Eyes:
             self._seen[key] = thumbnails, sum(picture.shape[0] * picture.shape[1] for picture in pictures)
         return self._seen[key]
 
-    def _nearest(self, pictures: Thumbnail, times: tuple[float, ...], pixels: int) -> Sight:
+    def _nearest(self, pictures: Thumbnail, times: tuple[float, ...], pixels: int) -> FrameLookup:
         labels = np.array(times) if len(times) == len(pictures) else None
         best, worst_picture, sight = math.inf, math.inf, None
         for known in self._clips:
@@ -86,7 +86,7 @@ class Eyes:
             each = distances[np.arange(len(frames)), frames]
             if each.sum() < best:
                 best, worst_picture = float(each.sum()), float(each.max())
-                sight = Sight(known.clip, tuple(int(frame) for frame in frames), pixels)
+                sight = FrameLookup(known.clip, tuple(int(frame) for frame in frames), pixels)
         if sight is None or math.sqrt(worst_picture) > NEAR:
             found = f"{math.sqrt(worst_picture):.3f} off" if sight else "not there at these times"
             raise CannotAnswer(

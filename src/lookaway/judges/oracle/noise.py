@@ -10,7 +10,7 @@ from typing import Annotated, TypeVar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dials:
+class Noise:
     """How well it answers, how fast, and what its server is able to do.
 
     Noise and bias are drawn from the seed and the question, not from the attempt: the same question gets the same

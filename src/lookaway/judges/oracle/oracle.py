@@ -13,8 +13,8 @@ from lookaway.judges.oracle.asked import AnswerFunction, Asked, CannotAnswer
 from lookaway.judges.oracle.clip_index import know_clips
 from lookaway.judges.oracle.completion import Said, yes_or_no
 from lookaway.judges.oracle.distortion import distorted, mistyped
-from lookaway.judges.oracle.frame_lookup import Eyes, Sight
-from lookaway.judges.oracle.noise import Chance, Dials
+from lookaway.judges.oracle.frame_lookup import Eyes, FrameLookup
+from lookaway.judges.oracle.noise import Chance, Noise
 from lookaway.judges.oracle.true_answers import TRUE_ANSWERS
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Answer
@@ -41,9 +41,9 @@ class Oracle:
     """Answers questions from truth, distorted by its dials."""
 
     def __init__(
-        self, world: Path | Sequence[WorldClip] | None, answers: Mapping[str, AnswerFunction], dials: Dials
+        self, world: Path | Sequence[WorldClip] | None, answers: Mapping[str, AnswerFunction], noise: Noise
     ) -> None:
-        self._dials = dials
+        self._dials = noise
         self._eyes = None if world is None else Eyes(know_clips(_clips(world)))
         known = {**TRUE_ANSWERS, **answers}
         by_length = sorted(known, key=lambda name: (-len(name), name))
@@ -63,14 +63,14 @@ class Oracle:
             said = Said(content=self._form(asked, attempt).format(said=json.dumps(_object(answer))))
         return Heard(_spoilt(said, fault, attempt), sight.pixels if sight else 0)
 
-    def _sight(self, asked: Asked) -> Sight | None:
+    def _sight(self, asked: Asked) -> FrameLookup | None:
         if asked.video is not None and not self._dials.takes_video:
             raise CannotAnswer("this model takes no video; send pictures.")
         if asked.video is None and not asked.pictures:
             return None
         if self._eyes is None:
             raise CannotAnswer("pictures are shown to an oracle that has no world; give it the one they come from.")
-        return self._eyes.see(asked)
+        return self._eyes.add_frame(asked)
 
     def _function(self, asked: Asked) -> AnswerFunction:
         for _, words, function in self._answers:

@@ -20,9 +20,9 @@ from lookaway.core import DatasetError, Json, digest
 from lookaway.io.files import parse_json
 from lookaway.io.world_clips import WorldClip
 from lookaway.judges.oracle.asked import AnswerFunction, CannotAnswer, read_question
-from lookaway.judges.oracle.clip_index import Book, Flight
+from lookaway.judges.oracle.clip_index import ClipIndex, Flight
 from lookaway.judges.oracle.completion import chat_completion
-from lookaway.judges.oracle.noise import Chance, Dials
+from lookaway.judges.oracle.noise import Chance, Noise
 from lookaway.judges.oracle.oracle import Oracle
 from lookaway.judges.oracle.server_errors import Faults
 
@@ -30,12 +30,12 @@ COMPLETIONS, MODELS, BOOK = "/v1/chat/completions", "/v1/models", "/oracle/book"
 SERVER_ERRORS = {500: "Internal error.", 502: "Bad gateway.", 503: "Overloaded."}
 
 
-class Desk(Protocol):
+class ServiceClient(Protocol):
     """What connections share."""
 
     oracle: Oracle
-    book: Book
-    dials: Dials
+    book: ClipIndex
+    noise: Noise
     faults: Faults
     key: str | None
     stopping: threading.Event
@@ -44,7 +44,7 @@ class Desk(Protocol):
 class DeskServer(ThreadingHTTPServer):
     """A server with a desk."""
 
-    desk: Desk
+    client: ServiceClient
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -56,15 +56,15 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Models, and the book."""
-        desk = self.server.desk
+        client = self.server.client
         if not self._is_allowed():
             return
         if self.path == MODELS:
-            name = desk.dials.reported_model or "oracle"
+            name = client.noise.reported_model or "oracle"
             model = {"id": name, "object": "model", "created": int(time.time()), "owned_by": "lookaway"}
             self._reply(200, {"object": "list", "data": [model]})
         elif self.path == BOOK:
-            self._reply(200, desk.book.as_json())
+            self._reply(200, client.book.as_json())
         else:
             self._reject(404, "not_found", f"there is nothing at {self.path!r:.80}.")
 
@@ -81,7 +81,7 @@ class Handler(BaseHTTPRequestHandler):
         except DatasetError as error:
             self._reject(400, "invalid_json", str(error))
             return
-        with self.server.desk.book.flight(digest(fields)) as self._flight:
+        with self.server.client.book.flight(digest(fields)) as self._flight:
             try:
                 self._answer(fields, self._flight)
             except CannotAnswer as error:
@@ -89,32 +89,32 @@ class Handler(BaseHTTPRequestHandler):
         self._flight = None
 
     def _answer(self, fields: Json, flight: Flight) -> None:
-        desk = self.server.desk
-        chance = Chance(desk.dials.seed, flight.key, flight.attempt)
-        fault = desk.faults.next(flight.number, chance)
-        seconds = desk.dials.latency_seconds + desk.dials.latency_jitter_seconds * chance.draw("latency")
-        if desk.stopping.wait(seconds):
+        client = self.server.client
+        chance = Chance(client.noise.seed, flight.key, flight.attempt)
+        fault = client.faults.next(flight.number, chance)
+        seconds = client.noise.latency_seconds + client.noise.latency_jitter_seconds * chance.draw("latency")
+        if client.stopping.wait(seconds):
             self.close_connection = True
             return
         if fault is not None:
-            desk.book.gives(flight.key, fault)
+            client.book.gives(flight.key, fault)
         if self._fails(fault, chance):
             return
         asked = read_question(fields, flight.key)
-        heard = desk.oracle.hear(asked, chance, fault)
+        wait_for_answer = client.oracle.hear(asked, chance, fault)
         completion = chat_completion(
-            heard.said,
+            wait_for_answer.said,
             asked,
-            heard.pixels,
+            wait_for_answer.pixels,
             f"chatcmpl-{flight.key[:16]}-{flight.attempt}",
-            model=desk.dials.reported_model or asked.model,
-            logprobs=desk.dials.gives_logprobs,
+            model=client.noise.reported_model or asked.model,
+            logprobs=client.noise.gives_logprobs,
         )
         self._send(completion, fault, flight)
 
     def _fails(self, fault: str | None, chance: Chance) -> bool:
         """Whether nothing but an error, or nothing at all, was sent."""
-        faults = self.server.desk.faults
+        faults = self.server.client.faults
         match fault:
             case "rate_limited":
                 wait = {"Retry-After": f"{faults.retry_after_seconds:g}"}
@@ -142,7 +142,7 @@ class Handler(BaseHTTPRequestHandler):
         elif fault == "truncated_json":
             self.wfile.write(self._head(200, len(body) // 2) + body[: len(body) // 2])
         else:
-            with self.server.desk.book.answer(flight.key):
+            with self.server.client.book.answer(flight.key):
                 self.wfile.write(self._head(200, len(body)) + body)
 
     def _body(self) -> bytes | None:
@@ -159,7 +159,7 @@ class Handler(BaseHTTPRequestHandler):
         return body
 
     def _is_allowed(self) -> bool:
-        key, given = self.server.desk.key, self.headers.get("Authorization", "")
+        key, given = self.server.client.key, self.headers.get("Authorization", "")
         if key is None or hmac.compare_digest(given.encode(), f"Bearer {key}".encode()):
             return True
         self._reject(401, "invalid_api_key", "the key is missing or wrong.")
@@ -180,7 +180,7 @@ class Handler(BaseHTTPRequestHandler):
             self.connection.recv(1, socket.MSG_PEEK)
 
     def _reject(self, status: int, code: str, message: str) -> None:
-        self.server.desk.book.rejects(status)
+        self.server.client.book.rejects(status)
         self._error(status, code, message)
 
     def _error(self, status: int, code: str, message: str, headers: dict[str, str] | None = None) -> None:
@@ -195,7 +195,7 @@ class Handler(BaseHTTPRequestHandler):
     def _head(self, status: int, length: int, headers: dict[str, str] | None = None) -> bytes:
         """To be written together with the body: of two writes, the second would wait for the client."""
         if self._flight is not None:
-            self.server.desk.book.lands(self._flight)
+            self.server.client.book.lands(self._flight)
         everything = {"Content-Type": "application/json", "Content-Length": str(length), **(headers or {})}
         lines = [f"{self.protocol_version} {status} {HTTPStatus(status).phrase}"]
         lines += [f"{name}: {value}" for name, value in everything.items()]
@@ -227,16 +227,16 @@ class OracleServer:
         world: Path | Sequence[WorldClip] | None,
         *,
         answers: Mapping[str, AnswerFunction] | None = None,
-        dials: Dials | None = None,
+        noise: Noise | None = None,
         faults: Faults | None = None,
         key: str | None = None,
         port: int = 0,
     ) -> None:
-        self.dials = dials or Dials()
+        self.noise = noise or Noise()
         self.faults = faults or Faults()
-        self.book = Book()
+        self.book = ClipIndex()
         self.key = key
-        self.oracle = Oracle(world, answers or {}, self.dials)
+        self.oracle = Oracle(world, answers or {}, self.noise)
         self.stopping = threading.Event()
         self._port = port
         self._running: tuple[_Loopback, threading.Thread] | None = None
@@ -284,8 +284,8 @@ class _Loopback(DeskServer):
     daemon_threads = False  # those that are not are waited for at the end
     request_queue_size = 256
 
-    def __init__(self, desk: OracleServer, port: int) -> None:
-        self.desk = desk
+    def __init__(self, client: OracleServer, port: int) -> None:
+        self.client = client
         self._connections: set[socket.socket] = set()
         self._lock = threading.Lock()
         super().__init__((LOOPBACK, port), Handler)
@@ -318,14 +318,14 @@ class _Loopback(DeskServer):
 def serve(
     world: Path,
     port: int = 0,
-    dials: Dials | None = None,
+    noise: Noise | None = None,
     faults: Faults | None = None,
     key: str | None = None,
     *,
     ready: Callable[[OracleServer], None] = lambda server: None,
 ) -> None:
     """Serve until interrupted; `ready` is called once questions can be put."""
-    with OracleServer(world, dials=dials, faults=faults, key=key, port=port) as server:
+    with OracleServer(world, noise=noise, faults=faults, key=key, port=port) as server:
         ready(server)
         with suppress(KeyboardInterrupt):
             threading.Event().wait()

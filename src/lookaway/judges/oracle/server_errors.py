@@ -22,7 +22,7 @@ FaultKind = Literal[
     "wrong_types",
     "empty_answer",
 ]
-FAULT_KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
+ERROR_KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,17 +44,17 @@ class Faults:
     script: Annotated[Sequence[str | None], "kinds for the first requests, in the order of arrival"] = ()
 
     def __post_init__(self) -> None:
-        chances = [getattr(self, kind) for kind in FAULT_KINDS]
+        chances = [getattr(self, kind) for kind in ERROR_KINDS]
         if not (all(0 <= chance <= 1 for chance in chances) and math.fsum(chances) <= 1 + 1e-9):
             raise ValueError(f"faults have probabilities that sum to 1 at most, found {chances}.")
         if not (0 <= self.retry_after_seconds < math.inf and 0 <= self.hang_seconds < math.inf):
             raise ValueError("retry_after_seconds and hang_seconds are 0 or more.")
         for kind in self.script:
-            if kind is not None and kind not in FAULT_KINDS:
-                raise UnknownName("fault of an oracle", kind, FAULT_KINDS)
+            if kind is not None and kind not in ERROR_KINDS:
+                raise UnknownName("fault of an oracle", kind, ERROR_KINDS)
 
     @classmethod
-    def mixed(cls, total: float, kinds: Sequence[FaultKind] = FAULT_KINDS) -> Self:
+    def mixed(cls, total: float, kinds: Sequence[FaultKind] = ERROR_KINDS) -> Self:
         """A total probability, spread evenly over the kinds.
 
         >>> Faults.mixed(0.2, ("refusal", "time_out")).refusal
@@ -68,7 +68,7 @@ class Faults:
         if number < len(self.script):
             return self.script[number]
         left = chance.draw("fault")
-        for kind in FAULT_KINDS:
+        for kind in ERROR_KINDS:
             left -= getattr(self, kind)
             if left < 0:
                 return kind

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 from lookaway.core import Abstention, Compute, Extractor, Features, Floats, Frame, FrameRequest, Rollout, Timeline
 from lookaway.io.sampling import Sampler, UniformFrames
-from lookaway.perception.networks.batching import BatchedWatch, batch_size
+from lookaway.perception.networks.batching import BatchedExtraction, batch_size
 from lookaway.perception.networks.fits import Colours, Fitted, Squeezed, to_input
 from lookaway.perception.networks.pretrained import load_pretrained, load_torch
 from lookaway.perception.weights import Weights, published
@@ -44,19 +44,19 @@ class DepthAnything:
         """Any video will do, once the weights are there."""
         return self.weights.declines()
 
-    def load(self) -> _DepthPerceiver:
+    def load(self) -> _LoadedDepth:
         """Load the network."""
         model = load_pretrained("DepthAnythingForDepthEstimation", self.weights, self.compute)
-        return _DepthPerceiver(self, load_torch(self.compute), model)
+        return _LoadedDepth(self, load_torch(self.compute), model)
 
 
 @dataclass(frozen=True, slots=True)
-class _DepthPerceiver:
+class _LoadedDepth:
     recipe: DepthAnything
     torch: ModuleType
     model: Any
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedWatch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedExtraction:
         recipe, config = self.recipe, self.model.config
         width, height = input_size(timeline.width, timeline.height, recipe.side, config.patch_size)
         fitted = Squeezed(width, height, "bicubic").fitted(timeline.width, timeline.height, config.patch_size)
@@ -67,7 +67,7 @@ class _DepthPerceiver:
 
         request = FrameRequest(frozenset(recipe.frames.indices(timeline, rollout)))
         bytes_per_frame = width * height * config.head_hidden_size * 4 * COPIES
-        return BatchedWatch(request, batch_size(bytes_per_frame, recipe.compute), look)
+        return BatchedExtraction(request, batch_size(bytes_per_frame, recipe.compute), look)
 
     def _maps(self, pictures: Sequence[Any], fitted: Fitted, size: tuple[int, int]) -> Floats:
         with self.torch.inference_mode():

@@ -55,7 +55,7 @@ class SuppliedDepth:
         """Nothing to load."""
         return self
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
         """Start on one rollout."""
         wanted = self.frames.indices(timeline, rollout)
         return Reading(lambda: self._read(rollout, timeline, wanted))

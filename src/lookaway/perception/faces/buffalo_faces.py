@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 from lookaway.core import Abstention, Extractor, Rollout
 from lookaway.io.sampling import Sampler, UniformFrames
-from lookaway.perception.faces import FACE_ARRAYS, Choice, FacePerceiver, Recogniser, Scrfd, load_session
+from lookaway.perception.faces import FACE_ARRAYS, Choice, LoadedFace, Recogniser, Scrfd, load_session
 from lookaway.perception.opencv import load_opencv
 from lookaway.perception.weights import Weights, published
 
@@ -31,9 +31,9 @@ class BuffaloFaces:
     )
     frames: Annotated[Sampler, "which frames are looked at"] = UniformFrames(24)
     side: Annotated[int, "of the square that a frame is scaled to fit, a multiple of 32"] = 640
-    least_score: Annotated[float, "of a face, from 0 to 1"] = 0.5
-    most_overlap: Annotated[float, "of two faces, shared over joint area"] = 0.4
-    most_faces: Annotated[int, "kept a frame, the surest"] = 16
+    min_score: Annotated[float, "of a face, from 0 to 1"] = 0.5
+    max_overlap: Annotated[float, "of two faces, shared over joint area"] = 0.4
+    max_faces: Annotated[int, "kept a frame, the surest"] = 16
     device: Annotated[str, "`cpu`, `cuda` or `cuda:1`"] = "cpu"
 
     def __post_init__(self) -> None:
@@ -44,10 +44,10 @@ class BuffaloFaces:
         """Any video will do, once the weights are there."""
         return self.weights.declines()
 
-    def load(self) -> FacePerceiver:
+    def load(self) -> LoadedFace:
         """Load both networks."""
         cv2 = load_opencv()
-        choice = Choice(self.least_score, self.most_overlap, self.most_faces)
+        choice = Choice(self.min_score, self.max_overlap, self.max_faces)
         detector = Scrfd(cv2, load_session(self.weights, 0, outputs=9, device=self.device), choice, self.side)
         recogniser = Recogniser(load_session(self.weights, 1, outputs=1, device=self.device), mean=127.5, scale=127.5)
-        return FacePerceiver(cv2, self.frames, detector, recogniser)
+        return LoadedFace(cv2, self.frames, detector, recogniser)

@@ -52,18 +52,18 @@ Detector: TypeAlias = Callable[[Pixels], Found]
 class Choice:
     """Which finds of a detector are faces."""
 
-    least_score: float
-    most_overlap: float
-    most_faces: int
+    min_score: float
+    max_overlap: float
+    max_faces: int
 
     def __call__(self, found: Found) -> Found:
         """The surest of those that cover each other."""
-        sure = found[found.scores >= self.least_score]
+        sure = found[found.scores >= self.min_score]
         left = sure[np.argsort(-sure.scores, kind="stable")]
         kept: list[Found] = []
-        while len(left.scores) and len(kept) < self.most_faces:
+        while len(left.scores) and len(kept) < self.max_faces:
             kept.append(left[:1])
-            left = left[_overlaps(left.boxes[0], left.boxes) <= self.most_overlap]
+            left = left[_overlaps(left.boxes[0], left.boxes) <= self.max_overlap]
         return Found.joined(kept) if kept else left[:0]
 
 
@@ -149,15 +149,15 @@ class Yunet:
         blue_first = np.ascontiguousarray(square.transpose(2, 0, 1)[::-1], np.float32)[None]
         names = [output.name for output in self.session.get_outputs()]
         outputs = dict(zip(names, self.session.run(names, {network_input.name: blue_first}), strict=True))
-        found = Found.joined([_yunet_faces(outputs, side, stride, self.choice.least_score) for stride in STRIDES])
+        found = Found.joined([_yunet_faces(outputs, side, stride, self.choice.min_score) for stride in STRIDES])
         return self.choice(found).scaled(1 / scale)
 
 
-def _yunet_faces(outputs: dict[str, Floats], side: int, stride: int, least_score: float) -> Found:
+def _yunet_faces(outputs: dict[str, Floats], side: int, stride: int, min_score: float) -> Found:
     """One find a cell, where it is sure enough: a place from its corner, a size as a logarithm, both in cells."""
     kind, there, box, points = (outputs[f"{name}_{stride}"][0] for name in ("cls", "obj", "bbox", "kps"))
     scores = np.sqrt(kind.clip(0, 1) * there.clip(0, 1))[:, 0]
-    sure = np.flatnonzero(scores >= least_score)
+    sure = np.flatnonzero(scores >= min_score)
     cell, box, points = cells(side, stride)[sure], box[sure], points[sure]
     centre, half = cell + box[:, :2], np.exp(box[:, 2:]) / 2
     return Found(

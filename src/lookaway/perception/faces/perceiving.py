@@ -24,7 +24,7 @@ FACE_ARRAYS = {
 
 
 @dataclass(frozen=True, slots=True)
-class FacePerceiver:
+class LoadedFace:
     """A detector of faces and a network that tells them apart."""
 
     cv2: ModuleType
@@ -32,22 +32,22 @@ class FacePerceiver:
     detect: Detector
     recognise: Recogniser
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> FaceWatch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> FaceExtraction:
         """Start on one rollout."""
-        return FaceWatch(self, FrameRequest(frozenset(self.frames.indices(timeline, rollout))))
+        return FaceExtraction(self, FrameRequest(frozenset(self.frames.indices(timeline, rollout))))
 
 
 @dataclass(frozen=True, slots=True)
-class FaceWatch:
+class FaceExtraction:
     """Collects the faces of one rollout."""
 
-    perceiver: FacePerceiver
+    perceiver: LoadedFace
     request: FrameRequest
     _looked_at: list[int] = field(default_factory=list)
     _found: list[Found] = field(default_factory=list)
     _embeddings: list[Floats] = field(default_factory=list)
 
-    def see(self, frame: Frame) -> None:
+    def add_frame(self, frame: Frame) -> None:
         """Find the faces of a frame."""
         found = self.perceiver.detect(frame.pixels)
         faces = [aligned(self.perceiver.cv2, frame.pixels, landmarks) for landmarks in found.landmarks]
@@ -57,7 +57,7 @@ class FaceWatch:
         self._found.append(Found(boxes, found.landmarks / [width, height], found.scores))
         self._looked_at.append(frame.index)
 
-    def perceive(self) -> Feature:
+    def finish(self) -> Feature:
         """All faces, one row each, in order of frames and then of scores."""
         found = Found.joined(self._found)
         counts = [len(part.scores) for part in self._found]

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 from lookaway.core import Abstention, Extractor, Rollout
 from lookaway.io.sampling import Sampler, UniformFrames
-from lookaway.perception.faces import FACE_ARRAYS, Choice, FacePerceiver, Recogniser, Yunet, load_session
+from lookaway.perception.faces import FACE_ARRAYS, Choice, LoadedFace, Recogniser, Yunet, load_session
 from lookaway.perception.opencv import load_opencv
 from lookaway.perception.weights import Weights, published
 
@@ -30,19 +30,19 @@ class SfaceFaces:
         default_factory=partial(published, "yunet-sface")
     )
     frames: Annotated[Sampler, "which frames are looked at"] = UniformFrames(24)
-    least_score: Annotated[float, "of a face, from 0 to 1"] = 0.8
-    most_overlap: Annotated[float, "of two faces, shared over joint area"] = 0.3
-    most_faces: Annotated[int, "kept a frame, the surest"] = 16
+    min_score: Annotated[float, "of a face, from 0 to 1"] = 0.8
+    max_overlap: Annotated[float, "of two faces, shared over joint area"] = 0.3
+    max_faces: Annotated[int, "kept a frame, the surest"] = 16
     device: Annotated[str, "`cpu`, `cuda` or `cuda:1`"] = "cpu"
 
     def declines(self, rollout: Rollout) -> Abstention | None:
         """Any video will do, once the weights are there."""
         return self.weights.declines()
 
-    def load(self) -> FacePerceiver:
+    def load(self) -> LoadedFace:
         """Load both networks."""
         cv2 = load_opencv()
-        choice = Choice(self.least_score, self.most_overlap, self.most_faces)
+        choice = Choice(self.min_score, self.max_overlap, self.max_faces)
         detector = Yunet(cv2, load_session(self.weights, 0, outputs=12, device=self.device), choice)
         recogniser = Recogniser(load_session(self.weights, 1, outputs=1, device=self.device), mean=0, scale=1)
-        return FacePerceiver(cv2, self.frames, detector, recogniser)
+        return LoadedFace(cv2, self.frames, detector, recogniser)

@@ -25,10 +25,10 @@ import numpy as np
 
 MAGIC = b"lookaway"
 PREFIX = struct.Struct("<8sQ")
-MOST_HEADER_BYTES = 1024 * 1024
-MOST_ARRAYS = 256
-MOST_AXES = 8
-MOST_BYTES = 4 * 1024**3
+MAX_HEADER_BYTES = 1024 * 1024
+MAX_ARRAYS = 256
+MAX_AXES = 8
+MAX_BYTES = 4 * 1024**3
 """All arrays of a message together."""
 NUMBERS = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64"
 DTYPES = {name: np.dtype(name).newbyteorder("<") for name in NUMBERS.split()}
@@ -39,7 +39,7 @@ class NotAMessage(Exception):
 
 
 def send(
-    write: Callable[[memoryview], None], header: Mapping[str, Any], arrays: Mapping[str, Any], most: int = MOST_BYTES
+    write: Callable[[memoryview], None], header: Mapping[str, Any], arrays: Mapping[str, Any], most: int = MAX_BYTES
 ) -> None:
     """Write one message; `write` has to take all that it is given."""
     values = {name: np.asarray(array) for name, array in arrays.items()}
@@ -49,7 +49,7 @@ def send(
     listed = [[name, array.dtype.name, list(array.shape)] for name, array in values.items()]
     _check(listed, most)
     text = json.dumps({**header, "arrays": listed}, allow_nan=False).encode()
-    if len(text) > MOST_HEADER_BYTES:
+    if len(text) > MAX_HEADER_BYTES:
         raise NotAMessage(f"a header of {len(text)} bytes is too long to send.")
     write(memoryview(PREFIX.pack(MAGIC, len(text)) + text))
     for array in values.values():
@@ -58,13 +58,13 @@ def send(
 
 
 def receive(
-    fill: Callable[[memoryview], None], most: int = MOST_BYTES
+    fill: Callable[[memoryview], None], most: int = MAX_BYTES
 ) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
     """Read one message; `fill` fills the whole of what it is given, or raises."""
     prefix = bytearray(PREFIX.size)
     fill(memoryview(prefix))
     magic, length = PREFIX.unpack(prefix)
-    if magic != MAGIC or length > MOST_HEADER_BYTES:
+    if magic != MAGIC or length > MAX_HEADER_BYTES:
         raise NotAMessage(f"{bytes(prefix)!r} does not begin a message.")
     text = bytearray(length)
     fill(memoryview(text))
@@ -90,8 +90,8 @@ def _bytes(array: np.ndarray[Any, Any]) -> memoryview:
 
 def _check(listed: Any, most: int) -> None:
     """Refuse arrays that nobody could mean, before a byte of them is reserved."""
-    if not isinstance(listed, list) or len(listed) > MOST_ARRAYS:
-        raise NotAMessage(f"a message lists at most {MOST_ARRAYS} arrays.")
+    if not isinstance(listed, list) or len(listed) > MAX_ARRAYS:
+        raise NotAMessage(f"a message lists at most {MAX_ARRAYS} arrays.")
     total, names = 0, set()
     for entry in listed:
         if not (isinstance(entry, list) and len(entry) == 3):
@@ -99,7 +99,7 @@ def _check(listed: Any, most: int) -> None:
         name, dtype, shape = entry
         if not isinstance(name, str) or name in names or not isinstance(dtype, str) or dtype not in DTYPES:
             raise NotAMessage(f"the array {name!r:.80} of the type {dtype!r:.80} cannot be sent.")
-        if not (isinstance(shape, list) and len(shape) <= MOST_AXES and all(_is_extent(n, most) for n in shape)):
+        if not (isinstance(shape, list) and len(shape) <= MAX_AXES and all(_is_extent(n, most) for n in shape)):
             raise NotAMessage(f"the array {name!r:.80} has the shape {shape!r:.80}.")
         names.add(name)
         total += math.prod(shape) * DTYPES[dtype].itemsize

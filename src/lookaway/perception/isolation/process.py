@@ -35,8 +35,8 @@ class RunnerFailed(RuntimeError):
 class ChildProcess:
     """One running child. It ends when this object does, or when the process that holds it does."""
 
-    def __init__(self, python: Path, most_bytes: int = child.MOST_BYTES) -> None:
-        self._most_bytes = most_bytes
+    def __init__(self, python: Path, max_bytes: int = child.MAX_BYTES) -> None:
+        self._max_bytes = max_bytes
         self._process = subprocess.Popen(  # noqa: S603 - our own program, in an environment that we made
             [str(python), "-I", child.__file__],
             stdin=subprocess.PIPE,
@@ -65,8 +65,8 @@ class ChildProcess:
         """Send a request and wait for the arrays of its answer. After a `RunnerFailed` the child may be gone."""
         self._deadline = time.monotonic() + seconds
         try:
-            child.send(self._write, header, arrays, self._most_bytes)
-            answer, found = child.receive(self._fill, self._most_bytes)
+            child.send(self._write, header, arrays, self._max_bytes)
+            answer, found = child.receive(self._fill, self._max_bytes)
         except (EOFError, BrokenPipeError) as error:
             raise self._failed(self._how_it_ended()) from error
         except TimeoutError as error:

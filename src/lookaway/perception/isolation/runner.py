@@ -28,7 +28,7 @@ from lookaway.core import (
 )
 from lookaway.io.sampling import Sampler
 from lookaway.perception.isolation import child
-from lookaway.perception.isolation.child import MOST_BYTES
+from lookaway.perception.isolation.child import MAX_BYTES
 from lookaway.perception.isolation.environment import Environment, is_this_process_in
 from lookaway.perception.isolation.process import ChildProcess, RunnerFailed
 from lookaway.perception.isolation.variables import fit_to_show
@@ -39,8 +39,8 @@ class ServedHere:
 
     is_alive = True
 
-    def __init__(self, most_bytes: int = child.MOST_BYTES) -> None:
-        self._most_bytes = most_bytes
+    def __init__(self, max_bytes: int = child.MAX_BYTES) -> None:
+        self._max_bytes = max_bytes
         self._run: Any = None
 
     def ask(
@@ -64,9 +64,9 @@ class ServedHere:
         if header["kind"] == "load":
             _forget_runners()
         own = {name: np.array(array) for name, array in arrays.items()}  # a runner may write to them
-        child.send(_nowhere, header, own, self._most_bytes)
+        child.send(_nowhere, header, own, self._max_bytes)
         self._run, answer = child._answer(self._run, header, own)
-        child.send(_nowhere, {}, answer, self._most_bytes)
+        child.send(_nowhere, {}, answer, self._max_bytes)
         return {name: np.asarray(array) for name, array in answer.items()}
 
 
@@ -99,7 +99,7 @@ class Runner:
     """Given to the runner file when it is loaded, and again with every question."""
     seconds_to_load: float = 900.0
     seconds_to_answer: float = 3600.0
-    most_bytes: int = MOST_BYTES
+    max_bytes: int = MAX_BYTES
     _child: ChildProcess | ServedHere | None = None
 
     def start(self) -> ChildProcess | ServedHere:
@@ -107,9 +107,9 @@ class Runner:
         if self._child is None or not self._child.is_alive:
             started: ChildProcess | ServedHere
             if is_this_process_in(self.environment):
-                started = ServedHere(self.most_bytes)
+                started = ServedHere(self.max_bytes)
             else:
-                started = ChildProcess(self.environment.ensure(), self.most_bytes)
+                started = ChildProcess(self.environment.ensure(), self.max_bytes)
             header = {"kind": "load", "runner": str(self.file), "settings": dict(self.settings)}
             started.ask(header, {}, self.seconds_to_load)
             self._child = started
@@ -131,7 +131,7 @@ def keep_all(answer: Mapping[str, NDArray[Any]], frame_indices: Indices, timelin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IsolatedPerceiver:
+class LoadedIsolated:
     """Sends the chosen frames as `frames` [N, height, width, 3], all at once or some at a time."""
 
     runner: Runner
@@ -141,28 +141,28 @@ class IsolatedPerceiver:
     """Frames in one question; the answers are joined along their first axis. `None` asks one question for all."""
     finish: Finish = keep_all
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _IsolatedWatch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _IsolatedExtraction:
         """Start watching a rollout."""
         indices = self.frames.indices(timeline, rollout)
-        return _IsolatedWatch(self, timeline, FrameRequest(frozenset(indices), self.height))
+        return _IsolatedExtraction(self, timeline, FrameRequest(frozenset(indices), self.height))
 
 
 @dataclass(frozen=True, slots=True)
-class _IsolatedWatch:
-    perceiver: IsolatedPerceiver
+class _IsolatedExtraction:
+    perceiver: LoadedIsolated
     timeline: Timeline
     request: FrameRequest
     waiting: list[Pixels] = field(default_factory=list)
     seen: list[int] = field(default_factory=list)
     answers: list[Mapping[str, NDArray[Any]]] = field(default_factory=list)
 
-    def see(self, frame: Frame) -> None:
+    def add_frame(self, frame: Frame) -> None:
         self.seen.append(frame.index)
         self.waiting.append(frame.pixels)
         if len(self.waiting) == self.perceiver.batch:
             self._ask()
 
-    def perceive(self) -> Feature:
+    def finish(self) -> Feature:
         if self.waiting:
             self._ask()
         answer, *others = self.answers

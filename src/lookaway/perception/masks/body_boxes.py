@@ -45,7 +45,7 @@ class BodyBoxes:
         """Nothing to load."""
         return self
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
         """Start on one rollout."""
         return Reading(lambda: self._grown(features["faces"]))
 

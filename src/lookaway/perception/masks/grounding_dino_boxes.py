@@ -26,7 +26,7 @@ from lookaway.core import (
     Unmeasurable,
 )
 from lookaway.io.sampling import Sampler, UniformFrames
-from lookaway.perception.networks.batching import BatchedWatch
+from lookaway.perception.networks.batching import BatchedExtraction
 from lookaway.perception.networks.fits import Fitted
 from lookaway.perception.networks.grounding_dino import GroundingDino, phrase_of
 from lookaway.perception.weights import Weights, published
@@ -70,9 +70,9 @@ class GroundingDinoBoxes:
             return Abstention(Reason.NO_TARGET, "the case names no target, and boxes are found by name.")
         return self.weights.declines()
 
-    def load(self) -> _BoxPerceiver:
+    def load(self) -> _LoadedBox:
         """Load the network and its tokenizer."""
-        return _BoxPerceiver(self, GroundingDino.load(self.weights, self.compute))
+        return _LoadedBox(self, GroundingDino.load(self.weights, self.compute))
 
     def fitted(self, width: int, height: int) -> Fitted:
         """Frames of a size on their way to the input, scaled as the network's makers do."""
@@ -93,11 +93,11 @@ class GroundingDinoBoxes:
 
 
 @dataclass(frozen=True, slots=True)
-class _BoxPerceiver:
+class _LoadedBox:
     recipe: GroundingDinoBoxes
     network: GroundingDino
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _BoxWatch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _BoxExtraction:
         phrase, network = phrase_of(rollout.case), self.network
         tokens, fitted = network.tokens(phrase), self.recipe.fitted(timeline.width, timeline.height)
         if network.places(fitted) < network.queries:
@@ -119,22 +119,22 @@ class _BoxPerceiver:
             }
 
         request = FrameRequest(frozenset(self.recipe.frames.indices(timeline, rollout)))
-        return _BoxWatch(BatchedWatch(request, network.frames_at_once(fitted), look, {"query": f"{phrase}."}))
+        return _BoxExtraction(BatchedExtraction(request, network.frames_at_once(fitted), look, {"query": f"{phrase}."}))
 
 
 @dataclass(frozen=True, slots=True)
-class _BoxWatch:
-    frames: BatchedWatch
+class _BoxExtraction:
+    frames: BatchedExtraction
 
     @property
     def request(self) -> FrameRequest:
         return self.frames.request
 
-    def see(self, frame: Frame) -> None:
-        self.frames.see(frame)
+    def add_frame(self, frame: Frame) -> None:
+        self.frames.add_frame(frame)
 
-    def perceive(self) -> Feature:
-        found = self.frames.perceive()
+    def finish(self) -> Feature:
+        found = self.frames.finish()
         arrays = {
             "boxes": found["boxes"],
             "scores": found["scores"],

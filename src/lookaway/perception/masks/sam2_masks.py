@@ -86,17 +86,17 @@ class Sam2Masks:
         """Any video will do, once the weights are there."""
         return self.weights.declines()
 
-    def load(self) -> _MaskPerceiver:
+    def load(self) -> _LoadedMask:
         """Load the network."""
-        return _MaskPerceiver(self, Sam2Frames.load("Sam2Model", self.weights, self.compute))
+        return _LoadedMask(self, Sam2Frames.load("Sam2Model", self.weights, self.compute))
 
 
 @dataclass(frozen=True, slots=True)
-class _MaskPerceiver:
+class _LoadedMask:
     recipe: Sam2Masks
     network: Sam2Frames
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _MaskWatch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _MaskExtraction:
         boxes = features["boxes"]
         frames = frozenset(boxes["frame_indices"].tolist())
         if not frames:
@@ -104,18 +104,18 @@ class _MaskPerceiver:
                 Reason.NO_TARGET,
                 f"{self.recipe.boxes.name} found no box in this video, and masks are drawn from one or more boxes.",
             )
-        return _MaskWatch(self, boxes, FrameRequest(frames), size_at(self.recipe.height, timeline))
+        return _MaskExtraction(self, boxes, FrameRequest(frames), size_at(self.recipe.height, timeline))
 
 
 @dataclass(frozen=True, slots=True)
-class _MaskWatch:
-    perceiver: _MaskPerceiver
+class _MaskExtraction:
+    perceiver: _LoadedMask
     boxes: Feature
     request: FrameRequest
     size: tuple[int, int]
     masks: GrowingTrack = field(default_factory=GrowingTrack)
 
-    def see(self, frame: Frame) -> None:
+    def add_frame(self, frame: Frame) -> None:
         network, multimask = self.perceiver.network, self.perceiver.recipe.best_of_three
         boxes = self.boxes["boxes"][self.boxes["frame_indices"] == frame.index]
         with network.torch.inference_mode():
@@ -128,5 +128,5 @@ class _MaskWatch:
                     mask = network.to_mask(logits[best], self.size)
                     self.masks.add(mask, frame.index, first + thing, float(scores[best]))
 
-    def perceive(self) -> Feature:
+    def finish(self) -> Feature:
         return self.masks.track().to_feature()

@@ -100,17 +100,17 @@ class Sam2Track:
             return Abstention(Reason.NO_TARGET, "the case has no box of a target, and tracking begins with one.")
         return self.weights.declines()
 
-    def load(self) -> _TrackPerceiver:
+    def load(self) -> _LoadedTrack:
         """Load the network."""
-        return _TrackPerceiver(self, Sam2Frames.load("Sam2VideoModel", self.weights, self.compute))
+        return _LoadedTrack(self, Sam2Frames.load("Sam2VideoModel", self.weights, self.compute))
 
 
 @dataclass(frozen=True, slots=True)
-class _TrackPerceiver:
+class _LoadedTrack:
     recipe: Sam2Track
     network: Sam2Frames
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _TrackWatch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _TrackExtraction:
         frames = set(self.recipe.frames.indices(timeline, rollout))
         if self.recipe.prompt is None:
             frames.add(0)
@@ -120,20 +120,22 @@ class _TrackPerceiver:
         corners = box.reshape(2, 2)
         points, labels = (corners.mean(0, keepdims=True), (1,)) if self.recipe.point else (corners, (2, 3))
         memory = Sam2Memory.of_prompt(self.network, points, labels)
-        return _TrackWatch(self.network, memory, FrameRequest(frozenset(frames)), size_at(self.recipe.height, timeline))
+        return _TrackExtraction(
+            self.network, memory, FrameRequest(frozenset(frames)), size_at(self.recipe.height, timeline)
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class _TrackWatch:
+class _TrackExtraction:
     network: Sam2Frames
     memory: Sam2Memory
     request: FrameRequest
     size: tuple[int, int]
     masks: GrowingTrack = field(default_factory=GrowingTrack)
 
-    def see(self, frame: Frame) -> None:
+    def add_frame(self, frame: Frame) -> None:
         logits, score = self.memory.follow(self.network.to_input(frame.pixels))
         self.masks.add(self.network.to_mask(logits, self.size), frame.index, 0, score)
 
-    def perceive(self) -> Feature:
+    def finish(self) -> Feature:
         return self.masks.track().to_feature()

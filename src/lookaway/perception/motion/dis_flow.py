@@ -59,23 +59,23 @@ class DisFlow:
         """Any video will do."""
         return None
 
-    def load(self) -> _FlowPerceiver:
+    def load(self) -> _LoadedFlow:
         """Import OpenCV and set up its estimator."""
         cv2 = load_opencv()
-        return _FlowPerceiver(self, cv2, cv2.DISOpticalFlow_create(cv2.DISOPTICAL_FLOW_PRESET_FAST))
+        return _LoadedFlow(self, cv2, cv2.DISOpticalFlow_create(cv2.DISOPTICAL_FLOW_PRESET_FAST))
 
 
 @dataclass(frozen=True, slots=True)
-class _FlowPerceiver:
+class _LoadedFlow:
     recipe: DisFlow
     cv2: ModuleType
     estimator: Any
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _FlowWatch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _FlowExtraction:
         indices = self.recipe.frames.indices(timeline, rollout)
         if len(indices) < 2:
             raise Unmeasurable(Reason.TOO_SHORT, f"motion takes two frames, {len(indices)} would be looked at.")
-        return _FlowWatch(self, FrameRequest(frozenset(indices), self.recipe.height))
+        return _FlowExtraction(self, FrameRequest(frozenset(indices), self.recipe.height))
 
     def step(self, earlier: Pixels, later: Pixels) -> tuple[Floats, Mask]:
         """Flow of each cell, and whether it is trusted, from one grey picture to the next."""
@@ -105,8 +105,8 @@ class _FlowPerceiver:
 
 
 @dataclass(slots=True)
-class _FlowWatch:
-    perceiver: _FlowPerceiver
+class _FlowExtraction:
+    perceiver: _LoadedFlow
     request: FrameRequest
     grey: Pixels | None = None
     times: list[float] = field(default_factory=list)
@@ -114,7 +114,7 @@ class _FlowWatch:
     flows: list[Floats] = field(default_factory=list)
     trusted: list[Mask] = field(default_factory=list)
 
-    def see(self, frame: Frame) -> None:
+    def add_frame(self, frame: Frame) -> None:
         grey = self.perceiver.cv2.cvtColor(frame.pixels, self.perceiver.cv2.COLOR_RGB2GRAY)
         if self.grey is not None:
             flow, trusted = self.perceiver.step(self.grey, grey)
@@ -124,7 +124,7 @@ class _FlowWatch:
         self.times.append(frame.time_seconds)
         self.indices.append(frame.index)
 
-    def perceive(self) -> Feature:
+    def finish(self) -> Feature:
         assert self.grey is not None  # noqa: S101 - at least two frames were asked for
         return Feature(
             {

@@ -55,7 +55,7 @@ class RealisedMotion:
         """Nothing to load."""
         return self
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
         """Start on one rollout."""
         return Reading(lambda: self._split(features["flow"]))
 

@@ -68,7 +68,7 @@ class _Perceiver:
     network: Any
     compute: Compute
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _Watch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _Watch:
         return _Watch(self, FrameRequest(frozenset(range(timeline.frame_count)), HEIGHT))
 
     def __call__(self, window: list[Pixels]) -> Floats:
@@ -88,7 +88,7 @@ class _Watch:
     _indices: list[int] = field(default_factory=list)
     _probabilities: list[Floats] = field(default_factory=list)
 
-    def see(self, frame: Frame) -> None:
+    def add_frame(self, frame: Frame) -> None:
         cv2 = self.perceiver.cv2
         self._window = self._window or [_small(cv2, frame.pixels)] * MARGIN
         self._window.append(_small(cv2, frame.pixels))
@@ -96,7 +96,7 @@ class _Watch:
         if len(self._window) == WINDOW:
             self._look()
 
-    def perceive(self) -> Feature:
+    def finish(self) -> Feature:
         while sum(map(len, self._probabilities)) < len(self._indices):
             self._window += [self._window[-1]] * (WINDOW - len(self._window))
             self._look()

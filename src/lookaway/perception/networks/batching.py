@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lookaway.core import Compute, Feature, Floats, Frame, FrameRequest, Json, Reason, Rollout, Timeline, Unmeasurable
 from lookaway.io.sampling import Sampler
 
-MOST_FRAMES = 32
+MAX_FRAMES = 32
 """Larger batches are no faster."""
 CPU_BYTES, GPU_BYTES = 256 * 1024 * 1024, 2 * 1024 * 1024 * 1024
 """What one batch may take on its way through a network. Fixed, so that free memory cannot change the last digits."""
@@ -26,11 +26,11 @@ def batch_size(bytes_per_frame: float, compute: Compute) -> int:
     (2, 32, 1)
     """
     budget = CPU_BYTES if compute.device.startswith("cpu") else GPU_BYTES
-    return int(max(1, min(MOST_FRAMES, budget // bytes_per_frame)))
+    return int(max(1, min(MAX_FRAMES, budget // bytes_per_frame)))
 
 
 @dataclass(slots=True)
-class BatchedWatch:
+class BatchedExtraction:
     """Collects frames, shows them to a network a batch at a time, and joins what it gives along the first axis."""
 
     request: FrameRequest
@@ -41,14 +41,14 @@ class BatchedWatch:
     _indices: list[int] = field(default_factory=list)
     _seen: list[Mapping[str, NDArray[Any]]] = field(default_factory=list)
 
-    def see(self, frame: Frame) -> None:
+    def add_frame(self, frame: Frame) -> None:
         """Take a frame; a full batch goes to the network at once."""
         self._waiting.append(frame)
         self._indices.append(frame.index)
         if len(self._waiting) >= self.frames_at_once:
             self._look()
 
-    def perceive(self) -> Feature:
+    def finish(self) -> Feature:
         """Everything, one row a frame, with the frames they belong to."""
         if self._waiting:
             self._look()

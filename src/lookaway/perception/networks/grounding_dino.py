@@ -15,7 +15,7 @@ from lookaway.perception.networks.fits import Colours, Fitted, to_input
 from lookaway.perception.networks.pretrained import load_pretrained, load_tokenizer, load_torch
 from lookaway.perception.weights import Weights
 
-MOST_CHARACTERS = 1000
+MAX_CHARACTERS = 1000
 """Of a query. More than any detector takes, and few enough to be tokenized at once."""
 SEPARATORS = str.maketrans(".?", "  ")
 """Detectors take these as the end of one query and the beginning of another."""
@@ -33,7 +33,7 @@ def phrase_of(case: Case) -> str:
         return ""
     words = " ".join(filter(None, [*map(_cleaned, case.target.attributes), name]))
     # The name comes last, so what is too long loses its beginning.
-    return words[-MOST_CHARACTERS:].strip()
+    return words[-MAX_CHARACTERS:].strip()
 
 
 def token_ids(tokenizer: Any, phrase: str, most: int) -> list[int]:

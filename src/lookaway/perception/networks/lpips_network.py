@@ -21,7 +21,7 @@ TRUNKS: Mapping[Trunk, tuple[Convolution, ...]] = {
 """AlexNet, and VGG-16 with the last ReLU of every block."""
 SHIFT, SCALE = (-0.030, -0.088, -0.188), (0.458, 0.448, 0.450)
 """From pictures between -1 and 1 to what the trunks were trained on."""
-LEAST_LENGTH = 1e-10
+MIN_LENGTH = 1e-10
 """Added to the length of a vector before it is divided by it."""
 
 
@@ -75,4 +75,4 @@ def _head(place: int) -> str:
 
 def _of_unit_length(features: Any) -> Any:
     # Twice as fast as torch's own norm along an axis that is not the last.
-    return features / (features.square().sum(1, keepdim=True).sqrt_() + LEAST_LENGTH)
+    return features / (features.square().sum(1, keepdim=True).sqrt_() + MIN_LENGTH)

@@ -49,7 +49,7 @@ def cut_probabilities(torch: ModuleType, network: Any, frames: Any) -> Any:
     content = functional.normalize(network["frame_sim_layer"]["projection"](torch.cat(pooled, 1)), dim=1)
     colours = functional.normalize(_histograms(torch, frames).to(dtype), dim=1)
     described = [
-        functional.relu(network[layer]["fc"](_likeness(torch, vectors)))
+        functional.relu(network[layer]["fc"](_similarity(torch, vectors)))
         for layer, vectors in (("color_hist_layer", colours), ("frame_sim_layer", content))
     ]
     flat = maps[0].permute(1, 2, 3, 0).flatten(1)
@@ -100,8 +100,8 @@ def _histograms(torch: ModuleType, frames: Any) -> Any:
     return counts.scatter_add_(1, colours, torch.ones_like(colours, dtype=counts.dtype))
 
 
-def _likeness(torch: ModuleType, vectors: Any) -> Any:
+def _similarity(torch: ModuleType, vectors: Any) -> Any:
     """[frames, 101]: of each frame with those around it, 0 beyond the ends."""
     padded = torch.nn.functional.pad(vectors @ vectors.T, (REACH, REACH))
     around = torch.arange(len(vectors), device=vectors.device)[:, None]
-    return padded.gather(1, around + torch.arange(2 * REACH + 1, device=vectors.device))
+    return padded.load_runs(1, around + torch.arange(2 * REACH + 1, device=vectors.device))

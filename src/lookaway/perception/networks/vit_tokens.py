@@ -12,7 +12,7 @@ import numpy as np
 
 from lookaway.core import Abstention, Compute, Features, Floats, Frame, FrameRequest, Pixels, Rollout, Timeline
 from lookaway.io.sampling import Sampler
-from lookaway.perception.networks.batching import BatchedWatch, batch_size
+from lookaway.perception.networks.batching import BatchedExtraction, batch_size
 from lookaway.perception.networks.embedding import Embedder
 from lookaway.perception.networks.fits import Colours, Fit, Fitted, Squeezed, to_input
 from lookaway.perception.weights import Weights
@@ -87,9 +87,9 @@ class TokenRecipe(ABC):
         """Why the network cannot be loaded."""
         return self.weights.declines()
 
-    def load(self) -> TokenPerceiver:
+    def load(self) -> LoadedToken:
         """Load the network."""
-        return TokenPerceiver(self, self.network())
+        return LoadedToken(self, self.network())
 
     def embedder(self) -> Embedder:
         """The loaded network, for pictures of any size."""
@@ -97,13 +97,13 @@ class TokenRecipe(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class TokenPerceiver:
+class LoadedToken:
     """Tokens of the sampled frames of a rollout."""
 
     recipe: TokenRecipe
     network: VitTokens
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedWatch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedExtraction:
         """Start on one rollout."""
         fitted = self.recipe.fit.fitted(timeline.width, timeline.height, self.network.patch)
         request = FrameRequest(frozenset(self.recipe.frames.indices(timeline, rollout)))
@@ -115,7 +115,7 @@ class TokenPerceiver:
                 return {"cls": cls}
             return {"cls": cls, "patches": patches, "grid": np.tile(grid, (len(frames), 1))}
 
-        return BatchedWatch(request, self.network.frames_at_once(fitted), look)
+        return BatchedExtraction(request, self.network.frames_at_once(fitted), look)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ from lookaway.io.pose_files.checks import (
 )
 from lookaway.io.sampling import Sampler, UniformFrames
 from lookaway.perception.isolation.environment import Environment
-from lookaway.perception.isolation.runner import RUNNERS, IsolatedPerceiver, Runner
+from lookaway.perception.isolation.runner import RUNNERS, LoadedIsolated, Runner
 from lookaway.perception.weights import Weights, published
 
 
@@ -76,7 +76,7 @@ class PoseNetwork(Protocol):
 
 def load_pose_network(
     recipe: PoseNetwork, runner: str, convention: Convention, settings: Mapping[str, Json]
-) -> IsolatedPerceiver:
+) -> LoadedIsolated:
     """A runner file of this package with its network loaded; it gets all frames of a rollout at once."""
     running = Runner(
         environment=recipe.environment,
@@ -87,7 +87,7 @@ def load_pose_network(
     finish = partial(
         network_trajectory, convention=convention, tolerance=recipe.rotation_tolerance, stride=recipe.depth_stride
     )
-    return IsolatedPerceiver(runner=running, frames=recipe.frames, height=recipe.height, finish=finish)
+    return LoadedIsolated(runner=running, frames=recipe.frames, height=recipe.height, finish=finish)
 
 
 def network_trajectory(
@@ -183,7 +183,7 @@ class Da3Poses:
         """Any video will do, once the weights are there."""
         return self.weights.declines()
 
-    def load(self) -> IsolatedPerceiver:
+    def load(self) -> LoadedIsolated:
         """Make the environment where it is not there yet, and load the network in it."""
         settings = {
             "device": self.device,
@@ -242,7 +242,7 @@ class VggtPoses:
         """Any video will do, once the weights are there."""
         return self.weights.declines()
 
-    def load(self) -> IsolatedPerceiver:
+    def load(self) -> LoadedIsolated:
         """Make the environment where it is not there yet, and load the network in it."""
         settings = {
             "device": self.compute.device,
@@ -293,7 +293,7 @@ class MapAnythingPoses:
         """Any video will do, once the weights are there."""
         return self.weights.declines()
 
-    def load(self) -> IsolatedPerceiver:
+    def load(self) -> LoadedIsolated:
         """Make the environment where it is not there yet, and load the network in it."""
         settings = {
             "device": self.compute.device,

@@ -71,7 +71,7 @@ class ReferencePoses:
         """Nothing to load."""
         return self
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
         """Start on one rollout."""
         reference = _posed_reference(rollout)
         return Reading(lambda: self._read(rollout, reference))

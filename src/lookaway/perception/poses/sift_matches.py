@@ -76,37 +76,37 @@ class SiftMatches:
         """Any video will do, once it has poses."""
         return None
 
-    def load(self) -> _SiftPerceiver:
+    def load(self) -> _LoadedSift:
         """Import OpenCV."""
-        return _SiftPerceiver(self, load_opencv())
+        return _LoadedSift(self, load_opencv())
 
 
 @dataclass(frozen=True, slots=True)
-class _SiftPerceiver:
+class _LoadedSift:
     recipe: SiftMatches
     cv2: ModuleType
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _SiftWatch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _SiftExtraction:
         trajectory = Trajectory.from_feature(features["poses"])
         pairs = self.recipe.pairs.select(rollout, timeline.frame_count, trajectory)
         frames = frozenset(int(frame) for frame in pairs.frames.ravel())
-        return _SiftWatch(self, pairs, FrameRequest(frames, self.recipe.height))
+        return _SiftExtraction(self, pairs, FrameRequest(frames, self.recipe.height))
 
 
 @dataclass(frozen=True, slots=True)
-class _SiftWatch:
-    perceiver: _SiftPerceiver
+class _SiftExtraction:
+    perceiver: _LoadedSift
     pairs: Pairs
     request: FrameRequest
     size: list[int] = field(default_factory=list)
     """Width and height of the frames, once one was seen."""
     seen: dict[int, tuple[Floats, Floats]] = field(default_factory=dict)
 
-    def see(self, frame: Frame) -> None:
+    def add_frame(self, frame: Frame) -> None:
         self.size[:] = frame.pixels.shape[1], frame.pixels.shape[0]
         self.seen[frame.index] = sift_points(self.perceiver.cv2, frame.pixels, self.perceiver.recipe.keypoints)
 
-    def perceive(self) -> Feature:
+    def finish(self) -> Feature:
         firsts, seconds, offsets = [], [], [0]
         for first, second in self.pairs.frames.tolist():
             (points_1, descriptors_1), (points_2, descriptors_2) = self.seen[first], self.seen[second]

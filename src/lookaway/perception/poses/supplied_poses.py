@@ -97,7 +97,7 @@ class SuppliedPoses:
         """Nothing to load."""
         return self
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
         """Start on one rollout."""
         return Reading(lambda: self._read(rollout, timeline))
 

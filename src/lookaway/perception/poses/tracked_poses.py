@@ -59,42 +59,42 @@ class TrackedPoses:
     step: Annotated[float, "part of the width that the picture moves from keyframe to keyframe"] = 0.05
     field_of_view: Annotated[float, "degrees across the longer side, believed where the frames do not tell"] = 60.0
     field_spread: Annotated[float, "standard deviation of the logarithm of the focal length in that belief"] = 0.3
-    least_posed: Annotated[float, "share of the frames looked at that must get a pose"] = 0.9
+    min_posed: Annotated[float, "share of the frames looked at that must get a pose"] = 0.9
 
     def declines(self, rollout: Rollout) -> Abstention | None:
         """Any video will do."""
         return None
 
-    def load(self) -> _TrackingPerceiver:
+    def load(self) -> _LoadedTracking:
         """Import OpenCV."""
-        return _TrackingPerceiver(self, load_opencv())
+        return _LoadedTracking(self, load_opencv())
 
 
 @dataclass(frozen=True, slots=True)
-class _TrackingPerceiver:
+class _LoadedTracking:
     recipe: TrackedPoses
     cv2: ModuleType
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _TrackingWatch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _TrackingExtraction:
         frames = frozenset(self.recipe.frames.indices(timeline, rollout))
         request = FrameRequest(frames, min(self.recipe.height, timeline.height))
-        return _TrackingWatch(self, timeline, request)
+        return _TrackingExtraction(self, timeline, request)
 
 
 @dataclass(frozen=True, slots=True)
-class _TrackingWatch:
-    perceiver: _TrackingPerceiver
+class _TrackingExtraction:
+    perceiver: _LoadedTracking
     timeline: Timeline
     request: FrameRequest
     size: list[int] = field(default_factory=list)
     """Width and height of the frames, once one was seen."""
     seen: list[Sighting] = field(default_factory=list)
 
-    def see(self, frame: Frame) -> None:
+    def add_frame(self, frame: Frame) -> None:
         self.size[:] = frame.pixels.shape[1], frame.pixels.shape[0]
         self.seen.append(Sighting.of(self.perceiver.cv2, frame, self.perceiver.recipe.keypoints))
 
-    def perceive(self) -> Feature:
+    def finish(self) -> Feature:
         recipe = self.perceiver.recipe
         follower = Follower(
             cv2=self.perceiver.cv2,
@@ -102,7 +102,7 @@ class _TrackingWatch:
             tolerance=recipe.tolerance,
             step=recipe.step * max(self.size),
             prior=FocalPrior.from_field(recipe.field_of_view, max(self.size), recipe.field_spread),
-            least_posed=recipe.least_posed,
+            min_posed=recipe.min_posed,
         )
         return self._feature(follower.follow(self.seen))
 

@@ -69,37 +69,37 @@ class VipePoses:
         """Any video will do."""
         return None
 
-    def load(self) -> VipePerceiver:
+    def load(self) -> LoadedVipe:
         """Make the environment where it is not there yet."""
         settings = {"pipeline": self.pipeline, "depth_stride": self.depth_stride}
         runner = Runner(environment=self.environment, file=RUNNERS / "vipe.py", settings=settings)
         runner.start()
-        return VipePerceiver(self, runner)
+        return LoadedVipe(self, runner)
 
 
 @dataclass(frozen=True, slots=True)
-class VipePerceiver:
+class LoadedVipe:
     """ViPE, ready to be given videos."""
 
     recipe: VipePoses
     runner: Runner
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _VipeWatch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _VipeExtraction:
         """Start on one rollout."""
-        return _VipeWatch(self, rollout.video, timeline)
+        return _VipeExtraction(self, rollout.video, timeline)
 
 
 @dataclass(frozen=True, slots=True)
-class _VipeWatch:
-    perceiver: VipePerceiver
+class _VipeExtraction:
+    perceiver: LoadedVipe
     video: Path
     timeline: Timeline
     request: ClassVar[FrameRequest | None] = None
 
-    def see(self, frame: Frame) -> None:
+    def add_frame(self, frame: Frame) -> None:
         raise NotImplementedError("ViPE reads the video itself and asks for no frames")
 
-    def perceive(self) -> Feature:
+    def finish(self) -> Feature:
         return self._trajectory(self.perceiver.runner.ask({}, video=str(self.video.absolute()))).to_feature()
 
     def _trajectory(self, answer: Mapping[str, NDArray[Any]]) -> Trajectory:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 from lookaway.core import Abstention, Compute, Extractor, Features, Floats, Frame, FrameRequest, Rollout, Timeline
 from lookaway.io.sampling import Sampler, UniformFrames
-from lookaway.perception.networks.batching import BatchedWatch
+from lookaway.perception.networks.batching import BatchedExtraction
 from lookaway.perception.networks.clip_pictures import ClipPictures
 from lookaway.perception.networks.fits import CentreCrop, Fit
 from lookaway.perception.networks.pretrained import Tensors, load_pretrained, load_tensors, load_torch
@@ -46,7 +46,7 @@ class AestheticQuality:
         """Any video will do, once the weights are there."""
         return self.weights.declines() or self.head.declines()
 
-    def load(self) -> _AestheticPerceiver:
+    def load(self) -> _LoadedAesthetic:
         """Load the network and its head."""
         torch = load_torch(self.compute)
         model = load_pretrained("CLIPVisionModelWithProjection", self.weights, self.compute)
@@ -56,16 +56,16 @@ class AestheticQuality:
         def embed(batch: Any) -> Any:
             return model(pixel_values=batch, interpolate_pos_encoding=True).image_embeds
 
-        return _AestheticPerceiver(self, ClipPictures(torch, embed, model.config, self.compute), head)
+        return _LoadedAesthetic(self, ClipPictures(torch, embed, model.config, self.compute), head)
 
 
 @dataclass(frozen=True, slots=True)
-class _AestheticPerceiver:
+class _LoadedAesthetic:
     recipe: AestheticQuality
     pictures: ClipPictures
     head: Tensors
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedWatch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedExtraction:
         canvas = self.recipe.canvas
         size = canvas or timeline
         fitted = self.recipe.fit.fitted(size.width, size.height, self.pictures.config.patch_size)
@@ -80,4 +80,4 @@ class _AestheticPerceiver:
                 vectors = self.pictures(shown([frame.pixels for frame in frames], canvas), fitted)
                 return {"aesthetic": (vectors @ weight[0] + bias).cpu().numpy()}
 
-        return BatchedWatch(request, at_once, look, {"video_frames": timeline.frame_count})
+        return BatchedExtraction(request, at_once, look, {"video_frames": timeline.frame_count})

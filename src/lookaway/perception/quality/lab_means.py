@@ -35,30 +35,30 @@ class LabMeans:
         """Any video will do."""
         return None
 
-    def load(self) -> _LabPerceiver:
+    def load(self) -> _LoadedLab:
         """Import OpenCV."""
-        return _LabPerceiver(self, load_opencv())
+        return _LoadedLab(self, load_opencv())
 
 
 @dataclass(frozen=True, slots=True)
-class _LabPerceiver:
+class _LoadedLab:
     recipe: LabMeans
     cv2: ModuleType
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _LabWatch:
-        return _LabWatch(self.cv2, FrameRequest(frozenset(range(timeline.frame_count)), self.recipe.height))
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _LabExtraction:
+        return _LabExtraction(self.cv2, FrameRequest(frozenset(range(timeline.frame_count)), self.recipe.height))
 
 
 @dataclass(frozen=True, slots=True)
-class _LabWatch:
+class _LabExtraction:
     cv2: ModuleType
     request: FrameRequest
     means: list[tuple[float, ...]] = field(default_factory=list)
 
-    def see(self, frame: Frame) -> None:
+    def add_frame(self, frame: Frame) -> None:
         # OpenCV's way from sRGB straight to CIELAB interpolates a coarse table and is off by up to 0.4.
         lab = self.cv2.cvtColor(self.cv2.LUT(frame.pixels, LINEAR), self.cv2.COLOR_LRGB2LAB)
         self.means.append(self.cv2.mean(lab)[:3])
 
-    def perceive(self) -> Feature:
+    def finish(self) -> Feature:
         return Feature({"lab": np.array(self.means, np.float64)})

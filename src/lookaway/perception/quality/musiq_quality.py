@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 from lookaway.core import Abstention, Compute, Extractor, Features, Floats, Frame, FrameRequest, Rollout, Timeline
 from lookaway.io.sampling import Sampler, UniformFrames
-from lookaway.perception.networks.batching import BatchedWatch, batch_size
+from lookaway.perception.networks.batching import BatchedExtraction, batch_size
 from lookaway.perception.networks.fits import FROM_MINUS_ONE, to_input, unscaled
 from lookaway.perception.networks.musiq_network import PATCH, WIDTH, MusiqNetwork, load_musiq
 from lookaway.perception.networks.vit_tokens import COPIES
@@ -47,17 +47,17 @@ class MusiqQuality:
         """Any video will do, once the weights are there."""
         return self.weights.declines()
 
-    def load(self) -> _QualityPerceiver:
+    def load(self) -> _LoadedQuality:
         """Load the network."""
-        return _QualityPerceiver(self, load_musiq(self.weights, self.compute))
+        return _LoadedQuality(self, load_musiq(self.weights, self.compute))
 
 
 @dataclass(frozen=True, slots=True)
-class _QualityPerceiver:
+class _LoadedQuality:
     recipe: MusiqQuality
     network: MusiqNetwork
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedWatch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedExtraction:
         recipe = self.recipe
         request = FrameRequest(frozenset(recipe.frames.indices(timeline, rollout)), recipe.height)
         size = recipe.canvas or timeline
@@ -66,7 +66,7 @@ class _QualityPerceiver:
         at_once = batch_size(patches * WIDTH * 4 * COPIES, recipe.compute)
         if recipe.canvas is not None:
             at_once = min(at_once, recipe.canvas.frames_at_once(timeline))
-        return BatchedWatch(request, at_once, self._look, {"video_frames": timeline.frame_count})
+        return BatchedExtraction(request, at_once, self._look, {"video_frames": timeline.frame_count})
 
     def _look(self, frames: Sequence[Frame]) -> dict[str, Floats]:
         pictures = shown([frame.pixels for frame in frames], self.recipe.canvas)

@@ -21,7 +21,7 @@ from lookaway.core import (
     Timeline,
 )
 from lookaway.io.sampling import BySegment, Sampler
-from lookaway.perception.networks.batching import BatchedWatch
+from lookaway.perception.networks.batching import BatchedExtraction
 from lookaway.perception.networks.clip_pictures import ClipPictures, of_unit_length
 from lookaway.perception.networks.fits import CentreCrop, Fit
 from lookaway.perception.networks.pretrained import load_pretrained, load_tokenizer, load_torch
@@ -29,13 +29,13 @@ from lookaway.perception.weights import Weights, published
 
 
 @dataclass(frozen=True, slots=True)
-class ClipLikeness:
+class ClipSimilarity:
     """Cosines between frames and prompt segments, every frame with every segment.
 
     CLIP reads the beginning of a long segment only; the feature's detail says of which.
     """
 
-    name: ClassVar[str] = "clip_likeness"
+    name: ClassVar[str] = "clip_similarity"
     version: ClassVar[int] = 1
     software: ClassVar[tuple[str, ...]] = ("torch", "transformers", "tokenizers")
     seconds_per_frame: ClassVar[float] = 0.1
@@ -59,7 +59,7 @@ class ClipLikeness:
             return Abstention(Reason.MISSING_INPUT, f"{found}, and frames are compared with its segments.")
         return self.weights.declines()
 
-    def load(self) -> _LikenessPerceiver:
+    def load(self) -> _LoadedLikeness:
         """Load the network, and what cuts text into its tokens."""
         model = load_pretrained("CLIPModel", self.weights, self.compute)
 
@@ -67,17 +67,17 @@ class ClipLikeness:
             return model.get_image_features(pixel_values=batch, interpolate_pos_encoding=True).pooler_output
 
         pictures = ClipPictures(load_torch(self.compute), embed, model.config.vision_config, self.compute)
-        return _LikenessPerceiver(self, pictures, model, load_tokenizer("CLIPTokenizer", self.weights))
+        return _LoadedLikeness(self, pictures, model, load_tokenizer("CLIPTokenizer", self.weights))
 
 
 @dataclass(frozen=True, slots=True)
-class _LikenessPerceiver:
-    recipe: ClipLikeness
+class _LoadedLikeness:
+    recipe: ClipSimilarity
     pictures: ClipPictures
     model: Any
     tokenizer: Any
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedWatch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedExtraction:
         fitted = self.recipe.fit.fitted(timeline.width, timeline.height, self.pictures.config.patch_size)
         request = FrameRequest(frozenset(self.recipe.frames.indices(timeline, rollout)))
         with self.pictures.torch.inference_mode():
@@ -90,7 +90,7 @@ class _LikenessPerceiver:
                 return {"cosines": cosines.cpu().numpy(), "embeddings": vectors.half().cpu().numpy()}
 
         detail["frame_count"] = timeline.frame_count
-        return BatchedWatch(request, self.pictures.frames_at_once(fitted), look, detail)
+        return BatchedExtraction(request, self.pictures.frames_at_once(fitted), look, detail)
 
     def _read(self, prompt: Sequence[str]) -> tuple[Any, dict[str, Json]]:
         """Vectors of unit length [segments, channels], and which segments were longer than CLIP reads."""

@@ -30,7 +30,7 @@ Picture: TypeAlias = NDArray[Any]
 """[height, width, 3] of RGB from 0 to 255: bytes as decoded, real numbers where it was scaled."""
 WAITING_BYTES = 64 * 1024 * 1024
 """What frames may take that wait for a network."""
-MOST_CUT_OFF = 8
+MAX_CUT_OFF = 8
 """A picture of which less than one part in so many would be left is not put on a canvas."""
 
 
@@ -67,10 +67,10 @@ class Canvas:
     def _scaled(self, height: int, width: int) -> tuple[int, int]:
         scale = max(self.height / height, self.width / width)
         scaled = round(height * scale), round(width * scale)
-        if scaled[0] * scaled[1] > MOST_CUT_OFF * self.height * self.width:
+        if scaled[0] * scaled[1] > MAX_CUT_OFF * self.height * self.width:
             raise Unmeasurable(
                 Reason.INVALID_INPUT,
-                f"frames of {width} x {height} would lose more than {MOST_CUT_OFF - 1} parts in {MOST_CUT_OFF} on a "
+                f"frames of {width} x {height} would lose more than {MAX_CUT_OFF - 1} parts in {MAX_CUT_OFF} on a "
                 f"canvas of {self.width} x {self.height}. Give videos of about its shape.",
             )
         return scaled

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lookaway.core import Abstention, Compute, Extractor, Features, Frame, Rollout, Timeline
 from lookaway.io.sampling import Sampler, UniformFrames
-from lookaway.perception.networks.batching import BatchedWatch
+from lookaway.perception.networks.batching import BatchedExtraction
 from lookaway.perception.networks.fits import IMAGENET_MEAN, IMAGENET_STD, Fit, Squeezed
 from lookaway.perception.networks.pretrained import dtype_of, load_pretrained, load_torch
 from lookaway.perception.networks.vit_tokens import TOKEN_ARRAYS, TokenRecipe, VitTokens
@@ -102,21 +102,21 @@ class Dinov3Error:
         """There must be something to compare with, and the weights."""
         return self.compared.declines(rollout) or self.weights.declines()
 
-    def load(self) -> _ErrorPerceiver:
+    def load(self) -> _LoadedError:
         """Load the network."""
-        return _ErrorPerceiver(self, Dinov3Embeddings(weights=self.weights, compute=self.compute).network())
+        return _LoadedError(self, Dinov3Embeddings(weights=self.weights, compute=self.compute).network())
 
 
 @dataclass(frozen=True, slots=True)
-class _ErrorPerceiver:
+class _LoadedError:
     recipe: Dinov3Error
     network: VitTokens
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedWatch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedExtraction:
         fitted = Squeezed(SIDE, SIDE).fitted(timeline.width, timeline.height, self.network.patch)
         at_once = min(max(1, self.network.frames_at_once(fitted) // 2), pairs_at_once(timeline))
         request = request_pairs(self.recipe.compared, timeline, rollout)
-        return BatchedWatch(request, at_once, self._look, {"video_frames": timeline.frame_count})
+        return BatchedExtraction(request, at_once, self._look, {"video_frames": timeline.frame_count})
 
     def _look(self, frames: Sequence[Frame]) -> dict[str, NDArray[Any]]:
         torch = self.network.torch

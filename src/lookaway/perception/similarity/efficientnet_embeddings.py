@@ -23,7 +23,7 @@ from lookaway.core import (
     Timeline,
 )
 from lookaway.io.sampling import Sampler, UniformFrames
-from lookaway.perception.networks.batching import BatchedWatch, batch_size
+from lookaway.perception.networks.batching import BatchedExtraction, batch_size
 from lookaway.perception.networks.efficientnet_network import CHANNELS, STRIDE, efficientnet_lite0, last_map
 from lookaway.perception.networks.embedding import Embedder
 from lookaway.perception.networks.fits import Colours, Fit, Fitted, Squeezed, to_input
@@ -102,14 +102,14 @@ class _Perceiver:
     recipe: EfficientnetEmbeddings
     network: _Network
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedWatch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedExtraction:
         fitted = self.recipe.fit.fitted(timeline.width, timeline.height, STRIDE)
         request = FrameRequest(frozenset(self.recipe.frames.indices(timeline, rollout)))
 
         def look(frames: Sequence[Frame]) -> dict[str, Floats]:
             return {"vectors": self.network([frame.pixels for frame in frames], fitted)}
 
-        return BatchedWatch(request, self.network.pictures_at_once(fitted), look)
+        return BatchedExtraction(request, self.network.pictures_at_once(fitted), look)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ ROWS_AT_ONCE = 64
 """Strips of so many rows stay in the processor's cache."""
 
 
-def structural_similarity(
+def ssim(
     cv2: ModuleType,
     first: NDArray[Any],
     second: NDArray[Any],
@@ -82,10 +82,8 @@ def mean_structural_similarity(
     for start in range(0, height, ROWS_AT_ONCE):
         stop = min(start + ROWS_AT_ONCE, height)
         strip = slice(max(0, start - half), min(height, stop + half))
-        likeness = structural_similarity(
-            cv2, first[strip], second[strip], window=window, sigma=sigma, precision=np.float32
-        )
-        total += float(likeness[start - strip.start : stop - strip.start].sum(dtype=np.float64))
+        similarity = ssim(cv2, first[strip], second[strip], window=window, sigma=sigma, precision=np.float32)
+        total += float(similarity[start - strip.start : stop - strip.start].sum(dtype=np.float64))
     return total / first.size
 
 
@@ -126,37 +124,37 @@ class FrameFidelity:
         """There must be something to compare with."""
         return self.compared.declines(rollout)
 
-    def load(self) -> _FidelityPerceiver:
+    def load(self) -> _LoadedFidelity:
         """Import OpenCV."""
-        return _FidelityPerceiver(self, load_opencv())
+        return _LoadedFidelity(self, load_opencv())
 
 
 @dataclass(frozen=True, slots=True)
-class _FidelityPerceiver:
+class _LoadedFidelity:
     recipe: FrameFidelity
     cv2: ModuleType
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _FidelityWatch:
-        return _FidelityWatch(self, request_pairs(self.recipe.compared, timeline, rollout), timeline.frame_count)
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _FidelityExtraction:
+        return _FidelityExtraction(self, request_pairs(self.recipe.compared, timeline, rollout), timeline.frame_count)
 
 
 @dataclass(frozen=True, slots=True)
-class _FidelityWatch:
-    perceiver: _FidelityPerceiver
+class _FidelityExtraction:
+    perceiver: _LoadedFidelity
     request: FrameRequest
     video_frames: int
     frames: list[tuple[int, int]] = field(default_factory=list)
     found: list[tuple[float, float]] = field(default_factory=list)
 
-    def see(self, frame: Frame) -> None:
+    def add_frame(self, frame: Frame) -> None:
         cv2, recipe = self.perceiver.cv2, self.perceiver.recipe
         first, second = both_pictures(frame, recipe.canvas)
         squares = cv2.norm(first, second, cv2.NORM_L2SQR)
-        likeness = mean_structural_similarity(cv2, first, second, window=recipe.window, sigma=recipe.sigma)
+        similarity = mean_structural_similarity(cv2, first, second, window=recipe.window, sigma=recipe.sigma)
         self.frames.append((frame.index, partner_of(frame).index))
-        self.found.append((squares / first.size / WHITE**2, likeness))
+        self.found.append((squares / first.size / WHITE**2, similarity))
 
-    def perceive(self) -> Feature:
+    def finish(self) -> Feature:
         frames = np.array(self.frames, np.int64).reshape(-1, 2)
         found = np.array(self.found, np.float64).reshape(-1, 2)
         return Feature(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookaway.core import Abstention, Compute, Extractor, Features, Frame, Rollout, Timeline, UnknownName
-from lookaway.perception.networks.batching import BatchedWatch, batch_size
+from lookaway.perception.networks.batching import BatchedExtraction, batch_size
 from lookaway.perception.networks.fits import FROM_MINUS_ONE, to_input, unscaled
 from lookaway.perception.networks.lpips_network import TRUNKS, LpipsNetwork, Trunk, load_lpips
 from lookaway.perception.similarity.compared_frames import (
@@ -62,22 +62,22 @@ class LpipsPairs:
         """There must be something to compare with, and the weights."""
         return self.compared.declines(rollout) or self.weights.declines() or self.heads.declines()
 
-    def load(self) -> _PairPerceiver:
+    def load(self) -> _LoadedPair:
         """Load the network."""
-        return _PairPerceiver(self, load_lpips(self.trunk, self.weights, self.heads, self.compute))
+        return _LoadedPair(self, load_lpips(self.trunk, self.weights, self.heads, self.compute))
 
 
 @dataclass(frozen=True, slots=True)
-class _PairPerceiver:
+class _LoadedPair:
     recipe: LpipsPairs
     network: LpipsNetwork
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedWatch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedExtraction:
         recipe, size = self.recipe, self.recipe.canvas or timeline
         outputs = self.network.trunk.bytes_per_frame(size.width, size.height)
         at_once = min(batch_size(2 * outputs * COPIES, recipe.compute), pairs_at_once(timeline))
         request = request_pairs(recipe.compared, timeline, rollout)
-        return BatchedWatch(request, at_once, self._look, {"video_frames": timeline.frame_count})
+        return BatchedExtraction(request, at_once, self._look, {"video_frames": timeline.frame_count})
 
     def _look(self, frames: Sequence[Frame]) -> dict[str, NDArray[Any]]:
         firsts, seconds = zip(*(both_pictures(frame, self.recipe.canvas) for frame in frames), strict=True)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 from lookaway.core import Abstention, Compute, Extractor, Features, Floats, Frame, Rollout, Timeline, UnknownName
 from lookaway.io.sampling import Sampler, UniformFrames
-from lookaway.perception.networks.batching import BatchedWatch, Steps, batch_size, request_steps
+from lookaway.perception.networks.batching import BatchedExtraction, Steps, batch_size, request_steps
 from lookaway.perception.networks.fits import FROM_MINUS_ONE, to_input, unscaled
 from lookaway.perception.networks.lpips_network import TRUNKS, LpipsNetwork, Trunk, load_lpips
 from lookaway.perception.weights import Weights, published
@@ -51,23 +51,23 @@ class LpipsSteps:
         """Any video of two frames will do, once the weights are there."""
         return self.weights.declines() or self.heads.declines()
 
-    def load(self) -> _LpipsPerceiver:
+    def load(self) -> _LoadedLpips:
         """Load the network."""
-        return _LpipsPerceiver(self, load_lpips(self.trunk, self.weights, self.heads, self.compute))
+        return _LoadedLpips(self, load_lpips(self.trunk, self.weights, self.heads, self.compute))
 
 
 @dataclass(frozen=True, slots=True)
-class _LpipsPerceiver:
+class _LoadedLpips:
     recipe: LpipsSteps
     network: LpipsNetwork
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedWatch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedExtraction:
         recipe = self.recipe
         request = request_steps(recipe.frames, timeline, rollout, recipe.height)
         height = recipe.height or timeline.height
         outputs = self.network.trunk.bytes_per_frame(timeline.width * height // timeline.height, height)
         steps = Steps(self.network.torch, self._features, self._distances)
-        return BatchedWatch(request, batch_size(outputs * COPIES, recipe.compute), steps)
+        return BatchedExtraction(request, batch_size(outputs * COPIES, recipe.compute), steps)
 
     def _features(self, frames: Sequence[Frame]) -> list[Any]:
         pictures = [frame.pixels for frame in frames]

@@ -104,7 +104,7 @@ class RegionEmbeddings:
         IMAGENET_MEAN
     )
     keep_background: Annotated[bool, "whether what lies around the mask is left as it is"] = False
-    least_area: Annotated[int, "pixels of a mask, at its own size, below which it is left out"] = 64
+    min_area: Annotated[int, "pixels of a mask, at its own size, below which it is left out"] = 64
     height: Annotated[int, "frame height at which regions are cut out"] = 480
 
     @property
@@ -121,25 +121,25 @@ class RegionEmbeddings:
         """Any video will do, once the weights are there."""
         return self.embedding.lacks()
 
-    def load(self) -> _RegionPerceiver:
+    def load(self) -> _LoadedRegion:
         """Load the network."""
-        return _RegionPerceiver(self, self.embedding.embedder())
+        return _LoadedRegion(self, self.embedding.embedder())
 
 
 @dataclass(frozen=True, slots=True)
-class _RegionPerceiver:
+class _LoadedRegion:
     recipe: RegionEmbeddings
     embed: Embedder
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _RegionWatch:
-        track, least = MaskTrack.from_feature(features["masks"]), max(1, self.recipe.least_area)
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _RegionExtraction:
+        track, least = MaskTrack.from_feature(features["masks"]), max(1, self.recipe.min_area)
         areas = track.areas
         positions = np.flatnonzero(areas >= least)
         if not len(positions):
             raise Unmeasurable(
                 Reason.NO_TARGET,
                 f"{self.recipe.masks.name} has {len(track)} masks, of which the largest has {max(areas, default=0)} "
-                f"pixels; a region has at least {least}. Lower `least_area`, or look at other frames.",
+                f"pixels; a region has at least {least}. Lower `min_area`, or look at other frames.",
             )
         small = [
             [int(track.frame_indices[at]), int(track.things[at]), int(areas[at])]
@@ -149,12 +149,12 @@ class _RegionPerceiver:
         for position in positions.tolist():
             by_frame.setdefault(int(track.frame_indices[position]), []).append(position)
         request = FrameRequest(frozenset(by_frame), self.recipe.height)
-        return _RegionWatch(self, track, by_frame, request, {"too_small": small})
+        return _RegionExtraction(self, track, by_frame, request, {"too_small": small})
 
 
 @dataclass(frozen=True, slots=True)
-class _RegionWatch:
-    perceiver: _RegionPerceiver
+class _RegionExtraction:
+    perceiver: _LoadedRegion
     track: MaskTrack
     by_frame: Mapping[int, list[int]]
     request: FrameRequest
@@ -163,13 +163,13 @@ class _RegionWatch:
     seen: list[int] = field(default_factory=list)
     vectors: list[Floats] = field(default_factory=list)
 
-    def see(self, frame: Frame) -> None:
+    def add_frame(self, frame: Frame) -> None:
         recipe, positions = self.perceiver.recipe, self.by_frame[frame.index]
         crop = RegionCrop(recipe.margin, recipe.background, recipe.keep_background)
         self.vectors.append(self.perceiver.embed([crop(frame.pixels, self.track.mask(at)) for at in positions]))
         self.seen.extend(positions)
 
-    def perceive(self) -> Feature:
+    def finish(self) -> Feature:
         size = self.track.width * self.track.height
         arrays: dict[str, NDArray[Any]] = {
             "vectors": np.concatenate(self.vectors).astype(np.float32, copy=False),

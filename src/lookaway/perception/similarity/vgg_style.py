@@ -11,7 +11,7 @@ import numpy as np
 
 from lookaway.core import Abstention, Compute, Extractor, Features, Floats, Frame, Rollout, Timeline
 from lookaway.io.sampling import Sampler, UniformFrames
-from lookaway.perception.networks.batching import BatchedWatch, Steps, batch_size, request_steps
+from lookaway.perception.networks.batching import BatchedExtraction, Steps, batch_size, request_steps
 from lookaway.perception.networks.conv_trunks import ConvTrunk, shapes_of, vgg
 from lookaway.perception.networks.fits import Colours, to_input, unscaled
 from lookaway.perception.networks.pretrained import load_tensors, load_torch
@@ -46,25 +46,25 @@ class VggStyle:
         """Any video of two frames will do, once the weights are there."""
         return self.weights.declines()
 
-    def load(self) -> _StylePerceiver:
+    def load(self) -> _LoadedStyle:
         """Load the network."""
         torch = load_torch(self.compute)
         tensors = load_tensors(torch, self.weights, shapes_of(LAYERS), self.compute, is_part=True)
-        return _StylePerceiver(self, ConvTrunk(torch, LAYERS, tensors))
+        return _LoadedStyle(self, ConvTrunk(torch, LAYERS, tensors))
 
 
 @dataclass(frozen=True, slots=True)
-class _StylePerceiver:
+class _LoadedStyle:
     recipe: VggStyle
     trunk: ConvTrunk
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedWatch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedExtraction:
         recipe = self.recipe
         request = request_steps(recipe.frames, timeline, rollout, recipe.height)
         height = recipe.height or timeline.height
         bytes_per_frame = self.trunk.bytes_per_frame(timeline.width * height // timeline.height, height)
         steps = Steps(self.trunk.torch, self._grams, _distances)
-        return BatchedWatch(request, batch_size(bytes_per_frame, recipe.compute), steps)
+        return BatchedExtraction(request, batch_size(bytes_per_frame, recipe.compute), steps)
 
     def _grams(self, frames: Sequence[Frame]) -> list[Any]:
         pictures = [frame.pixels for frame in frames]

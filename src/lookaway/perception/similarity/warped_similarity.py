@@ -31,7 +31,7 @@ from lookaway.core import (
     Unmeasurable,
 )
 from lookaway.perception.opencv import load_opencv
-from lookaway.perception.similarity.frame_fidelity import structural_similarity
+from lookaway.perception.similarity.frame_fidelity import ssim
 from lookaway.perception.similarity.region_embeddings import scaled_mask
 
 Area: TypeAlias = tuple[slice, slice]
@@ -101,7 +101,7 @@ LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 
 
 @dataclass(frozen=True, slots=True)
-class WarpedLikeness:
+class WarpedSimilarity:
     """SSIM between an early frame and a later one that is warped onto it, over the pixels of the target.
 
     Pixels of the earlier frame are put into space by its depth and camera, and looked up in the later frame. Counted
@@ -113,7 +113,7 @@ class WarpedLikeness:
     are left out and listed in the detail.
     """
 
-    name: ClassVar[str] = "warped_likeness"
+    name: ClassVar[str] = "warped_similarity"
     version: ClassVar[int] = 1
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
     seconds_per_frame: ClassVar[float] = 0.05
@@ -131,7 +131,7 @@ class WarpedLikeness:
     height: Annotated[int, "frame height at which they are compared"] = 480
     window: Annotated[int, "side of the window of SSIM, odd, in pixels"] = 7
     sigma: Annotated[float, "of the window's gaussian, in pixels"] = 1.5
-    fewest_pixels: Annotated[int, "a pair that counts fewer is left out"] = 64
+    min_pixels: Annotated[int, "a pair that counts fewer is left out"] = 64
 
     @property
     def needs(self) -> Mapping[str, Extractor]:
@@ -142,19 +142,19 @@ class WarpedLikeness:
         """Any video will do, once it has poses, depth and masks."""
         return None
 
-    def load(self) -> _WarpPerceiver:
+    def load(self) -> _LoadedWarp:
         """Import OpenCV."""
         if self.window < 1 or self.window % 2 == 0:
             raise ValueError(f"a window has a pixel in its middle, so that its side is odd, found {self.window}.")
-        return _WarpPerceiver(self, load_opencv())
+        return _LoadedWarp(self, load_opencv())
 
 
 @dataclass(frozen=True, slots=True)
-class _WarpPerceiver:
-    recipe: WarpedLikeness
+class _LoadedWarp:
+    recipe: WarpedSimilarity
     cv2: ModuleType
 
-    def begin(self, rollout: Rollout, timeline: Timeline, features: Features) -> _WarpWatch:
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _WarpExtraction:
         depth, masks = features["depth"], MaskTrack.from_feature(features["masks"])
         shared = np.intersect1d(depth["frame_indices"], masks.frame_indices)
         trajectory = _only(Trajectory.from_feature(features["poses"]), shared)
@@ -166,12 +166,12 @@ class _WarpPerceiver:
             )
         pairs = self.recipe.pairs.select(rollout, timeline.frame_count, trajectory)
         frames = frozenset(int(frame) for frame in pairs.frames.ravel())
-        return _WarpWatch(self, trajectory, depth, masks, pairs, FrameRequest(frames, self.recipe.height))
+        return _WarpExtraction(self, trajectory, depth, masks, pairs, FrameRequest(frames, self.recipe.height))
 
 
 @dataclass(frozen=True, slots=True)
-class _WarpWatch:
-    perceiver: _WarpPerceiver
+class _WarpExtraction:
+    perceiver: _LoadedWarp
     trajectory: Trajectory
     depth: Feature
     masks: MaskTrack
@@ -179,7 +179,7 @@ class _WarpWatch:
     request: FrameRequest
     views: dict[int, View] = field(default_factory=dict)
 
-    def see(self, frame: Frame) -> None:
+    def add_frame(self, frame: Frame) -> None:
         height, width = frame.pixels.shape[:2]
         position = _position(self.trajectory.frame_indices, frame.index)
         self.views[frame.index] = View(
@@ -188,7 +188,7 @@ class _WarpWatch:
             self.trajectory.intrinsics_for(width, height)[position],
         )
 
-    def perceive(self) -> Feature:
+    def finish(self) -> Feature:
         compared = [(pair, *self._compared(*pair)) for pair in self.pairs.frames.tolist()]
         kept = [(pair, ssim, pixels) for pair, ssim, pixels in compared if pixels >= self._fewest]
         arrays: dict[str, NDArray[Any]] = {
@@ -201,7 +201,7 @@ class _WarpWatch:
 
     @property
     def _fewest(self) -> int:
-        return max(1, self.perceiver.recipe.fewest_pixels)
+        return max(1, self.perceiver.recipe.min_pixels)
 
     def _compared(self, first: int, second: int) -> tuple[float, int]:
         """SSIM of a pair, and how many pixels count; 0 of both where none does."""
@@ -215,8 +215,8 @@ class _WarpWatch:
         counts = mask[area] & _whole_windows(cv2, is_valid, recipe.window)
         if not counts.any():
             return 0.0, 0
-        likeness = structural_similarity(cv2, onto.picture[area], warped, window=recipe.window, sigma=recipe.sigma)
-        return float(likeness[counts].mean()), int(counts.sum())
+        similarity = ssim(cv2, onto.picture[area], warped, window=recipe.window, sigma=recipe.sigma)
+        return float(similarity[counts].mean()), int(counts.sum())
 
     def _mask(self, frame: int, height: int, width: int) -> Mask:
         positions = np.flatnonzero(self.masks.frame_indices == frame).tolist()

@@ -10,7 +10,7 @@ import numpy as np
 
 from lookaway.core import Floats, Indices, Trajectory, Unmeasurable
 from lookaway.reports.case_page.questions import kept_feature
-from lookaway.reports.case_page.videos import CaseTakes, Take, known_truth
+from lookaway.reports.case_page.videos import CaseTakes, CaseVideo, known_truth
 
 SIDE: Final = 160
 WIDTH, HEIGHT = 300, 160
@@ -19,8 +19,8 @@ NEGLIGIBLE_METRES: Final = 1e-3
 """Of a path whose units are known, below which a camera only turns."""
 NEGLIGIBLE_EXTENT: Final = 1e-2
 """The same as a part of the median depth, where they are not."""
-MOST_POINTS: Final = 48
-MOST_PATHS: Final = 24
+MAX_POINTS: Final = 48
+MAX_PATHS: Final = 24
 """Of one page."""
 NO_POSES: Final = (
     "No camera poses are kept with the run: its metrics need none, or features were kept elsewhere. "
@@ -43,7 +43,7 @@ class Path2D:
 class CameraPath:
     """One video: what was asked for (where known) and what was found."""
 
-    take: Take
+    take: CaseVideo
     requested_from: str
     found_by: str
     is_same_scale: bool
@@ -62,8 +62,8 @@ def camera_paths(case: CaseTakes) -> tuple[list[CameraPath], str]:
     """Paths of all videos that have any, every model's first video first; and why some or all are not there."""
     found: list[CameraPath] = []
     for take in sorted(case.takes, key=lambda take: take.take):
-        if len(found) == MOST_PATHS:
-            return found, f"The paths of {len(case.takes)} videos have no room here; {MOST_PATHS} are drawn."
+        if len(found) == MAX_PATHS:
+            return found, f"The paths of {len(case.takes)} videos have no room here; {MAX_PATHS} are drawn."
         if take.clip and (path := _path(take)) is not None:
             found.append(path)
     return found, "" if found else NO_POSES
@@ -77,7 +77,7 @@ def seen_from_first(camera_to_world: Floats, frames: Indices, scale: float) -> P
     return Path2D(np.asarray(frames), np.asarray(relative[:, [0, 2], 3] / scale), np.asarray(yaw))
 
 
-def _path(take: Take) -> CameraPath | None:
+def _path(take: CaseVideo) -> CameraPath | None:
     run = take.outcomes[0].run if take.outcomes else None
     paths: dict[str, Path2D] = {}
     requested_from = found_by = ""
@@ -106,7 +106,7 @@ def _alone(trajectory: Trajectory) -> Path2D:
     return seen_from_first(trajectory.camera_to_world, trajectory.frame_indices, np.inf if only_turns else extent)
 
 
-def _world(take: Take) -> dict[str, Floats] | None:
+def _world(take: CaseVideo) -> dict[str, Floats] | None:
     clip = known_truth(take)
     if clip is None:
         return None
@@ -124,7 +124,7 @@ def _at_one_scale(paths: Mapping[str, Floats]) -> dict[str, Path2D]:
 
 
 def _drawn(
-    take: Take, paths: Mapping[str, Path2D], requested_from: str, found_by: str, *, is_same_scale: bool
+    take: CaseVideo, paths: Mapping[str, Path2D], requested_from: str, found_by: str, *, is_same_scale: bool
 ) -> CameraPath:
     turns = np.concatenate([path.yaw_degrees for path in paths.values()])
     middle, span = (turns.max() + turns.min()) / 2, max(float(np.ptp(turns)), 10.0)
@@ -148,7 +148,7 @@ def _drawn(
     )
 
 
-def _largest_difference(take: Take, paths: Mapping[str, Path2D]) -> tuple[float, float] | None:
+def _largest_difference(take: CaseVideo, paths: Mapping[str, Path2D]) -> tuple[float, float] | None:
     if len(paths) < 2:
         return None
     requested, found = paths["requested"], paths["found"]
@@ -160,12 +160,12 @@ def _largest_difference(take: Take, paths: Mapping[str, Path2D]) -> tuple[float,
     return float(differences[most]), float(_times(take, requested.frames[ours])[most])
 
 
-def _times(take: Take, frames: Indices) -> Floats:
+def _times(take: CaseVideo, frames: Indices) -> Floats:
     times = np.asarray(take.clip.times if take.clip else (0.0, 0.0))
     return np.asarray(times[np.clip(frames, 0, len(times) - 1)])
 
 
 def _svg(points: Floats) -> str:
-    step = max(1, -(-len(points) // MOST_POINTS))
+    step = max(1, -(-len(points) // MAX_POINTS))
     kept: Sequence[Sequence[float]] = [*points[::step].tolist(), points[-1].tolist()]
     return "M" + "L".join(f"{round(x, 1):g},{round(y, 1):g}" for x, y in kept)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from lookaway.core.frames import segment_bounds
-from lookaway.reports.case_page.videos import CaseTakes, Outcome, Take, known_truth
+from lookaway.reports.case_page.videos import CaseTakes, CaseVideo, Outcome, known_truth
 
 WIDTH, HEIGHT = 500, 200
 LEFT, RIGHT, TOP, BOTTOM = 48, 14, 10, 26
-MOST_POINTS: Final = 4000
+MAX_POINTS: Final = 4000
 """Of all lines of a page together, so that it stays small; the file of its numbers has them all."""
-FEWEST_POINTS: Final = 16
+MIN_POINTS: Final = 16
 TABLE_TIMES: Final = 4
 
 
@@ -29,7 +29,7 @@ class Point(NamedTuple):
 class Line:
     """One video."""
 
-    take: Take
+    take: CaseVideo
     path: str
     """As SVG writes it."""
     end: tuple[float, float]
@@ -68,7 +68,7 @@ class CurveChart:
 
 def curve_charts(case: CaseTakes) -> list[CurveChart]:
     """A chart for every metric that gives frames a value."""
-    series: dict[tuple[str, str], list[tuple[Take, Outcome, list[Point]]]] = {}
+    series: dict[tuple[str, str], list[tuple[CaseVideo, Outcome, list[Point]]]] = {}
     for take in case.takes:
         for outcome in take.outcomes:
             points = _points(take, outcome)
@@ -76,7 +76,7 @@ def curve_charts(case: CaseTakes) -> list[CurveChart]:
                 series.setdefault((outcome.run.name, outcome.metric.name), []).append((take, outcome, points))
     seconds = max((take.clip.seconds for take in case.takes if take.clip), default=0.0)
     lines = sum(len(found) for found in series.values())
-    most = max(FEWEST_POINTS, MOST_POINTS // lines) if lines else 0
+    most = max(MIN_POINTS, MAX_POINTS // lines) if lines else 0
     return [_chart(found, seconds, most) for found in series.values()]
 
 
@@ -111,7 +111,7 @@ def round_values(low: float, high: float) -> list[float]:
     return [round(number * step, 12) for number in range(first, last + 1)]
 
 
-def _points(take: Take, outcome: Outcome) -> list[Point]:
+def _points(take: CaseVideo, outcome: Outcome) -> list[Point]:
     found = []
     for unit in outcome.units:
         seconds = None if unit.frame is None else take.seconds(unit.frame)
@@ -120,7 +120,7 @@ def _points(take: Take, outcome: Outcome) -> list[Point]:
     return sorted(found, key=lambda point: point.seconds)
 
 
-def _chart(found: Sequence[tuple[Take, Outcome, list[Point]]], seconds: float, most: int) -> CurveChart:
+def _chart(found: Sequence[tuple[CaseVideo, Outcome, list[Point]]], seconds: float, most: int) -> CurveChart:
     values = [point.value for _, _, points in found for point in points if point.value is not None]
     low, high = _padded(min(values), max(values))
     outcome = found[0][1]
@@ -136,7 +136,7 @@ def _chart(found: Sequence[tuple[Take, Outcome, list[Point]]], seconds: float, m
     )
 
 
-def _line(take: Take, points: Sequence[Point], scale: tuple[float, float, float], most: int) -> Line:
+def _line(take: CaseVideo, points: Sequence[Point], scale: tuple[float, float, float], most: int) -> Line:
     low, high, seconds = scale
     placed = list(_placed(thinned(points, most), low, high, seconds))
     valued = [point for point in points if point.value is not None]
@@ -196,13 +196,13 @@ class Band:
 class BandRow:
     """The bands of all videos that share them."""
 
-    takes: tuple[Take, ...]
+    takes: tuple[CaseVideo, ...]
     bands: tuple[Band, ...]
 
 
 def band_rows(case: CaseTakes) -> list[BandRow]:
     """Bands by the videos that share them, those of most videos first; none where nothing is known."""
-    shared: dict[tuple[Band, ...], list[Take]] = {}
+    shared: dict[tuple[Band, ...], list[CaseVideo]] = {}
     for take in case.takes:
         bands = _bands(case, take)
         if bands:
@@ -211,7 +211,7 @@ def band_rows(case: CaseTakes) -> list[BandRow]:
     return [BandRow(takes=tuple(takes), bands=bands) for bands, takes in ordered]
 
 
-def _bands(case: CaseTakes, take: Take) -> tuple[Band, ...]:
+def _bands(case: CaseTakes, take: CaseVideo) -> tuple[Band, ...]:
     if take.clip is None or take.described is None:
         return ()
     count, times = take.clip.frame_count, take.clip.times
@@ -224,7 +224,7 @@ def _bands(case: CaseTakes, take: Take) -> tuple[Band, ...]:
     return tuple(found)
 
 
-def _true_phases(take: Take) -> dict[str, tuple[int, int]]:
+def _true_phases(take: CaseVideo) -> dict[str, tuple[int, int]]:
     truth = known_truth(take)
     return {name: getattr(truth.card.phases, name) for name in PHASES} if truth else {}
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lookaway.reports.case_page.reproduce import reproduce_command
-from lookaway.reports.case_page.videos import CaseTakes, Outcome, Take
+from lookaway.reports.case_page.videos import CaseTakes, CaseVideo, Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +52,9 @@ def _metric_rows(case: CaseTakes) -> list[MetricRow]:
     return rows
 
 
-def _silent(case: CaseTakes) -> list[tuple[str, str, str, str, list[Take]]]:
+def _silent(case: CaseTakes) -> list[tuple[str, str, str, str, list[CaseVideo]]]:
     """Status, metric, reason and message of everything without a value, with the videos it is true of."""
-    found: dict[tuple[str, str, str, str], list[Take]] = {}
+    found: dict[tuple[str, str, str, str], list[CaseVideo]] = {}
     for take in case.takes:
         for outcome in take.outcomes:
             if outcome.status != "score":
@@ -63,9 +63,9 @@ def _silent(case: CaseTakes) -> list[tuple[str, str, str, str, list[Take]]]:
     return [(*key, takes) for key, takes in found.items()]
 
 
-def _commands(case: CaseTakes) -> list[tuple[Take, str, str]]:
+def _commands(case: CaseTakes) -> list[tuple[CaseVideo, str, str]]:
     """The first video of each model and run, the run, and the command that measures it again with its other seeds."""
-    found: dict[str, tuple[Take, str, str]] = {}
+    found: dict[str, tuple[CaseVideo, str, str]] = {}
     for take in case.takes:
         for run in {outcome.run.name: outcome.run for outcome in take.outcomes}.values():
             command = reproduce_command(run, take.rollout)

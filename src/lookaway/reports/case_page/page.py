@@ -16,7 +16,7 @@ from lookaway.reports.case_page.curves import PLOT, BandRow, band_rows, curve_ch
 from lookaway.reports.case_page.measured_on import measured_on
 from lookaway.reports.case_page.questions import judge_questions
 from lookaway.reports.case_page.unit_table import unit_tables
-from lookaway.reports.case_page.videos import CaseTakes, Outcome, Take
+from lookaway.reports.case_page.videos import CaseTakes, CaseVideo, Outcome
 from lookaway.reports.charts.svg import mark
 from lookaway.reports.site.facts import long_text
 from lookaway.reports.site.media import Clip
@@ -113,7 +113,7 @@ def _numbers(case: CaseTakes) -> str:
     return text.getvalue()
 
 
-def _number_rows(take: Take, outcome: Outcome) -> list[Mapping[str, Any]]:
+def _number_rows(take: CaseVideo, outcome: Outcome) -> list[Mapping[str, Any]]:
     about = {
         "run": outcome.run.name,
         "model": take.rollout.model,

@@ -14,7 +14,7 @@ from lookaway.io.files import is_file, read_json
 from lookaway.judges.errors import Unreadable
 from lookaway.judges.reply import Reply, read_reply
 from lookaway.judges.reply_store import ReplyStore
-from lookaway.reports.case_page.videos import CaseTakes, Outcome, Take
+from lookaway.reports.case_page.videos import CaseTakes, CaseVideo, Outcome
 from lookaway.reports.runs import SiteRollout, SiteRun
 from lookaway.store.feature_store import FeatureStore
 from lookaway.store.run_folder import RunFolder
@@ -50,7 +50,7 @@ def _candidates(software: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
 REPLIES: Final = "replies"
 KEY: Final = re.compile(r"[0-9a-f]{64}")
 SHOWN_WORDS: Final = 3
-MOST_ANSWERS: Final = 72
+MAX_ANSWERS: Final = 72
 """On one page."""
 LOST: Final = "The reply is not in the run's folder; it may lie in a folder that several runs share."
 DAMAGED: Final = "The kept reply is damaged, and is not shown."
@@ -69,7 +69,7 @@ class SeenFrame:
 class Answer:
     """What it said about one video, once."""
 
-    take: Take
+    take: CaseVideo
     metric: str
     key: str
     text: str
@@ -96,14 +96,14 @@ class Questions:
     asked: tuple[AskedQuestion, ...]
     left_out: int
     """Answers for which there is no room."""
-    missing: tuple[tuple[Take, str, str], ...]
+    missing: tuple[tuple[CaseVideo, str, str], ...]
     """Video, metric, and why an answer is not shown."""
 
 
 def judge_questions(case: CaseTakes) -> Questions:
     """Every question whose reply is kept with the run, whole and undamaged."""
     asked: dict[tuple[str, str], AskedQuestion] = {}
-    missing: list[tuple[Take, str, str]] = []
+    missing: list[tuple[CaseVideo, str, str]] = []
     shown: set[tuple[str, str]] = set()
     left_out = 0
     for take, outcome, key in _replies(case):
@@ -113,7 +113,7 @@ def judge_questions(case: CaseTakes) -> Questions:
         kept = _kept(ReplyStore(outcome.run.path / REPLIES), key)
         if isinstance(kept, str):
             missing.append((take, outcome.metric.name, kept))
-        elif len(shown) - len(missing) > MOST_ANSWERS:
+        elif len(shown) - len(missing) > MAX_ANSWERS:
             left_out += 1
         else:
             request, reply = kept
@@ -123,14 +123,14 @@ def judge_questions(case: CaseTakes) -> Questions:
     return Questions(asked=tuple(asked.values()), left_out=left_out, missing=tuple(missing))
 
 
-def _replies(case: CaseTakes) -> Iterator[tuple[Take, Outcome, str]]:
+def _replies(case: CaseTakes) -> Iterator[tuple[CaseVideo, Outcome, str]]:
     for take in case.takes:
         for outcome in take.outcomes:
             for key in _keys(take, outcome):
                 yield take, outcome, key
 
 
-def _keys(take: Take, outcome: Outcome) -> list[str]:
+def _keys(take: CaseVideo, outcome: Outcome) -> list[str]:
     """Hashes of what was asked, from the row, else from the features that the metric is made of."""
     found: list[Json] = list(_listed(outcome.detail.get(REPLIES)))
     if not found:
@@ -159,7 +159,7 @@ def _kept(store: ReplyStore, key: str) -> tuple[dict[str, Any], Reply] | str:
         return DAMAGED
 
 
-def _answer(take: Take, metric: str, key: str, request: dict[str, Any], reply: Reply) -> Answer:
+def _answer(take: CaseVideo, metric: str, key: str, request: dict[str, Any], reply: Reply) -> Answer:
     first = reply.tokens[0].choices if reply.tokens else ()
     return Answer(
         take=take,

@@ -15,9 +15,9 @@ AGAIN: Final = "again"
 """Folder of the new run."""
 DATASET: Final = "DATASET"
 """Stands for a folder whose name is not known."""
-READING: Final = ("limit", "pattern", "allow_outside", "truth", "as_published", "most_frames", "alignment")
+READING: Final = ("limit", "pattern", "allow_outside", "truth", "as_published", "max_frames", "alignment")
 """Options of reading that a run remembers, and that its lock does not say."""
-SAMPLING: Final = {"temperature": "temperature", "seed": "seed", "most_tokens": "answer-tokens"}
+SAMPLING: Final = {"temperature": "temperature", "seed": "seed", "max_tokens": "answer-tokens"}
 """How a lock and how an option call the same."""
 
 

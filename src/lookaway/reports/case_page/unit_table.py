@@ -10,12 +10,12 @@ from typing import Final
 
 from lookaway.core.frames import segment_bounds
 from lookaway.metrics.relative_pose import parse_action
-from lookaway.reports.case_page.videos import CaseTakes, Outcome, Take, UnitRow
+from lookaway.reports.case_page.videos import CaseTakes, CaseVideo, Outcome, UnitRow
 
-MOST_ROWS: Final = 160
+MAX_ROWS: Final = 160
 """Of all tables of a page together; the file of its numbers has them all."""
-FEWEST_ROWS, MOST_ROWS_OF_ONE = 6, 24
-MOST_JUMPS: Final = 4
+MIN_ROWS, MAX_ROWS_OF_ONE = 6, 24
+MAX_JUMPS: Final = 4
 PAIR: Final = re.compile(r"f([0-9]{1,9})_f([0-9]{1,9})")
 PART: Final = re.compile(r"(segment|phase)([0-9]{1,4})")
 
@@ -24,7 +24,7 @@ PART: Final = re.compile(r"(segment|phase)([0-9]{1,4})")
 class UnitLine:
     """One unit of one video."""
 
-    take: Take
+    take: CaseVideo
     unit: UnitRow
     jumps: tuple[tuple[int, float], ...]
     """Frames to look at, each with its second."""
@@ -43,18 +43,18 @@ class UnitTable:
 
 def unit_tables(case: CaseTakes) -> list[UnitTable]:
     """A table for every metric with units other than single frames."""
-    found: dict[tuple[str, str], list[tuple[Take, Outcome, UnitRow]]] = {}
+    found: dict[tuple[str, str], list[tuple[CaseVideo, Outcome, UnitRow]]] = {}
     for take in case.takes:
         for outcome in take.outcomes:
             units = [unit for unit in outcome.units if unit.frame is None]
             if units:
                 rows = found.setdefault((outcome.run.name, outcome.metric.name), [])
                 rows.extend((take, outcome, unit) for unit in units)
-    most = min(MOST_ROWS_OF_ONE, max(FEWEST_ROWS, MOST_ROWS // max(1, len(found))))
+    most = min(MAX_ROWS_OF_ONE, max(MIN_ROWS, MAX_ROWS // max(1, len(found))))
     return [_table(case, rows, most) for rows in found.values()]
 
 
-def unit_frames(case: CaseTakes, take: Take, unit: UnitRow) -> list[int]:
+def unit_frames(case: CaseTakes, take: CaseVideo, unit: UnitRow) -> list[int]:
     """The frames that a unit is about, as far as its name or its detail tells."""
     if pair := PAIR.fullmatch(unit.name):
         return [int(pair[1]), int(pair[2])]
@@ -68,7 +68,7 @@ def unit_frames(case: CaseTakes, take: Take, unit: UnitRow) -> list[int]:
     return [frame for frame in frames if isinstance(frame, int)] if isinstance(frames, list) else []
 
 
-def _table(case: CaseTakes, rows: Sequence[tuple[Take, Outcome, UnitRow]], most: int) -> UnitTable:
+def _table(case: CaseTakes, rows: Sequence[tuple[CaseVideo, Outcome, UnitRow]], most: int) -> UnitTable:
     outcome = rows[0][1]
     sign = -1 if outcome.metric.higher_is_better is False else 1
     ordered = sorted(
@@ -82,6 +82,6 @@ def _table(case: CaseTakes, rows: Sequence[tuple[Take, Outcome, UnitRow]], most:
     )
 
 
-def _jumps(case: CaseTakes, take: Take, unit: UnitRow) -> tuple[tuple[int, float], ...]:
-    frames = unit_frames(case, take, unit)[:MOST_JUMPS]
+def _jumps(case: CaseTakes, take: CaseVideo, unit: UnitRow) -> tuple[tuple[int, float], ...]:
+    frames = unit_frames(case, take, unit)[:MAX_JUMPS]
     return tuple((frame, seconds) for frame in frames if (seconds := take.seconds(frame)) is not None)

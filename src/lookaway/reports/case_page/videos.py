@@ -21,7 +21,7 @@ from lookaway.reports.site.stills import Shown, Stills
 
 
 @dataclass(frozen=True, slots=True)
-class Reread:
+class ReloadedDataset:
     """The rollouts of a run as its dataset describes them now."""
 
     rollouts: Mapping[str, Rollout] = field(default_factory=dict)
@@ -32,19 +32,19 @@ class Reread:
     """Why nothing could be read."""
 
 
-def read_again(run: SiteRun) -> Reread:
+def reload_dataset(run: SiteRun) -> ReloadedDataset:
     """Read the dataset of a run once more, and keep what has the same content as when it was measured."""
     place = run.about.get("dataset")
     if not isinstance(place, str):
-        return Reread(problem="the run does not say where its dataset lies.")
+        return ReloadedDataset(problem="the run does not say where its dataset lies.")
     told = run.lock.entries.get("dataset", {}).get("settings", {})
     try:
         dataset = read(Path(place), suite=run.suite, extrinsics_convention=told.get("extrinsics_convention"))
     except (UserError, OSError) as error:
-        return Reread(problem=str(error))
+        return ReloadedDataset(problem=str(error))
     found = {rollout.id: rollout for rollout in dataset.rollouts if rollout.id in run.rollouts}
     same = {name for name, rollout in found.items() if content_key(rollout) == run.rollouts[name].content}
-    return Reread({name: found[name] for name in found if name in same}, frozenset(found) - same)
+    return ReloadedDataset({name: found[name] for name in found if name in same}, frozenset(found) - same)
 
 
 FRAME = re.compile(r"f([0-9]{1,9})")
@@ -83,7 +83,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Take:
+class CaseVideo:
     """One video of a case."""
 
     key: str
@@ -124,7 +124,7 @@ class CaseTakes:
     scene: str
     case: Case | None
     """As the dataset describes it, where that could be read."""
-    takes: tuple[Take, ...]
+    takes: tuple[CaseVideo, ...]
     reference: Shown | None
     notes: tuple[str, ...]
     """What the reader of the page should know first."""
@@ -135,13 +135,13 @@ class _Measured:
     """One run with its rows by rollout."""
 
     run: SiteRun
-    again: Reread
+    again: ReloadedDataset
     outcomes: Mapping[str, Sequence[Outcome]]
 
 
 def case_takes(runs: Sequence[SiteRun], media: Stills | None) -> Iterator[CaseTakes]:
     """Every case of the runs, in order of ids; without media no video is opened."""
-    measured = [_Measured(run, read_again(run), _outcomes(run)) for run in runs]
+    measured = [_Measured(run, reload_dataset(run), _outcomes(run)) for run in runs]
     cases: dict[str, list[tuple[_Measured, SiteRollout]]] = defaultdict(list)
     for entry in measured:
         for rollout in entry.run.rollouts.values():
@@ -186,10 +186,10 @@ def _case(
 
 def _take(
     key: str, found: Sequence[tuple[_Measured, SiteRollout]], media: Stills | None, colour: int, take: int
-) -> Take:
+) -> CaseVideo:
     rollout = found[0][1]
     described = next((e.again.rollouts[r.id] for e, r in found if r.id in e.again.rollouts), None)
-    return Take(
+    return CaseVideo(
         key=key,
         rollout=rollout,
         described=described,
@@ -201,7 +201,7 @@ def _take(
     )
 
 
-def _notes(found: Sequence[tuple[_Measured, SiteRollout]], takes: Iterable[Take]) -> Iterator[str]:
+def _notes(found: Sequence[tuple[_Measured, SiteRollout]], takes: Iterable[CaseVideo]) -> Iterator[str]:
     for problem in dict.fromkeys(entry.again.problem for entry, _ in found if entry.again.problem):
         yield f"Captions and phases are not shown, since the dataset cannot be read again: {problem}"
     changed = [take.rollout.id for take in takes if take.is_changed]
@@ -245,7 +245,7 @@ def _object(text: str | None) -> Mapping[str, Json]:
     return value if isinstance(value, dict) else {}
 
 
-def known_truth(take: Take) -> WorldClip | None:
+def known_truth(take: CaseVideo) -> WorldClip | None:
     """The clip whose card the dataset names for a video; `None` without one, or where it is not about this video."""
     card = take.described.artifacts.get(TRUTH) if take.described else None
     if card is None or not card.is_file() or take.clip is None:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 440, 280, 46, 104, 12, 42
-MOST_BANDS = 8
+MAX_BANDS = 8
 """More bands than these cover each other; the table has their numbers."""
-LEAST_GAP, LONGEST_LABEL = 13, 15
+MIN_GAP, LONGEST_LABEL = 13, 15
 DASHES = ("", "6 3", "2 3", "8 3 2 3", "4 2")
 
 
@@ -38,7 +38,7 @@ def lines(title: str, curves: Sequence[Curve], bounds: tuple[float | None, float
     )
     x, y = Scale(0, last or 1, LEFT, WIDTH - RIGHT), Scale(*ends, HEIGHT - BOTTOM, TOP)
     parts = _axes(x, y, ends, frames)
-    if len(curves) <= MOST_BANDS:
+    if len(curves) <= MAX_BANDS:
         parts += [band for curve in curves if (band := _band(curve, x, y)) is not None]
     for curve in curves:
         points = [(x(entry.frame), y(entry.estimate.mean)) for entry in curve.bins]
@@ -109,8 +109,8 @@ def _labels(curves: Sequence[Curve], x: Scale, y: Scale) -> list[Markup]:
     floor = 0.0
     for curve in sorted(curves, key=lambda curve: y(curve.bins[-1].estimate.mean)):
         at = max(y(curve.bins[-1].estimate.mean), floor)
-        floor = at + LEAST_GAP
-        if at > HEIGHT - BOTTOM + LEAST_GAP:
+        floor = at + MIN_GAP
+        if at > HEIGHT - BOTTOM + MIN_GAP:
             break
         end = x(curve.bins[-1].frame)
         parts.append(mark(curve.style, end, y(curve.bins[-1].estimate.mean)))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 SIZE, RADIUS = 200, 74
-FEWEST_AXES, MOST_AXES = 3, 12
+MIN_AXES, MAX_AXES = 3, 12
 """Two axes are a line; of many the shape tells nothing."""
 
 

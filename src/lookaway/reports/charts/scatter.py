@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 440, 340, 46, 60, 24, 46
 LEVELS = (0.2, 0.4, 0.6, 0.8)
-LEAST_GAP = 13
+MIN_GAP = 13
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +103,8 @@ def _labels(points: Sequence[Point], x: Scale, y: Scale) -> list[Markup]:
         at_x, at_y = x(point.coverage.mean), y(point.score.mean) - 7
         is_right = at_x > (LEFT + WIDTH - RIGHT) * 0.62
         at_x += -8 if is_right else 8
-        while any(abs(at_y - other) < LEAST_GAP and abs(at_x - beside) < 110 for beside, other in taken):
-            at_y += LEAST_GAP
+        while any(abs(at_y - other) < MIN_GAP and abs(at_x - beside) < 110 for beside, other in taken):
+            at_y += MIN_GAP
         taken.append((at_x, at_y))
         name = short(f"{point.model} (baseline)" if point.baseline else point.model)
         parts.append(element("text", name, x=at_x, y=at_y, class_="label", text_anchor="end" if is_right else "start"))

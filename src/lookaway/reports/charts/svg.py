@@ -102,7 +102,7 @@ def _plain(value: str | float) -> str:
     return "0" if text == "-0" else text
 
 
-MOST_TICKS = 5
+MAX_TICKS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def ticks(low: float, high: float) -> list[float]:
     >>> ticks(0, 1), ticks(0, 24)
     ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.0, 5.0, 10.0, 15.0, 20.0])
     """
-    step = _step(high - low, MOST_TICKS)
+    step = _step(high - low, MAX_TICKS)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [round(number * step, 12) for number in range(first, last + 1)]
 
@@ -171,7 +171,7 @@ def tick_text(value: float, low: float, high: float) -> str:
     >>> tick_text(0.5, -0.25, 1), tick_text(0.2, 0, 1), tick_text(20.0, 0, 24), tick_text(2e-5, 0, 3e-5)
     ('0.50', '0.2', '20', '2e-05')
     """
-    step = number_text(_step(high - low, MOST_TICKS))
+    step = number_text(_step(high - low, MAX_TICKS))
     if "e" in step:
         return number_text(value)
     return f"{value:z.{len(step.partition('.')[2])}f}"

@@ -14,7 +14,7 @@ from lookaway.reports.compare.clip_pairs import ClipPair, ClipPairs, clip_pairs
 from lookaway.reports.counted_values import NO_VALUES, CountedValues, Place, counted_values
 from lookaway.reports.lock_explanations import lock_differences
 from lookaway.reports.metric_facts import MetricFacts, metric_facts
-from lookaway.reports.runs import SiteRun, gathered
+from lookaway.reports.runs import SiteRun, load_run
 from lookaway.statistics.paired_difference import (
     CaseValues,
     PairedDifference,
@@ -22,7 +22,7 @@ from lookaway.statistics.paired_difference import (
     false_discovery,
     paired_difference,
 )
-from lookaway.statistics.precision import LEAST_VALUES
+from lookaway.statistics.precision import MIN_VALUES
 
 
 def paired_models(before: SiteRun, after: SiteRun, models: Sequence[str] | None) -> list[tuple[str, str]]:
@@ -193,7 +193,7 @@ def compare_runs(
     `models` are the one of the first run and the one of the second. Without them every model is compared with that of
     its name, or the only one with the only one. Metrics whose locks differ are left out unless `across_locks`.
     """
-    first, second = gathered(before, str(before.path)), gathered(after, str(after.path))
+    first, second = load_run(before, str(before.path)), load_run(after, str(after.path))
     chosen = paired_models(first, second, models)
     metrics, left_out = comparable_metrics(before, after, across_locks=across_locks)
     old = counted_values(first, {name for name, _ in chosen})
@@ -232,8 +232,8 @@ def _dimension(place: Place, fact: MetricFacts, pairs: ClipPairs, seed: int) -> 
     found = _difference(fact, pairs.pairs, seed)
     cases = found.difference.scored if found else 0
     why = ""
-    if cases < LEAST_VALUES:
-        why = f"{cases} cases have a score of both, fewer than {LEAST_VALUES}"
+    if cases < MIN_VALUES:
+        why = f"{cases} cases have a score of both, fewer than {MIN_VALUES}"
     elif found and found.deviation is None:
         why = "all cases are of one scene, which says nothing about others"
     estimable = found if not why else None

@@ -21,9 +21,9 @@ from lookaway.reports.numbers import amount, folded, markdown_table, verbatim
 
 NAMES = frozenset({"model", "metric", "subset", "rollout", "video"})
 SHORT = ("model", "metric", "subset", "difference", "95 %", "q", "verdict")
-MOST_ROWS = 50
+MAX_ROWS = 50
 """Of each table and list: a comment has room for 65,536 characters."""
-MOST_LINES, LONGEST_LINE = 10, 300
+MAX_LINES, LONGEST_LINE = 10, 300
 MARKS = {Verdict.WORSE: "▼", Verdict.BETTER: "▲"}
 
 
@@ -39,12 +39,12 @@ def comparison_markdown(comparison: Comparison, checks: Sequence[CheckedConditio
         whole = _dimensions(comparison.dimensions, None)
         why = [
             f"- {verbatim(line, LONGEST_LINE)}"
-            for entry in comparison.dimensions[:MOST_ROWS]
+            for entry in comparison.dimensions[:MAX_ROWS]
             if (line := why_not(entry))
         ]
         parts.append(folded(f"All {amount(len(comparison.dimensions), 'dimension')}", _joined([whole, *why])))
     if comparison.worst:
-        rows = [_safe(clip_row(clip)) for clip in comparison.worst[:MOST_ROWS]]
+        rows = [_safe(clip_row(clip)) for clip in comparison.worst[:MAX_ROWS]]
         parts.append(folded(worst_title(comparison).rstrip(":").capitalize(), markdown_table(rows, right=RIGHT)))
     if comparison.not_compared:
         parts.append(folded(f"{amount(len(comparison.not_compared), 'metric')} not compared", _left_out(comparison)))
@@ -57,19 +57,19 @@ def comparison_markdown(comparison: Comparison, checks: Sequence[CheckedConditio
 
 def _dimensions(entries: Sequence[Dimension], columns: Sequence[str] | None) -> str:
     rows = []
-    for entry in entries[:MOST_ROWS]:
+    for entry in entries[:MAX_ROWS]:
         row = _safe(dimension_row(entry))
         row["verdict"] = f"{MARKS.get(entry.verdict, '')} {row['verdict']}".strip()
         rows.append({name: row[name] for name in columns or row})
     table = markdown_table(rows, right=RIGHT)
-    return table if len(entries) <= MOST_ROWS else f"{table}\n\nand {len(entries) - MOST_ROWS} more"
+    return table if len(entries) <= MAX_ROWS else f"{table}\n\nand {len(entries) - MAX_ROWS} more"
 
 
 def _left_out(comparison: Comparison) -> str:
     lines = []
-    for entry in comparison.not_compared[:MOST_ROWS]:
+    for entry in comparison.not_compared[:MAX_ROWS]:
         lines.append(f"- {verbatim(entry.metric)}: {entry.why}")
-        lines += [f"  - {verbatim(line, LONGEST_LINE)}" for line in lock_lines(entry)[:MOST_LINES]]
+        lines += [f"  - {verbatim(line, LONGEST_LINE)}" for line in lock_lines(entry)[:MAX_LINES]]
     return "\n".join(lines)
 
 

@@ -24,7 +24,7 @@ from lookaway.reports.export.mbench import GATED_SUITE, require_mbench
 from lookaway.reports.numbers import counts
 
 FILE_NAME = "leaderboard_submission.json"
-LEAST_SHARE = 0.9
+MIN_SHARE = 0.9
 """Of the rollouts of a metric, for which it must be known whether they count, and if so, how they did."""
 MODEL_TYPES = {"mbench-a": "action-conditioned", "mbench-t": "text-conditioned"}
 EARLIEST = (1980, 1, 1, 0, 0, 0)
@@ -46,10 +46,10 @@ class Entry:
 
 
 def write_submission(
-    run: Run, entry: Entry, path: Path, *, least_share: float = LEAST_SHARE, force: bool = False
+    run: Run, entry: Entry, path: Path, *, min_share: float = MIN_SHARE, force: bool = False
 ) -> tuple[str, ...]:
     """Write the ZIP; returns what it falls short of. Without `force`, falling short is refused."""
-    submission = make_submission(run, entry, least_share=least_share)
+    submission = make_submission(run, entry, min_share=min_share)
     shortcomings: tuple[str, ...] = tuple(submission["shortcomings"])
     if submission["total_m_score"] is None:
         raise UserError(f"{run.path}: {entry.model} has no score at all; there is nothing to submit.")
@@ -66,7 +66,7 @@ def write_submission(
     return shortcomings
 
 
-def make_submission(run: Run, entry: Entry, *, least_share: float = LEAST_SHARE) -> dict[str, Json]:
+def make_submission(run: Run, entry: Entry, *, min_share: float = MIN_SHARE) -> dict[str, Json]:
     """The content of the submission, with `shortcomings`: cells that are missing, not gated, or rest on too little."""
     suite, about = require_mbench(run), run.about
     cells = run.table().cells
@@ -85,7 +85,7 @@ def make_submission(run: Run, entry: Entry, *, least_share: float = LEAST_SHARE)
         "axes": axes,
         "metrics": metrics,
         "shortcomings": [
-            f"{name}: {lack}" for name in names if (lack := _shortcoming(own.get(name), suite, least_share))
+            f"{name}: {lack}" for name in names if (lack := _shortcoming(own.get(name), suite, min_share))
         ],
         "suite": suite,
         "lock_sha256": about["lock_sha256"],
@@ -121,7 +121,7 @@ def _axis_of(metric: str) -> str:
     return metric.split(".")[1]
 
 
-def _shortcoming(cell: Cell | None, suite: str, least_share: float) -> str | None:
+def _shortcoming(cell: Cell | None, suite: str, min_share: float) -> str | None:
     if cell is None:
         return "not in the run"
     if _number(cell) is None:
@@ -130,8 +130,8 @@ def _shortcoming(cell: Cell | None, suite: str, least_share: float) -> str | Non
     if suite == GATED_SUITE and cell.gated is None:
         return "raw consistency, no judge decided which rollouts count"
     known = sum(_known(cell))
-    if known < least_share * cell.asked:
-        return f"{known} of {cell.asked} rollouts are known, fewer than {least_share:.0%}"
+    if known < min_share * cell.asked:
+        return f"{known} of {cell.asked} rollouts are known, fewer than {min_share:.0%}"
     return None
 
 

@@ -146,7 +146,7 @@ class _Found:
                 record[f"avg_{name}"] = row["value"]
         return record
 
-    def likeness(self, rollout: Row, family: str) -> dict[str, Json]:
+    def similarity(self, rollout: Row, family: str) -> dict[str, Json]:
         """The same with the number of frames that were compared."""
         record = self.series(rollout, family, LIKENESS)
         return {"length": len(next(iter(record.values()))), **record} if record else {}
@@ -185,7 +185,7 @@ def _data(found: _Found, rollouts: Iterable[Row]) -> Iterator[Json]:
 
 def _compared(found: _Found, rollout: Row) -> Json:
     families = {
-        "lcm": found.likeness(rollout, "lcm"),
+        "lcm": found.similarity(rollout, "lcm"),
         **{key: found.series(rollout, *family) for key, family in FAMILIES.items()},
         "action": found.action(rollout),
     }
@@ -210,7 +210,7 @@ def _mirrored(found: _Found, subset: str, name: str, rollouts: Sequence[Row]) ->
 
 
 def _mirrored_video(found: _Found, rollout: Row) -> dict[str, Json]:
-    gsc = found.likeness(rollout, "gsc")
+    gsc = found.similarity(rollout, "gsc")
     return {
         "video_name": f"{rollout['case'].rpartition('/')[2]}.mp4",
         "error": found.error(rollout),

@@ -12,9 +12,9 @@ from lookaway.core import Estimate, UserError
 from lookaway.engine.run import Run
 from lookaway.reports.export.rows import SCHEMA, estimate_rows, write_file, write_row_file
 from lookaway.reports.export.rows import WRITERS as ROW_WRITERS
-from lookaway.reports.leaderboards import Board, Row, boards
+from lookaway.reports.leaderboards import Leaderboard, Row, leaderboards
 from lookaway.reports.numbers import digits_for, estimate_interval, fixed, markdown_lines, verbatim, visible
-from lookaway.reports.runs import SiteRun, gathered
+from lookaway.reports.runs import SiteRun, load_run
 from lookaway.statistics.precision import Mark, Precision, precision
 
 EXPLAINED = (
@@ -64,36 +64,36 @@ class PaperTable:
 
 def paper_tables(run: SiteRun) -> list[PaperTable]:
     """Tables in the order of the run's own table."""
-    subsets: dict[str, list[Board]] = {}
-    for board in boards([run]):
-        subsets.setdefault(board.subset, []).append(board)
+    subsets: dict[str, list[Leaderboard]] = {}
+    for leaderboard in leaderboards([run]):
+        subsets.setdefault(leaderboard.subset, []).append(leaderboard)
     return [_table(run, subset, own) for subset, own in subsets.items()]
 
 
-def _table(run: SiteRun, subset: str, own: Sequence[Board]) -> PaperTable:
-    is_baseline = {row.model: row.baseline is not None for board in own for row in board.rows}
+def _table(run: SiteRun, subset: str, own: Sequence[Leaderboard]) -> PaperTable:
+    is_baseline = {row.model: row.baseline is not None for leaderboard in own for row in leaderboard.rows}
     order = dict.fromkeys(cell.model for cell in run.table.cells if cell.model in is_baseline)
     models = tuple(model for model in order if not is_baseline[model])
     baselines = tuple(model for model in order if is_baseline[model])
-    short = Counter(board.short for board in own)
+    short = Counter(leaderboard.short for leaderboard in own)
     columns = []
-    for board in own:
-        title = board.short if short[board.short] == 1 else board.metric.name
-        columns += _metric_columns(board, (*models, *baselines), title)
+    for leaderboard in own:
+        title = leaderboard.short if short[leaderboard.short] == 1 else leaderboard.metric.name
+        columns += _metric_columns(leaderboard, (*models, *baselines), title)
     return PaperTable(
         subset=subset, models=models, baselines=baselines, columns=tuple(columns), notes=tuple(run.table.notes)
     )
 
 
-def _metric_columns(board: Board, models: Sequence[str], title: str) -> list[PaperColumn]:
-    rows = {row.model: row for row in board.rows}
-    has_rivals = sum(row.ranks is not None for row in board.rows) > 1
+def _metric_columns(leaderboard: Leaderboard, models: Sequence[str], title: str) -> list[PaperColumn]:
+    rows = {row.model: row for row in leaderboard.rows}
+    has_rivals = sum(row.ranks is not None for row in leaderboard.rows) > 1
     cells = {
         model: PaperCell(estimate=row.cell.estimate, precision=row.precision, is_best=has_rivals and _is_first(row))
         for model, row in rows.items()
     }
-    columns = [_column(title, board.metric.higher_is_better, models, cells)]
-    if board.is_gated:
+    columns = [_column(title, leaderboard.metric.higher_is_better, models, cells)]
+    if leaderboard.is_gated:
         columns += _gate_columns(rows, models, title)
     return columns
 
@@ -259,9 +259,9 @@ def write_estimates(run: Run, path: Path) -> None:
     if suffix not in (*WRITERS, *ROW_WRITERS):
         known = ", ".join((*WRITERS, *ROW_WRITERS))
         raise UserError(f"{path}: estimates are written as {known}, by the suffix of the name.")
-    found = gathered(run, run.path.name)
+    found = load_run(run, run.path.name)
     if suffix in ROW_WRITERS:
-        write_row_file(path, SCHEMA, estimate_rows(boards([found])))
+        write_row_file(path, SCHEMA, estimate_rows(leaderboards([found])))
         return
     origin = f"suite {found.about['suite']}, lock {found.about['lock_sha256'][:16]}"
     text = WRITERS[suffix](paper_tables(found), origin)

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from lookaway.core import Estimate, UserError
 from lookaway.engine.run import Run
 from lookaway.io.files import write_whole
-from lookaway.reports.leaderboards import Board, Row
+from lookaway.reports.leaderboards import Leaderboard, Row
 from lookaway.statistics.precision import Precision
 
 ROWS_AT_ONCE = 50_000
@@ -103,20 +103,20 @@ SCHEMA = pa.schema(
 """A number that is not estimable has an interval and no mean, as in every other table."""
 
 
-def estimate_rows(boards: Sequence[Board]) -> Iterator[dict[str, Any]]:
+def estimate_rows(leaderboards: Sequence[Leaderboard]) -> Iterator[dict[str, Any]]:
     """Every row of every board, in their order."""
-    for board in boards:
-        for row in board.rows:
-            yield _estimate_row(board, row)
+    for leaderboard in leaderboards:
+        for row in leaderboard.rows:
+            yield _estimate_row(leaderboard, row)
 
 
-def _estimate_row(board: Board, row: Row) -> dict[str, Any]:
+def _estimate_row(leaderboard: Leaderboard, row: Row) -> dict[str, Any]:
     cell = row.cell
     return {
-        "suite": board.suite,
-        "metric": board.metric.name,
-        "lock": board.metric.lock,
-        "subset": board.subset,
+        "suite": leaderboard.suite,
+        "metric": leaderboard.metric.name,
+        "lock": leaderboard.metric.lock,
+        "subset": leaderboard.subset,
         "model": row.model,
         "run": row.run,
         **_numbers("", cell.estimate, row.precision),

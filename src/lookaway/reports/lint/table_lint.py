@@ -14,12 +14,12 @@ from lookaway.reports.lint.column_roles import NUMERIC_ROLES, Column, Role, colu
 from lookaway.reports.lint.printed_sheet import Finding, Rule, Severity, Sheet, folded_name
 from lookaway.reports.lint.printed_table import PrintedTable
 from lookaway.reports.numbers import amount, fixed, print_json, print_lines
-from lookaway.statistics.precision import LEAST_EFFECTIVE, LEAST_VALUES
+from lookaway.statistics.precision import MIN_EFFECTIVE, MIN_VALUES
 from lookaway.statistics.rank_correlation import spearman_interval
 
-MOST_COLUMNS = 12
+MAX_COLUMNS = 12
 """All choices of more columns would be too many to try; then an average is that of all, or of what is not known."""
-LEAST_ROWS = 2
+MIN_ROWS = 2
 
 
 def average_parts(average: Column, measures: Sequence[Column]) -> tuple[Column, ...] | None:
@@ -30,7 +30,7 @@ def average_parts(average: Column, measures: Sequence[Column]) -> tuple[Column, 
     values = np.array([[_number(cell.value) for cell in column.cells] for column in measures], np.float64)
     means = np.array([_number(cell.value) for cell in average.cells], np.float64)
     digits = min((cell.digits for cell in average.cells if cell.value is not None), default=0)
-    fewest = 2 if len(measures) <= MOST_COLUMNS else len(measures)
+    fewest = 2 if len(measures) <= MAX_COLUMNS else len(measures)
     for size in range(len(measures), fewest - 1, -1):
         for choice in combinations(range(len(measures)), size):
             if _is_mean(values[list(choice)], means, 0.6 * 10.0**-digits):
@@ -46,14 +46,14 @@ def _is_mean(parts: Floats, means: Floats, rounding: float) -> bool:
     known = ~np.isnan(parts)
     counts = known.sum(axis=0)
     rows = (counts > 0) & ~np.isnan(means)
-    if rows.sum() < LEAST_ROWS or not known.any(axis=1).all():
+    if rows.sum() < MIN_ROWS or not known.any(axis=1).all():
         return False
     found = np.where(known, parts, 0.0).sum(axis=0)[rows] / counts[rows]
     # Parts may be rounded as well; what is printed with many digits was computed in floating point.
     return bool(np.all(np.abs(found - means[rows]) <= 2 * rounding + 1e-9))
 
 
-LEAST_POINTS = 10
+MIN_POINTS = 10
 """A correlation on fewer points, without an interval, is an error and not only a lack."""
 LONGEST_LABEL = 60
 CORRELATION_WORDS = dict(NUMERIC_ROLES)[Role.CORRELATION]
@@ -70,7 +70,7 @@ def correlations_on_few_points(sheet: Sheet) -> Iterator[Finding]:
             if cell.value is None or abs(cell.value) > 1 or not is_meant:
                 continue
             count = counts[row]
-            few = count is not None and count < LEAST_POINTS
+            few = count is not None and count < MIN_POINTS
             yield sheet.finding(
                 Rule.FEW_POINTS,
                 Severity.ERROR if few else Severity.WARNING,
@@ -96,7 +96,7 @@ def _could_be(value: float, points: int | None) -> str:
 
 
 PERCENT_TOP = 100.0
-LEAST_PERCENT_TOP = 10.0
+MIN_PERCENT_TOP = 10.0
 
 
 def lint_table(table: PrintedTable) -> list[Finding]:
@@ -116,15 +116,13 @@ def _sparse_averages(sheet: Sheet) -> Iterator[Finding]:
             few = {
                 column.name: count
                 for column, counts in supports
-                if (count := counts[row]) is not None
-                and count < LEAST_EFFECTIVE
-                and column.cells[row].value is not None
+                if (count := counts[row]) is not None and count < MIN_EFFECTIVE and column.cells[row].value is not None
             }
             if cell.value is None or not few:
                 continue
-            is_error = any(count < LEAST_VALUES for count in few.values())
+            is_error = any(count < MIN_VALUES for count in few.values())
             rests = ", ".join(f"{name} on {count}" for name, count in few.items())
-            least = LEAST_VALUES if is_error else int(LEAST_EFFECTIVE)
+            least = MIN_VALUES if is_error else int(MIN_EFFECTIVE)
             yield sheet.finding(
                 Rule.SPARSE_AVERAGE,
                 Severity.ERROR if is_error else Severity.WARNING,
@@ -167,7 +165,7 @@ def _best_on_few(sheet: Sheet) -> Iterator[Finding]:
         for group in sheet.groups():
             for row in group if has_marks else _best_rows(column, group):
                 cell, count = column.cells[row], counts[row]
-                is_few = count is not None and count < LEAST_VALUES
+                is_few = count is not None and count < MIN_VALUES
                 # Where n is printed, a dagger says something else than what n says already.
                 is_weak = has_marks and cell.is_daggered and count is None
                 if (has_marks and not cell.is_bold) or not (is_few or is_weak):
@@ -178,7 +176,7 @@ def _best_on_few(sheet: Sheet) -> Iterator[Finding]:
                     Rule.BEST_ON_FEW,
                     Severity.ERROR,
                     f"{cell.text} {best} and {rests}",
-                    f"Mark as best only what rests on {LEAST_VALUES} or more, and is told apart from the next.",
+                    f"Mark as best only what rests on {MIN_VALUES} or more, and is told apart from the next.",
                     row=row,
                     column=column.name,
                 )
@@ -219,7 +217,7 @@ def _fraction_among_hundredths(column: Column, groups: Sequence[Sequence[int]]) 
         return None
     for group in groups:
         shown = {value: column.cells[row].text for row in group if (value := column.cells[row].value) and value > 0}
-        if shown and min(shown) < 1 and LEAST_PERCENT_TOP < max(shown) <= PERCENT_TOP:
+        if shown and min(shown) < 1 and MIN_PERCENT_TOP < max(shown) <= PERCENT_TOP:
             return shown[min(shown)], shown[max(shown)]
     return None
 

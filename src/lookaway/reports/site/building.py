@@ -9,7 +9,7 @@ from pathlib import Path
 from lookaway.core import UserError
 from lookaway.reports.case_page.page import write_item_page
 from lookaway.reports.case_page.videos import case_takes
-from lookaway.reports.leaderboards import boards
+from lookaway.reports.leaderboards import leaderboards
 from lookaway.reports.numbers import amount
 from lookaway.reports.runs import SiteRun
 from lookaway.reports.site.data_files import write_data
@@ -29,7 +29,7 @@ def build_site(runs: Sequence[SiteRun], output: Path, *, title: str | None = Non
     """Write the site and return its index; a site that is there already is written over."""
     site = site_of(runs, title)
     try:
-        data = write_data(output, runs, site.boards, site.matrices)
+        data = write_data(output, runs, site.leaderboards, site.matrices)
         return write_index(replace(site, data=data, items=write_items(runs, output)), output)
     except OSError as error:
         raise UserError(f"{output}: the site cannot be written here: {error}.") from error
@@ -38,9 +38,9 @@ def build_site(runs: Sequence[SiteRun], output: Path, *, title: str | None = Non
 def site_of(runs: Sequence[SiteRun], title: str | None) -> Site:
     """What runs say together, before anything of it lies anywhere."""
     environment()  # refuses before anything is computed
-    found = boards(runs)
-    matrices = [made for board in found if (made := matrix(board)) is not None]
-    return Site(title=title or _title(runs), runs=runs, boards=found, matrices=matrices)
+    found = leaderboards(runs)
+    matrices = [made for leaderboard in found if (made := matrix(leaderboard)) is not None]
+    return Site(title=title or _title(runs), runs=runs, leaderboards=found, matrices=matrices)
 
 
 def _title(runs: Sequence[SiteRun]) -> str:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from lookaway.io.files import write_json
 from lookaway.reports.export.rows import SCHEMA, estimate_rows, write_row_file, write_tidy_table
-from lookaway.reports.leaderboards import Board
+from lookaway.reports.leaderboards import Leaderboard
 from lookaway.reports.runs import SiteRun
 from lookaway.reports.site.pairwise import Matrix
 from lookaway.reports.site.rendering import slug
@@ -45,10 +45,10 @@ class DataFile:
 
 
 def write_data(
-    output: Path, runs: Sequence[SiteRun], boards: Sequence[Board], matrices: Sequence[Matrix]
+    output: Path, runs: Sequence[SiteRun], leaderboards: Sequence[Leaderboard], matrices: Sequence[Matrix]
 ) -> list[DataFile]:
     """Write all files under `data/` and say what they hold."""
-    write_row_file(output / "data" / "table.csv", SCHEMA, estimate_rows(boards))
+    write_row_file(output / "data" / "table.csv", SCHEMA, estimate_rows(leaderboards))
     write_row_file(output / "data" / "pairs.csv", PAIRS, (pair for matrix in matrices for pair in _pairs(matrix)))
     found = [
         DataFile(name="data/table.csv", holds="every cell with interval, rank range, support and mark"),
@@ -64,16 +64,16 @@ def write_data(
 
 
 def _pairs(matrix: Matrix) -> Iterator[dict[str, Any]]:
-    board = matrix.board
+    leaderboard = matrix.leaderboard
     for (one, other), pair in matrix.pairs.items():
         if pair is None:
             continue
         difference = pair.found.difference
         yield {
-            "suite": board.suite,
-            "metric": board.metric.name,
-            "lock": board.metric.lock,
-            "subset": board.subset,
+            "suite": leaderboard.suite,
+            "metric": leaderboard.metric.name,
+            "lock": leaderboard.metric.lock,
+            "subset": leaderboard.subset,
             "first": matrix.models[one],
             "second": matrix.models[other],
             "difference_mean": difference.mean,

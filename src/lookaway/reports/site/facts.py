@@ -167,7 +167,7 @@ def _readable(value: Any) -> str:
     return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
 
 
-MOST_CHARACTERS: Final = 2_000
+MAX_CHARACTERS: Final = 2_000
 """Of one text in a page."""
 
 
@@ -193,5 +193,5 @@ def long_text(text: object, keep: Callable[[str], str] | None = None) -> LongTex
     (False, True)
     """
     whole = str(text)
-    is_cut = len(whole) > MOST_CHARACTERS
-    return LongText(shown=whole[:MOST_CHARACTERS], length=len(whole), href=keep(whole) if keep and is_cut else None)
+    is_cut = len(whole) > MAX_CHARACTERS
+    return LongText(shown=whole[:MAX_CHARACTERS], length=len(whole), href=keep(whole) if keep and is_cut else None)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lookaway.reports.charts.svg import number_text
-from lookaway.reports.leaderboards import Board
+from lookaway.reports.leaderboards import Leaderboard
 from lookaway.reports.runs import SiteRun
 from lookaway.reports.site.data_files import DataFile
 from lookaway.reports.site.facts import appendix, counts, facts
@@ -25,7 +25,7 @@ from lookaway.reports.site.warnings import warnings
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-MOST_OPEN = 12
+MAX_OPEN = 12
 """With more boards than these, all but the first start closed."""
 NAME, TEMPLATE = "index.html", "index.html.j2"
 SOURCES = Sources(styles=("site.css",), scripts=("index.js",), is_inlined=True)
@@ -37,7 +37,7 @@ class Site:
 
     title: str
     runs: Sequence[SiteRun]
-    boards: Sequence[Board]
+    leaderboards: Sequence[Leaderboard]
     matrices: Sequence[Matrix]
     data: Sequence[DataFile] = ()
     items: Mapping[str, str] = field(default_factory=dict)
@@ -61,7 +61,7 @@ def index_alone(site: Site, sources: Sources) -> str:
 def _context(site: Site, found: Sequence[Section]) -> dict[str, Any]:
     return {
         "title": site.title,
-        "warnings": warnings(site.runs, site.boards),
+        "warnings": warnings(site.runs, site.leaderboards),
         "runs": [{"run": run, "facts": facts(run), "counts": counts(run)} for run in site.runs],
         "suites": [{"name": suite, "title": runs[0].suite_title} for suite, runs in _suites(site).items()],
         "placed": found,
@@ -69,7 +69,7 @@ def _context(site: Site, found: Sequence[Section]) -> dict[str, Any]:
 
 
 def _sections(site: Site) -> list[Section]:
-    styles = model_styles(site.boards)
+    styles = model_styles(site.leaderboards)
     suites = [_suite(site, suite, styles) for suite in _suites(site)]
     of_site = site_sections(
         cases=_cases(site),
@@ -90,59 +90,64 @@ def _suites(site: Site) -> dict[str, list[SiteRun]]:
     return found
 
 
-def model_styles(boards: Sequence[Board]) -> dict[str, int]:
+def model_styles(leaderboards: Sequence[Leaderboard]) -> dict[str, int]:
     """A number for every model of the site: its colour and its shape, the same in all charts."""
-    return {model: number for number, model in enumerate(sorted({row.model for b in boards for row in b.rows}))}
+    return {model: number for number, model in enumerate(sorted({row.model for b in leaderboards for row in b.rows}))}
 
 
 def _suite(site: Site, suite: str, styles: Mapping[str, int]) -> dict[str, Any]:
-    boards = [board for board in site.boards if board.suite == suite]
-    seeds = seed_rows(boards)
+    leaderboards = [leaderboard for leaderboard in site.leaderboards if leaderboard.suite == suite]
+    seeds = seed_rows(leaderboards)
     own_runs = _suites(site)[suite]
     return {
         "name": suite,
-        "heads": _heads(boards),
-        "overview": overview(boards),
-        "is_gated": any(board.is_gated for board in boards),
-        "has_baselines": any(row.baseline for board in boards for row in board.rows),
-        "boards": [_board(board, styles, is_open=number < MOST_OPEN) for number, board in enumerate(boards)],
-        "matrices": [_matrix(matrix) for matrix in site.matrices if matrix.board.suite == suite],
-        "profiles": profiles(boards, styles),
-        "coverage": coverage_charts(boards, styles),
-        "drift": drift_charts(own_runs, boards, styles),
-        "subsets": subset_tables(boards),
-        "phases": phase_tables(own_runs, boards),
-        "seeds": seed_table(boards, seeds) if seeds else None,
+        "heads": _heads(leaderboards),
+        "overview": overview(leaderboards),
+        "is_gated": any(leaderboard.is_gated for leaderboard in leaderboards),
+        "has_baselines": any(row.baseline for leaderboard in leaderboards for row in leaderboard.rows),
+        "boards": [
+            _board(leaderboard, styles, is_open=number < MAX_OPEN) for number, leaderboard in enumerate(leaderboards)
+        ],
+        "matrices": [_matrix(matrix) for matrix in site.matrices if matrix.leaderboard.suite == suite],
+        "profiles": profiles(leaderboards, styles),
+        "coverage": coverage_charts(leaderboards, styles),
+        "drift": drift_charts(own_runs, leaderboards, styles),
+        "subsets": subset_tables(leaderboards),
+        "phases": phase_tables(own_runs, leaderboards),
+        "seeds": seed_table(leaderboards, seeds) if seeds else None,
     }
 
 
-def _heads(boards: Sequence[Board]) -> dict[str, Any]:
+def _heads(leaderboards: Sequence[Leaderboard]) -> dict[str, Any]:
     """Heads of the overview: subsets above metrics, as often as they follow each other."""
-    shown = Counter((board.subset, board.short) for board in boards)
-    names = [board.short if shown[board.subset, board.short] == 1 else board.title for board in boards]
+    shown = Counter((leaderboard.subset, leaderboard.short) for leaderboard in leaderboards)
+    names = [
+        leaderboard.short if shown[leaderboard.subset, leaderboard.short] == 1 else leaderboard.title
+        for leaderboard in leaderboards
+    ]
     columns = [
-        {"name": name, "title": board.title, "key": board.key, "better": _better(board)}
-        for board, name in zip(boards, names, strict=True)
+        {"name": name, "title": leaderboard.title, "key": leaderboard.key, "better": _better(leaderboard)}
+        for leaderboard, name in zip(leaderboards, names, strict=True)
     ]
     subsets: list[tuple[str, int]] = []
-    for board in boards:
-        if subsets and subsets[-1][0] == board.subset:
-            subsets[-1] = (board.subset, subsets[-1][1] + 1)
+    for leaderboard in leaderboards:
+        if subsets and subsets[-1][0] == leaderboard.subset:
+            subsets[-1] = (leaderboard.subset, subsets[-1][1] + 1)
         else:
-            subsets.append((board.subset, 1))
+            subsets.append((leaderboard.subset, 1))
     return {"columns": columns, "subsets": subsets}
 
 
-def _board(board: Board, styles: Mapping[str, int], *, is_open: bool) -> dict[str, Any]:
-    ends = board_ends(board)
-    leaders = [row.model for row in board.rows if row.tie == 0]
+def _board(leaderboard: Leaderboard, styles: Mapping[str, int], *, is_open: bool) -> dict[str, Any]:
+    ends = board_ends(leaderboard)
+    leaders = [row.model for row in leaderboard.rows if row.tie == 0]
     return {
-        "board": board,
+        "board": leaderboard,
         "is_open": is_open,
-        "lines": board_lines(board, styles),
-        "digits": board_digits(board),
+        "lines": board_lines(leaderboard, styles),
+        "digits": board_digits(leaderboard),
         "ends": [number_text(end) for end in ends],
-        "better": _better(board),
+        "better": _better(leaderboard),
         "leaders": leaders,
     }
 
@@ -151,8 +156,8 @@ def _matrix(matrix: Matrix) -> dict[str, Any]:
     return {"matrix": matrix, "cells": matrix_cells(matrix)}
 
 
-def _better(board: Board) -> str:
-    return {True: "high", False: "low", None: ""}[board.metric.higher_is_better]
+def _better(leaderboard: Leaderboard) -> str:
+    return {True: "high", False: "low", None: ""}[leaderboard.metric.higher_is_better]
 
 
 def _cases(site: Site) -> list[dict[str, str]]:

@@ -28,7 +28,7 @@ PICTURE_ENTRY_BYTES: Final = 78
 """Fixed fields of an entry for pictures before the boxes inside it."""
 FOUR_TWO_ZERO: Final = frozenset({66, 77, 100})
 """H.264 Baseline, Main and High: eight bits, colour at half the resolution. Players know no others for sure."""
-MOST_INDEX_BYTES: Final = 64 * 1024 * 1024
+MAX_INDEX_BYTES: Final = 64 * 1024 * 1024
 
 
 def is_playable(path: Path) -> bool:
@@ -59,7 +59,7 @@ def _index(file: BinaryIO) -> bytes | None:
         if length == 1:
             length, used = int.from_bytes(file.read(8), "big"), 16
         is_mp4 = is_mp4 or kind == b"ftyp"
-        if kind == b"moov" and is_mp4 and used <= length <= MOST_INDEX_BYTES:
+        if kind == b"moov" and is_mp4 and used <= length <= MAX_INDEX_BYTES:
             return head + file.read(length - used)
         if length < used or not is_mp4:
             return None
@@ -89,8 +89,8 @@ def _boxes(data: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 ASSETS: Final = "assets"
 NAME_CHARACTERS: Final = 20
-MOST_PROXY_HEIGHT: Final = 480
-MOST_PROXY_FPS: Final = 60
+MAX_PROXY_HEIGHT: Final = 480
+MAX_PROXY_FPS: Final = 60
 SLACK_FPS: Final = 0.05
 """Times of frames are rounded to ticks: 24 frames a second may look like 24.04."""
 
@@ -159,14 +159,14 @@ def _write_proxy(video: Video, target: Path) -> None:
     """Encode the video anew, with every frame as long on screen as in the original."""
     times = frame_times(video.timeline)
     shortest = min(end - start for start, end in pairwise(times))
-    fps = max(1, min(MOST_PROXY_FPS, math.ceil(1 / max(shortest, 1e-3) - SLACK_FPS)))
+    fps = max(1, min(MAX_PROXY_FPS, math.ceil(1 / max(shortest, 1e-3) - SLACK_FPS)))
     shown_at = (np.arange(max(1, round(times[-1] * fps))) + 0.5) / fps
     sources = np.clip(np.searchsorted(times, shown_at, side="right") - 1, 0, len(times) - 2)
     write_video(target, _repeated(video, np.bincount(sources, minlength=len(times) - 1)), fps)
 
 
 def _repeated(video: Video, repeats: np.ndarray) -> Iterator[Pixels]:
-    height = min(MOST_PROXY_HEIGHT, video.timeline.height)
+    height = min(MAX_PROXY_HEIGHT, video.timeline.height)
     every = FrameRequest(indices=frozenset(range(len(repeats))), height=height)
     for _, frame in video.frames([every]):
         pixels = _with_even_sides(frame.pixels)

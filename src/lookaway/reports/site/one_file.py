@@ -64,7 +64,7 @@ def _rendered(template: str, **context: object) -> Markup:
     return Markup(text)  # noqa: S704 - the template has escaped it
 
 
-MOST_BYTES: Final = 15_000_000
+MAX_BYTES: Final = 15_000_000
 """What mail and pull requests take."""
 SUFFIX: Final = ".html"
 SOURCES: Final = Sources(styles=("site.css", "item.css"), scripts=("index.js",), is_inlined=True)
@@ -78,7 +78,7 @@ def write_one_file(runs: Sequence[SiteRun], target: Path, *, title: str | None =
     cases = list(case_takes(runs, Stills() if strips else None))
     site = replace(site, data=_carried_data(site), folded=folded_cases(cases) if cases else None)
     page = index_alone(site, SOURCES).encode()
-    if len(page) > MOST_BYTES:
+    if len(page) > MAX_BYTES:
         raise UserError(_too_large(target, len(page), site, cases))
     write_file(target, lambda file: file.write(page))
     return target
@@ -96,7 +96,7 @@ def _refuse_other_places(target: Path) -> None:
 def _carried_data(site: Site) -> list[DataFile]:
     """The data files of a site with what they hold."""
     with TemporaryDirectory(prefix="lookaway-") as folder:
-        found = write_data(Path(folder), site.runs, site.boards, site.matrices)
+        found = write_data(Path(folder), site.runs, site.leaderboards, site.matrices)
         return [
             replace(file, content=data_uri((Path(folder) / file.name).read_bytes(), KINDS[Path(file.name).suffix]))
             for file in found
@@ -118,12 +118,12 @@ def _too_large(target: Path, total: int, site: Site, cases: Sequence[CaseTakes])
         f"the page itself {size(rest)}",
     ]
     ways = [
-        *(["leave the filmstrips out with --without-filmstrips"] if total - sum(strips) <= MOST_BYTES else []),
+        *(["leave the filmstrips out with --without-filmstrips"] if total - sum(strips) <= MAX_BYTES else []),
         *(["give fewer runs"] if len(site.runs) > 1 else []),
         "write the folder, without --single-file",
     ]
     return (
-        f"{target}: would be {size(total)}, above the {size(MOST_BYTES)} that one file may have; nothing is written. "
+        f"{target}: would be {size(total)}, above the {size(MAX_BYTES)} that one file may have; nothing is written. "
         f"{_sentence(', '.join(parts))} {_sentence(', or '.join(ways))}"
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lookaway.reports.leaderboards import Board, Row
+from lookaway.reports.leaderboards import Leaderboard, Row
 from lookaway.statistics.paired_difference import CaseValues, PairedDifference, false_discovery, paired_difference
 
 LARGEST_Q = 0.05
@@ -27,7 +27,7 @@ class Pair:
 class Matrix:
     """All pairs of a board; the models in its order."""
 
-    board: Board
+    leaderboard: Leaderboard
     models: tuple[str, ...]
     pairs: Mapping[tuple[int, int], Pair | None]
     """By the places of two models, the earlier first; `None` where no case has values of both."""
@@ -40,9 +40,9 @@ class Matrix:
         return sum(pair is not None and pair.is_apart for pair in self.pairs.values())
 
 
-def matrix(board: Board) -> Matrix | None:
+def matrix(leaderboard: Leaderboard) -> Matrix | None:
     """The comparison of all models of a board that can be compared; `None` where there are not two."""
-    rows = board.comparable
+    rows = leaderboard.comparable
     if len(rows) < 2:
         return None
     values = [_case_values(row) for row in rows]
@@ -50,10 +50,10 @@ def matrix(board: Board) -> Matrix | None:
     found = [paired_difference(values[one], values[other]) for one, other in places]
     q_values = false_discovery([entry.sign_flip.p if entry else None for entry in found])
     pairs = {
-        place: None if entry is None or q is None else _pair(entry, q, board.metric.higher_is_better)
+        place: None if entry is None or q is None else _pair(entry, q, leaderboard.metric.higher_is_better)
         for place, entry, q in zip(places, found, q_values.q, strict=True)
     }
-    return Matrix(board=board, models=tuple(row.model for row in rows), pairs=pairs, family=q_values.family)
+    return Matrix(leaderboard=leaderboard, models=tuple(row.model for row in rows), pairs=pairs, family=q_values.family)
 
 
 def _case_values(row: Row) -> CaseValues:

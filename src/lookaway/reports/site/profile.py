@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 from lookaway.core import Estimate
 from lookaway.reports.charts.dot_plot import Profile, dot_plot
 from lookaway.reports.charts.lines import Curve, lines
-from lookaway.reports.charts.radar import FEWEST_AXES, MOST_AXES, radar
+from lookaway.reports.charts.radar import MAX_AXES, MIN_AXES, radar
 from lookaway.reports.charts.scatter import Point, scatter
 from lookaway.reports.charts.svg import Chart
 from lookaway.reports.drift import Drift, drifts, half_life_row
-from lookaway.reports.leaderboards import BASELINES, Board, Row
+from lookaway.reports.leaderboards import BASELINES, Leaderboard, Row
 from lookaway.reports.runs import SiteRun
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-MOST_RADARS = 12
+MAX_RADARS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,38 +36,40 @@ class ProfileSection:
     """Why there are none; empty where there are."""
 
 
-def profiles(boards: Sequence[Board], styles: Mapping[str, int]) -> list[ProfileSection]:
+def profiles(leaderboards: Sequence[Leaderboard], styles: Mapping[str, int]) -> list[ProfileSection]:
     """One section for each scale that two boards or more share; metrics without two ends have no scale."""
-    scales: dict[tuple[object, ...], list[Board]] = {}
-    for board in boards:
-        if board.metric.span:
-            scale = (board.metric.range, board.metric.unit, board.metric.higher_is_better)
-            scales.setdefault(scale, []).append(board)
+    scales: dict[tuple[object, ...], list[Leaderboard]] = {}
+    for leaderboard in leaderboards:
+        if leaderboard.metric.span:
+            scale = (leaderboard.metric.range, leaderboard.metric.unit, leaderboard.metric.higher_is_better)
+            scales.setdefault(scale, []).append(leaderboard)
     return [_section(own, styles) for own in scales.values() if len(own) > 1]
 
 
-def coverage_charts(boards: Sequence[Board], styles: Mapping[str, int]) -> list[Chart]:
+def coverage_charts(leaderboards: Sequence[Leaderboard], styles: Mapping[str, int]) -> list[Chart]:
     """Coverage against score, for every board with a gate."""
     charts = []
-    for board in boards:
-        points = [point for row in board.rows if (point := _point(row, styles)) is not None]
-        low, high = board.metric.range
+    for leaderboard in leaderboards:
+        points = [point for row in leaderboard.rows if (point := _point(row, styles)) is not None]
+        low, high = leaderboard.metric.range
         if points and low is not None and high is not None:
-            charts.append(scatter(f"{board.title} against coverage", points, (low, high)))
+            charts.append(scatter(f"{leaderboard.title} against coverage", points, (low, high)))
     return charts
 
 
-def _section(boards: Sequence[Board], styles: Mapping[str, int]) -> ProfileSection:
-    low, high = boards[0].metric.range
+def _section(leaderboards: Sequence[Leaderboard], styles: Mapping[str, int]) -> ProfileSection:
+    low, high = leaderboards[0].metric.range
     ends = (low or 0.0, high or 0.0)
-    axes = axis_names(boards)
-    models = list(dict.fromkeys(row.model for board in boards for row in board.rows))
+    axes = axis_names(leaderboards)
+    models = list(dict.fromkeys(row.model for leaderboard in leaderboards for row in leaderboard.rows))
     found = [
         Profile(
             model=model,
             style=styles[model],
-            estimates=tuple(_estimate(board, model) for board in boards),
-            is_baseline=any(row.model == model and row.baseline for board in boards for row in board.rows),
+            estimates=tuple(_estimate(leaderboard, model) for leaderboard in leaderboards),
+            is_baseline=any(
+                row.model == model and row.baseline for leaderboard in leaderboards for row in leaderboard.rows
+            ),
         )
         for model in sorted(models, key=lambda model: styles[model])
     ]
@@ -76,33 +78,38 @@ def _section(boards: Sequence[Board], styles: Mapping[str, int]) -> ProfileSecti
     direction = {True: "higher is better", False: "lower is better", None: "direction not known"}
     return ProfileSection(
         axes=axes,
-        scale=f"{ends[0]:g} to {ends[1]:g}, {direction[boards[0].metric.higher_is_better]}",
+        scale=f"{ends[0]:g} to {ends[1]:g}, {direction[leaderboards[0].metric.higher_is_better]}",
         dots=dot_plot("Means of all models", axes, found, ends),
         radars=() if why_not else tuple((profile.model, radar(profile, axes, ends)) for profile in found),
         no_radars=why_not,
     )
 
 
-def axis_names(boards: Sequence[Board]) -> tuple[str, ...]:
+def axis_names(leaderboards: Sequence[Leaderboard]) -> tuple[str, ...]:
     """Short names where they tell boards apart, else with their subsets, else long ones."""
-    short = Counter(board.short for board in boards)
-    names = [board.short if short[board.short] == 1 else f"{board.short} on {board.subset}" for board in boards]
+    short = Counter(leaderboard.short for leaderboard in leaderboards)
+    names = [
+        leaderboard.short if short[leaderboard.short] == 1 else f"{leaderboard.short} on {leaderboard.subset}"
+        for leaderboard in leaderboards
+    ]
     shown = Counter(names)
-    return tuple(name if shown[name] == 1 else board.title for board, name in zip(boards, names, strict=True))
+    return tuple(
+        name if shown[name] == 1 else leaderboard.title for leaderboard, name in zip(leaderboards, names, strict=True)
+    )
 
 
 def _why_no_radars(axes: int, models: int) -> str:
     if not models:
         return "No model has a value that can be compared."
-    if axes < FEWEST_AXES:
-        return f"A radar needs {FEWEST_AXES} axes or more."
-    if axes > MOST_AXES:
+    if axes < MIN_AXES:
+        return f"A radar needs {MIN_AXES} axes or more."
+    if axes > MAX_AXES:
         return f"{axes} axes are too many for a radar."
-    return f"{models} models are too many for radars." if models > MOST_RADARS else ""
+    return f"{models} models are too many for radars." if models > MAX_RADARS else ""
 
 
-def _estimate(board: Board, model: str) -> Estimate | None:
-    return next((row.cell.estimate for row in board.comparable if row.model == model), None)
+def _estimate(leaderboard: Leaderboard, model: str) -> Estimate | None:
+    return next((row.cell.estimate for row in leaderboard.comparable if row.model == model), None)
 
 
 def _point(row: Row, styles: Mapping[str, int]) -> Point | None:
@@ -131,7 +138,9 @@ class DriftChart:
     """Model, half-life, its interval, and why there is none."""
 
 
-def drift_charts(runs: Sequence[SiteRun], boards: Sequence[Board], styles: Mapping[str, int]) -> list[DriftChart]:
+def drift_charts(
+    runs: Sequence[SiteRun], leaderboards: Sequence[Leaderboard], styles: Mapping[str, int]
+) -> list[DriftChart]:
     """The curves of all rollouts with a score, whether a gate lets them count or not."""
     found: dict[tuple[str, str, str], list[tuple[str, Drift]]] = {}
     for run in runs:
@@ -140,20 +149,20 @@ def drift_charts(runs: Sequence[SiteRun], boards: Sequence[Board], styles: Mappi
             place = (drift.metric, locks[drift.metric], drift.subset)
             found.setdefault(place, []).append((run.name, drift))
     charts = []
-    for board in boards:
-        own = found.get((board.metric.name, board.metric.lock, board.subset), [])
-        labels = {(row.run, row.cell.model): row.model for row in board.rows}
+    for leaderboard in leaderboards:
+        own = found.get((leaderboard.metric.name, leaderboard.metric.lock, leaderboard.subset), [])
+        labels = {(row.run, row.cell.model): row.model for row in leaderboard.rows}
         named = [(labels[run, drift.model], drift) for run, drift in own if (run, drift.model) in labels]
         if named:
-            charts.append(_chart(board, named, styles))
+            charts.append(_chart(leaderboard, named, styles))
     return charts
 
 
-def _chart(board: Board, named: Sequence[tuple[str, Drift]], styles: Mapping[str, int]) -> DriftChart:
+def _chart(leaderboard: Leaderboard, named: Sequence[tuple[str, Drift]], styles: Mapping[str, int]) -> DriftChart:
     named = sorted(named, key=lambda entry: styles[entry[0]])
     curves = [Curve(model=model, style=styles[model], bins=drift.bins) for model, drift in named]
     rows = [(model, half_life_row(drift)) for model, drift in named]
     return DriftChart(
-        chart=lines(f"{board.title} over frames", curves, board.metric.range, FRAMES),
+        chart=lines(f"{leaderboard.title} over frames", curves, leaderboard.metric.range, FRAMES),
         half_lives=tuple((model, row["half-life"], row["95 %"], row["not told"]) for model, row in rows),
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from lookaway.engine.timings import IDLE, Effort, RunCosts, SessionCosts, Stage, read_run_costs
+from lookaway.engine.timings import IDLE, RunCosts, SessionCosts, Stage, StageTimings, read_run_costs
 from lookaway.reports.numbers import amount, duration, size
 from lookaway.reports.runs import SiteRun
 
@@ -32,22 +32,22 @@ def took(runs: Sequence[SiteRun]) -> list[Took]:
 
 
 def _took(name: str, costs: RunCosts) -> Took:
-    effort = costs.effort
-    ordered = sorted(effort.stages.items(), key=lambda entry: (entry[0] in IDLE, -entry[1].seconds, entry[0]))
+    timings = costs.timings
+    ordered = sorted(timings.stages.items(), key=lambda entry: (entry[0] in IDLE, -entry[1].seconds, entry[0]))
     return Took(
         run=name,
-        summary=_summary(costs, effort),
-        stages=tuple(_stage_row(stage, totals, effort) for stage, totals in ordered),
+        summary=_summary(costs, timings),
+        stages=tuple(_stage_row(stage, totals, timings) for stage, totals in ordered),
         sessions=tuple(_session_row(session) for session in costs.sessions),
     )
 
 
-def _summary(costs: RunCosts, effort: Effort) -> str:
+def _summary(costs: RunCosts, timings: StageTimings) -> str:
     seconds = sum(session.seconds for session in costs.sessions)
     retries = sum(session.retries for session in costs.sessions)
     parts = [
         f"{duration(seconds)} in {amount(len(costs.sessions), 'session')}",
-        f"{amount(effort.kept, 'feature')} kept from before",
+        f"{amount(timings.kept, 'feature')} kept from before",
         f"{retries} retried" if retries else "nothing retried",
     ]
     if costs.judge.calls:
@@ -56,8 +56,8 @@ def _summary(costs: RunCosts, effort: Effort) -> str:
     return "; ".join(parts) + "."
 
 
-def _stage_row(name: str, stage: Stage, effort: Effort) -> tuple[str, ...]:
-    whole = sum(other.seconds for kind, other in effort.stages.items() if kind not in IDLE)
+def _stage_row(name: str, stage: Stage, timings: StageTimings) -> tuple[str, ...]:
+    whole = sum(other.seconds for kind, other in timings.stages.items() if kind not in IDLE)
     is_work = name not in IDLE and whole > 0
     return (
         name,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lookaway.core import Estimate
-from lookaway.reports.leaderboards import Board, Row
+from lookaway.reports.leaderboards import Leaderboard, Row
 from lookaway.reports.runs import SiteRun
 from lookaway.statistics.intervals import scene_means
 from lookaway.statistics.precision import SeedSpread, seed_spread
@@ -37,49 +37,52 @@ class SeedRow:
     """One for each board; `None` where there are not two seeds with values."""
 
 
-def subset_tables(boards: Sequence[Board]) -> list[Slices]:
+def subset_tables(leaderboards: Sequence[Leaderboard]) -> list[Slices]:
     """One table for each metric and lock that is asked of two subsets or more."""
-    metrics: dict[tuple[str, str], list[Board]] = {}
-    for board in boards:
-        metrics.setdefault((board.metric.name, board.metric.lock), []).append(board)
+    metrics: dict[tuple[str, str], list[Leaderboard]] = {}
+    for leaderboard in leaderboards:
+        metrics.setdefault((leaderboard.metric.name, leaderboard.metric.lock), []).append(leaderboard)
     return [_by_subset(own) for own in metrics.values() if len(own) > 1]
 
 
-def phase_tables(runs: Sequence[SiteRun], boards: Sequence[Board]) -> list[Slices]:
+def phase_tables(runs: Sequence[SiteRun], leaderboards: Sequence[Leaderboard]) -> list[Slices]:
     """One table for each board whose metric has values of phases; of the rollouts that count."""
     phased = {run.name: run.run.metrics_with_units(PHASE.pattern) for run in runs}
     found = []
-    for board in boards:
-        own = [run for run in runs if run.suite == board.suite and board.metric.name in phased[run.name]]
-        if (table := _by_phase(own, board)) is not None:
+    for leaderboard in leaderboards:
+        own = [run for run in runs if run.suite == leaderboard.suite and leaderboard.metric.name in phased[run.name]]
+        if (table := _by_phase(own, leaderboard)) is not None:
             found.append(table)
     return found
 
 
-def seed_rows(boards: Sequence[Board]) -> list[SeedRow]:
+def seed_rows(leaderboards: Sequence[Leaderboard]) -> list[SeedRow]:
     """Every model that has values of two seeds or more on any board."""
-    models = list(dict.fromkeys(row.model for board in boards for row in board.rows))
-    rows = [SeedRow(model=model, spreads=tuple(_spread(board, model) for board in boards)) for model in sorted(models)]
+    models = list(dict.fromkeys(row.model for leaderboard in leaderboards for row in leaderboard.rows))
+    rows = [
+        SeedRow(model=model, spreads=tuple(_spread(leaderboard, model) for leaderboard in leaderboards))
+        for model in sorted(models)
+    ]
     return [row for row in rows if any(row.spreads)]
 
 
-def _by_subset(boards: Sequence[Board]) -> Slices:
-    models = sorted({row.model for board in boards for row in board.rows})
-    found = [{row.model: row.cell.estimate for row in board.rows} for board in boards]
-    title = boards[0].metric.name
-    if boards[0].is_one_of_several_locks:
-        title += f" · lock {boards[0].metric.lock[:8]}"
+def _by_subset(leaderboards: Sequence[Leaderboard]) -> Slices:
+    models = sorted({row.model for leaderboard in leaderboards for row in leaderboard.rows})
+    found = [{row.model: row.cell.estimate for row in leaderboard.rows} for leaderboard in leaderboards]
+    title = leaderboards[0].metric.name
+    if leaderboards[0].is_one_of_several_locks:
+        title += f" · lock {leaderboards[0].metric.lock[:8]}"
     return Slices(
         title=title,
-        parts=tuple(board.subset for board in boards),
+        parts=tuple(leaderboard.subset for leaderboard in leaderboards),
         rows=tuple((model, tuple(own.get(model) for own in found)) for model in models),
     )
 
 
-def _by_phase(runs: Sequence[SiteRun], board: Board) -> Slices | None:
+def _by_phase(runs: Sequence[SiteRun], leaderboard: Leaderboard) -> Slices | None:
     found: dict[tuple[str, str], tuple[list[float], list[str]]] = {}
     for run in runs:
-        for model, phase, value, scene in _phases(run, board):
+        for model, phase, value, scene in _phases(run, leaderboard):
             values, scenes = found.setdefault((model, phase), ([], []))
             values.append(value)
             scenes.append(scene)
@@ -88,22 +91,22 @@ def _by_phase(runs: Sequence[SiteRun], board: Board) -> Slices | None:
         return None
     series = [(np.array(values), scenes) for values, scenes in found.values()]
     means = dict(zip(found, scene_means(series), strict=True))
-    models = [row.model for row in board.rows]
+    models = [row.model for row in leaderboard.rows]
     return Slices(
-        title=board.title,
+        title=leaderboard.title,
         parts=tuple(parts),
         rows=tuple((model, tuple(means.get((model, phase)) for phase in parts)) for model in models),
     )
 
 
-def _phases(run: SiteRun, board: Board) -> Iterator[tuple[str, str, float, str]]:
+def _phases(run: SiteRun, leaderboard: Leaderboard) -> Iterator[tuple[str, str, float, str]]:
     """Model, phase, value and scene of every phase of a rollout that counts on this board."""
     counted: Mapping[str, Row] = {
-        rollout: row for row in board.rows if row.run == run.name for rollout in row.values.rollouts
+        rollout: row for row in leaderboard.rows if row.run == run.name for rollout in row.values.rollouts
     }
     if not counted:
         return
-    for unit in run.units(board.metric.name):
+    for unit in run.units(leaderboard.metric.name):
         row = counted.get(unit["rollout"])
         if row is not None and unit["status"] == "score" and PHASE.fullmatch(unit["unit"]):
             yield row.model, unit["unit"], unit["value"], run.rollouts[unit["rollout"]].scene
@@ -114,8 +117,8 @@ def _phase_order(phase: str) -> tuple[str, int]:
     return (match[1], int(match[2])) if match else (phase, 0)
 
 
-def _spread(board: Board, model: str) -> SeedSpread | None:
-    row = next((row for row in board.rows if row.model == model), None)
+def _spread(leaderboard: Leaderboard, model: str) -> SeedSpread | None:
+    row = next((row for row in leaderboard.rows if row.model == model), None)
     if row is None:
         return None
     names = sorted(set(row.values.seeds))

@@ -17,7 +17,7 @@ from lookaway.io.video import Video
 FRAMES: Final = 8
 WIDTH: Final = 192
 """Of one frame; a smaller video is not enlarged."""
-MOST_BYTES: Final = 40_000
+MAX_BYTES: Final = 40_000
 QUALITIES: Final = (80, 70, 55, 40, 25)
 """Tried in turn, until the strip is small enough."""
 
@@ -57,7 +57,7 @@ def _encoded(pictures: Sequence[Pixels]) -> bytes:
             )
             if not done:
                 raise ValueError(f"a strip of {strip.shape} cannot be written as JPEG.")
-            if len(encoded) <= MOST_BYTES:
+            if len(encoded) <= MAX_BYTES:
                 return encoded.tobytes()
         half = (strip.shape[1] // 2, max(1, strip.shape[0] // 2))
         strip = np.asarray(cv2.resize(strip, half, interpolation=cv2.INTER_AREA), np.uint8)

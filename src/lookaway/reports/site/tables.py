@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from lookaway.core import Estimate
 from lookaway.reports.charts.svg import extent, strip
-from lookaway.reports.leaderboards import Board, Row
-from lookaway.reports.numbers import LEAST_DIGITS, counts, digits_for, fixed
+from lookaway.reports.leaderboards import Leaderboard, Row
+from lookaway.reports.numbers import MIN_DIGITS, counts, digits_for, fixed
 from lookaway.reports.site.pairwise import Matrix, Pair
 from lookaway.reports.site.profile import axis_names
 from lookaway.reports.site.slices import SeedRow
@@ -60,15 +60,15 @@ class BoardLine:
     lacking: str
 
 
-def board_digits(board: Board) -> int:
+def board_digits(leaderboard: Leaderboard) -> int:
     """How many digits all numbers of a board have."""
-    return digits_for([row.cell.estimate.mean for row in board.rows if row.cell.estimate])
+    return digits_for([row.cell.estimate.mean for row in leaderboard.rows if row.cell.estimate])
 
 
-def board_lines(board: Board, styles: Mapping[str, int]) -> list[BoardLine]:
+def board_lines(leaderboard: Leaderboard, styles: Mapping[str, int]) -> list[BoardLine]:
     """The rows of a board."""
-    digits = board_digits(board)
-    ends = board_ends(board)
+    digits = board_digits(leaderboard)
+    ends = board_ends(leaderboard)
     return [
         BoardLine(
             model=row.model,
@@ -84,21 +84,21 @@ def board_lines(board: Board, styles: Mapping[str, int]) -> list[BoardLine]:
             combined=_estimate(row.cell.gated.combined if row.cell.gated else None),
             lacking=counts(row.cell.reasons, row.cell.failures),
         )
-        for row in board.rows
+        for row in leaderboard.rows
     ]
 
 
-def board_ends(board: Board) -> tuple[float, float]:
+def board_ends(leaderboard: Leaderboard) -> tuple[float, float]:
     """What the bars of a board span."""
-    estimates = [row.cell.estimate for row in board.rows if row.cell.estimate]
+    estimates = [row.cell.estimate for row in leaderboard.rows if row.cell.estimate]
     known = [end for e in estimates for end in (e.mean, e.low, e.high) if end is not None]
-    return extent(known, board.metric.range)
+    return extent(known, leaderboard.metric.range)
 
 
-def overview(boards: Sequence[Board]) -> list[OverviewLine]:
+def overview(leaderboards: Sequence[Leaderboard]) -> list[OverviewLine]:
     """Every model on every board of a suite: the best ranks first, baselines last."""
-    cells = [{row.model: (row, board_digits(board)) for row in board.rows} for board in boards]
-    baselines = {row.model: row.baseline for board in boards for row in board.rows}
+    cells = [{row.model: (row, board_digits(leaderboard)) for row in leaderboard.rows} for leaderboard in leaderboards]
+    baselines = {row.model: row.baseline for leaderboard in leaderboards for row in leaderboard.rows}
     ranks = {model: _mean_rank([own[model][0] for own in cells if model in own]) for model in baselines}
     found = []
     for model in sorted(baselines, key=lambda model: (baselines[model] is not None, ranks[model], model)):
@@ -132,7 +132,7 @@ def rank_text(row: Row) -> Shown:
 
 def matrix_cells(matrix: Matrix) -> list[list[Shown | None]]:
     """The upper half of a matrix, row by row; `None` is an empty place."""
-    digits = board_digits(matrix.board)
+    digits = board_digits(matrix.leaderboard)
     size = len(matrix.models)
     return [
         [_pair_cell(matrix.pairs[one, other], digits) if other > one else None for other in range(1, size)]
@@ -141,16 +141,16 @@ def matrix_cells(matrix: Matrix) -> list[list[Shown | None]]:
 
 
 def seed_table(
-    boards: Sequence[Board], rows: Sequence[SeedRow]
+    leaderboards: Sequence[Leaderboard], rows: Sequence[SeedRow]
 ) -> tuple[tuple[str, ...], list[tuple[str, list[Shown]]]]:
     """Boards that have several seeds, and for every model the spread on each."""
-    kept = [place for place in range(len(boards)) if any(row.spreads[place] for row in rows)]
-    names = axis_names(boards)
+    kept = [place for place in range(len(leaderboards)) if any(row.spreads[place] for row in rows)]
+    names = axis_names(leaderboards)
     lines = []
     for row in rows:
         line = []
         for place in kept:
-            spread, digits = row.spreads[place], board_digits(boards[place])
+            spread, digits = row.spreads[place], board_digits(leaderboards[place])
             if spread is None:
                 line.append(Shown(text="-"))
                 continue
@@ -231,7 +231,7 @@ def _estimate(estimate: Estimate | None) -> Shown:
     return Shown(text=fixed(estimate.mean), sort=estimate.mean, notes=(_interval(estimate) or "no interval",))
 
 
-def _interval(estimate: Estimate, digits: int = LEAST_DIGITS) -> str:
+def _interval(estimate: Estimate, digits: int = MIN_DIGITS) -> str:
     if estimate.low is None or estimate.high is None:
         return ""
     return f"{fixed(estimate.low, digits)}{TO}{fixed(estimate.high, digits)}"

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from lookaway.core import Reason
 from lookaway.core.outcomes import OF_THE_MACHINE
 from lookaway.engine.merging import missing_shards
-from lookaway.reports.leaderboards import Board, models_of_several_runs
+from lookaway.reports.leaderboards import Leaderboard, models_of_several_runs
 from lookaway.reports.lock_explanations import lock_differences
 from lookaway.reports.numbers import amount
 from lookaway.reports.runs import SiteRun
 from lookaway.reports.site.facts import counts
 from lookaway.statistics.precision import Mark
 
-LEAST_COVERAGE = 0.95
-MOST_DETAILS = 12
+MIN_COVERAGE = 0.95
+MAX_DETAILS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,18 +27,18 @@ class Warned:
     details: tuple[str, ...] = ()
 
 
-def warnings(runs: Sequence[SiteRun], boards: Sequence[Board]) -> list[Warned]:
+def warnings(runs: Sequence[SiteRun], leaderboards: Sequence[Leaderboard]) -> list[Warned]:
     """All warnings, the gravest first."""
-    found = [*_nothing_scored(boards)]
+    found = [*_nothing_scored(leaderboards)]
     for run in runs:
         found += _of_run(run)
     found += [*_locks(runs), *_cases(runs), *_models(runs), *_versions(runs)]
-    found += [*_unknown_direction(boards), *_sparse(boards), *_low_coverage(boards)]
+    found += [*_unknown_direction(leaderboards), *_sparse(leaderboards), *_low_coverage(leaderboards)]
     return found
 
 
-def _nothing_scored(boards: Sequence[Board]) -> Iterator[Warned]:
-    if not any(row.cell.estimate for board in boards for row in board.rows):
+def _nothing_scored(leaderboards: Sequence[Leaderboard]) -> Iterator[Warned]:
+    if not any(row.cell.estimate for leaderboard in leaderboards for row in leaderboard.rows):
         yield Warned(text="Nothing has a score: there is no number on this page.")
 
 
@@ -118,8 +118,10 @@ def _versions(runs: Sequence[SiteRun]) -> Iterator[Warned]:
         yield Warned(text=f"The runs were made with different versions of lookaway: {', '.join(versions)}.")
 
 
-def _unknown_direction(boards: Sequence[Board]) -> Iterator[Warned]:
-    names = tuple(dict.fromkeys(board.title for board in boards if board.metric.higher_is_better is None))
+def _unknown_direction(leaderboards: Sequence[Leaderboard]) -> Iterator[Warned]:
+    names = tuple(
+        dict.fromkeys(leaderboard.title for leaderboard in leaderboards if leaderboard.metric.higher_is_better is None)
+    )
     if names:
         yield Warned(
             text=f"{amount(len(names), 'metric')} not installed here: which way is better is not known, "
@@ -128,11 +130,13 @@ def _unknown_direction(boards: Sequence[Board]) -> Iterator[Warned]:
         )
 
 
-def _sparse(boards: Sequence[Board]) -> Iterator[Warned]:
-    cells = [(board, row) for board in boards for row in board.rows]
-    sparse = [(board, row) for board, row in cells if row.precision.mark is Mark.NOT_ESTIMABLE]
+def _sparse(leaderboards: Sequence[Leaderboard]) -> Iterator[Warned]:
+    cells = [(leaderboard, row) for leaderboard in leaderboards for row in leaderboard.rows]
+    sparse = [(leaderboard, row) for leaderboard, row in cells if row.precision.mark is Mark.NOT_ESTIMABLE]
     if sparse:
-        said = tuple(f"{row.model}, {board.title}: {row.cell.scored} of {row.cell.asked}" for board, row in sparse)
+        said = tuple(
+            f"{row.model}, {leaderboard.title}: {row.cell.scored} of {row.cell.asked}" for leaderboard, row in sparse
+        )
         yield Warned(
             text=f"{len(sparse)} of {amount(len(cells), 'cell')} rest on fewer than 10 values (‡): they are shown as "
             "intervals and have no rank.",
@@ -146,24 +150,27 @@ def _sparse(boards: Sequence[Board]) -> Iterator[Warned]:
         )
 
 
-def _low_coverage(boards: Sequence[Board]) -> Iterator[Warned]:
+def _low_coverage(leaderboards: Sequence[Leaderboard]) -> Iterator[Warned]:
     """A closed gate is a finding about the model, not a lack of the measurement."""
     low = []
-    for board in boards:
-        for row in board.rows:
+    for leaderboard in leaderboards:
+        for row in leaderboard.rows:
             lacking = row.cell.asked - row.cell.scored - row.cell.reasons.get(Reason.GATE_CLOSED.value, 0)
-            if lacking > (1 - LEAST_COVERAGE) * row.cell.asked:
+            if lacking > (1 - MIN_COVERAGE) * row.cell.asked:
                 low.append(
-                    (lacking / row.cell.asked, f"{row.model}, {board.title}: {lacking} of {row.cell.asked} lacking")
+                    (
+                        lacking / row.cell.asked,
+                        f"{row.model}, {leaderboard.title}: {lacking} of {row.cell.asked} lacking",
+                    )
                 )
     if low:
         yield Warned(
-            text=f"{amount(len(low), 'cell')} lack more than {1 - LEAST_COVERAGE:.0%} of what was asked: models are "
+            text=f"{amount(len(low), 'cell')} lack more than {1 - MIN_COVERAGE:.0%} of what was asked: models are "
             "compared on different clips.",
             details=_some(tuple(said for _, said in sorted(low, key=lambda entry: (-entry[0], entry[1])))),
         )
 
 
 def _some(details: tuple[str, ...]) -> tuple[str, ...]:
-    left = len(details) - MOST_DETAILS
-    return details if left <= 0 else (*details[:MOST_DETAILS], f"and {left} more")
+    left = len(details) - MAX_DETAILS
+    return details if left <= 0 else (*details[:MAX_DETAILS], f"and {left} more")

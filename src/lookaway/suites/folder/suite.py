@@ -33,7 +33,7 @@ class Folder:
 
     def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
         """All rollouts of the manifest or of a simulated world, or all videos that fit the pattern."""
-        refuse_options(self.name, options, ("truth", "as_published", "most_frames", "alignment"))
+        refuse_options(self.name, options, ("truth", "as_published", "max_frames", "alignment"))
         if not root.is_dir():
             raise DatasetError(f"{root}: there is no such folder.")
         if options.get("pattern") is None and is_world(root):

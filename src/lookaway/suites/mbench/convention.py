@@ -22,7 +22,7 @@ from lookaway.perception.poses.sift_matches import mutual_matches, sift_points
 UNTOLD: Final[Convention] = "world_to_camera"
 """As Depth Anything 3 writes it; taken where no camera moves, since both readings then say the same."""
 CLEARLY_BETTER: Final = 2.0
-MOST_ITEMS: Final = 8
+MAX_ITEMS: Final = 8
 """Shared by the models; each has one at least."""
 LOOKED_AT_FOR_AN_ITEM: Final = 4
 """Rollouts that stand still, cannot be read or cannot be matched show nothing: others are looked at in their place."""
@@ -36,7 +36,7 @@ FITTING_PIXELS: Final = HEIGHT / 20
 """Poses that have nothing to do with the frames may still miss them twice as far in one reading as in the other."""
 KEYPOINTS: Final = 1024
 RATIO: Final = 0.8
-FEWEST_MATCHES: Final = 8
+MIN_MATCHES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def decide_convention(rollouts: Sequence[Rollout]) -> Decision | None:
     same path.
     """
     by_model = _with_poses(rollouts)
-    items = math.ceil(MOST_ITEMS / max(1, len(by_model)))
+    items = math.ceil(MAX_ITEMS / max(1, len(by_model)))
     candidates = {
         model: list(islice(_present(those), items * LOOKED_AT_FOR_AN_ITEM)) for model, those in by_model.items()
     }
@@ -189,7 +189,7 @@ def _compare(rollout: Rollout) -> _Compared | None:
             seen[stored.frame_indices[at]] for at in (first, second)
         )
         rows, columns = mutual_matches(descriptors_1, descriptors_2, RATIO)
-        if len(rows) >= FEWEST_MATCHES:
+        if len(rows) >= MIN_MATCHES:
             matches += len(rows)
             views = (TwoViews.of(reading, first, second, size, NEGLIGIBLE_BASELINE) for reading in readings)
             errors.append(tuple(_error(view, points_1[rows], points_2[columns]) for view in views))

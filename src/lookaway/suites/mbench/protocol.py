@@ -33,15 +33,15 @@ from lookaway.perception.masks.sam2_track import Sam2Track
 from lookaway.perception.poses.sift_matches import SiftMatches
 from lookaway.perception.poses.supplied_poses import SuppliedPoses
 from lookaway.perception.quality.lab_means import LabMeans
-from lookaway.perception.similarity.clip_similarity import ClipLikeness
+from lookaway.perception.similarity.clip_similarity import ClipSimilarity
 from lookaway.perception.similarity.dinov2_embeddings import Dinov2Embeddings
 from lookaway.perception.similarity.lpips_steps import LpipsSteps
 from lookaway.perception.similarity.region_embeddings import RegionEmbeddings
 from lookaway.perception.similarity.vgg_style import VggStyle
-from lookaway.perception.similarity.warped_similarity import WarpedLikeness
+from lookaway.perception.similarity.warped_similarity import WarpedSimilarity
 
 FOLD_PAIRS = FoldPairs(
-    most=20, degrees_per_extent=180.0, fewest_posed_frames=8, margin=0.1, min_span_frames=2, negligible_extent=0.02
+    most=20, degrees_per_extent=180.0, min_posed_frames=8, margin=0.1, min_span_frames=2, negligible_extent=0.02
 )
 SEGMENT_PAIRS = SegmentPairs(
     most=5,
@@ -105,7 +105,7 @@ def _entity(
     body_masks = Sam2Masks(boxes=BodyBoxes(faces=faces, widths=3.5, heights=7.0, above=0.5))
     bodies = RegionEmbeddings(masks=body_masks, embedding=Dinov2Embeddings())
     regions = RegionEmbeddings(masks=target, embedding=Dinov2Embeddings())
-    geometry = WarpedLikeness(
+    geometry = WarpedSimilarity(
         poses=_poses(settings),
         depth=SuppliedDepth(frames=PosedFrames(frames), height=160),
         masks=target,
@@ -117,13 +117,13 @@ def _entity(
     return (
         BoundMetric(
             name=f"{prefix}.entity.human_identity_consistency",
-            metric=HumanIdentity(least_cosine=0.15),
+            metric=HumanIdentity(min_cosine=0.15),
             recipes={"faces": faces},
             subsets=("human",),
         ),
         BoundMetric(
             name=f"{prefix}.entity.human_appearance_consistency",
-            metric=HumanAppearance(least_cosine=0.15),
+            metric=HumanAppearance(min_cosine=0.15),
             recipes={"faces": faces, "bodies": bodies},
             subsets=("human",),
         ),
@@ -136,7 +136,7 @@ def _entity(
         BoundMetric(
             name=f"{prefix}.entity.object_geometry_consistency",
             metric=ObjectGeometry(),
-            recipes={"warped_likeness": geometry},
+            recipes={"warped_similarity": geometry},
             subsets=("object",),
         ),
     )
@@ -169,7 +169,7 @@ def _causal(prefix: str) -> tuple[BoundMetric, ...]:
     progress, correctness = ProgressRating(frames=JUDGED_FRAMES), CorrectnessRating(frames=JUDGED_FRAMES)
     both: dict[str, Extractor] = {"progress_rating": progress, "correctness_rating": correctness}
     bindings = (
-        ("prompt_interaction", PromptInteraction(), {"likeness": ClipLikeness(frames=BySegment(8))}),
+        ("prompt_interaction", PromptInteraction(), {"similarity": ClipSimilarity(frames=BySegment(8))}),
         ("state_progress", StateProgress(), {"progress_rating": progress}),
         ("progress_correctness", ProgressCorrectness(), both),
     )

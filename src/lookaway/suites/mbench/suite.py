@@ -30,7 +30,7 @@ class _MBench:
 
     def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
         """All cases and rollouts of all models."""
-        refuse_options(self.name, options, ("truth", "as_published", "most_frames", "alignment"))
+        refuse_options(self.name, options, ("truth", "as_published", "max_frames", "alignment"))
         card = read_card(root)
         if card.dataset_id != self.dataset_id:
             raise DatasetError(

@@ -10,10 +10,10 @@ from lookaway.metrics.frame_metrics import (
     AestheticQuality,
     FeatureError,
     ImagingQuality,
-    MeanSquaredError,
-    PeakSignalToNoise,
-    PerceptualDistance,
-    StructuralSimilarity,
+    Lpips,
+    Mse,
+    Psnr,
+    Ssim,
 )
 from lookaway.metrics.pose_alignment import Alignment
 from lookaway.metrics.relative_pose import RelativeRotationError, RelativeTranslationError
@@ -49,7 +49,7 @@ def protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
         stated_end=as_published,
     )
     return (
-        *_likeness("lcm", reference, COMPARED),
+        *_similarity("lcm", reference, COMPARED),
         *_visual(reference),
         BoundMetric(
             name="mind.dino.dino_mse",
@@ -58,18 +58,18 @@ def protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
             subsets=COMPARED,
         ),
         *_action(settings.get("alignment", PUBLISHED_ALIGNMENT), as_published),
-        *_likeness("gsc", MirroredFrames(even_only=as_published), MIRRORED),
+        *_similarity("gsc", MirroredFrames(even_only=as_published), MIRRORED),
     )
 
 
-def _likeness(family: str, compared: ComparedFrames, subsets: tuple[str, ...]) -> tuple[BoundMetric, ...]:
+def _similarity(family: str, compared: ComparedFrames, subsets: tuple[str, ...]) -> tuple[BoundMetric, ...]:
     fidelity: dict[str, Extractor] = {"fidelity": FrameFidelity(compared=compared, canvas=CANVAS, window=11, sigma=1.5)}
     lpips: dict[str, Extractor] = {"lpips": LpipsPairs(compared=compared, canvas=CANVAS, trunk="alex")}
     bindings = (
-        ("mse", MeanSquaredError(), fidelity),
-        ("psnr", PeakSignalToNoise(ceiling_db=CEILING_DB), fidelity),
-        ("ssim", StructuralSimilarity(), fidelity),
-        ("lpips", PerceptualDistance(), lpips),
+        ("mse", Mse(), fidelity),
+        ("psnr", Psnr(ceiling_db=CEILING_DB), fidelity),
+        ("ssim", Ssim(), fidelity),
+        ("lpips", Lpips(), lpips),
     )
     return tuple(
         BoundMetric(name=f"mind.{family}.{name}", metric=metric, recipes=recipes, subsets=subsets)
@@ -107,10 +107,10 @@ def _action(alignment: Alignment, as_published: bool) -> tuple[BoundMetric, ...]
             name=f"mind.action.{name}",
             metric=kind(
                 alignment=alignment,
-                most_frames=97,
+                max_frames=97,
                 max_rotation_degrees=179.0,
                 max_translation=1e9,
-                fewest_steps=8,
+                min_steps=8,
                 published_groups=as_published,
             ),
             recipes=recipes,

@@ -27,9 +27,9 @@ class Mind:
     def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
         """All answers of all models, and every case that a model left without one."""
         refuse_options(self.name, options, ("pattern", "extrinsics_convention"))
-        most_frames, truth = options.get("most_frames"), options.get("truth")
-        if most_frames is not None and most_frames < 1:
-            raise UserError(f"At most {most_frames} frames are to be compared, expected 1 or more.")
+        max_frames, truth = options.get("max_frames"), options.get("truth")
+        if max_frames is not None and max_frames < 1:
+            raise UserError(f"At most {max_frames} frames are to be compared, expected 1 or more.")
         as_published, alignment = bool(options.get("as_published")), options.get("alignment") or PUBLISHED_ALIGNMENT
         if as_published and alignment != PUBLISHED_ALIGNMENT:
             raise UserError(
@@ -43,7 +43,7 @@ class Mind:
             root=root,
             rollouts=rollouts,
             identity={"times": {name: found.times for name, found in reader.cases.items() if found.times}},
-            settings={"as_published": as_published, "video_max_time": most_frames, "alignment": alignment},
+            settings={"as_published": as_published, "video_max_time": max_frames, "alignment": alignment},
             problems=tuple(reader.problems),
         )
 

@@ -71,7 +71,7 @@ class Export:
     left_out: list[str] = field(default_factory=list)
 
     @classmethod
-    def begin(cls, clips: Sequence[WorldClip], output: Path, layout: str) -> Export:
+    def start(cls, clips: Sequence[WorldClip], output: Path, layout: str) -> Export:
         """An export into an empty folder."""
         cases = _cases(clips)
         if output.exists() and (not output.is_dir() or any(output.iterdir())):

@@ -70,7 +70,7 @@ def export_mbench_t(clips: Sequence[WorldClip], output: Path) -> ExportReport:
 
 
 def _export(clips: Sequence[WorldClip], output: Path, setting: _Setting) -> ExportReport:
-    export = Export.begin(clips, output, setting.layout)
+    export = Export.start(clips, output, setting.layout)
     lines: dict[str, list[str]] = {}
     for case in export.cases:
         condition, subsets = setting.condition(case.lead.card), _subsets(case)

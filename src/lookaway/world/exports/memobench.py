@@ -122,7 +122,7 @@ class _Name:
 
 def export_memobench(clips: Sequence[WorldClip], output: Path) -> ExportReport:
     """Families become scenes, their cases are numbered; clips whose target is not lost and found are left out."""
-    export = Export.begin(clips, output, "memobench")
+    export = Export.start(clips, output, "memobench")
     numbers: Counter[str] = Counter()
     keyframes: list[list[str | int]] = []
     metadata: list[list[object]] = []

@@ -20,7 +20,7 @@ from lookaway.world.exports.folder import Case, Export, ExportReport, contestant
 
 SAME_POSE: Final = 1e-6
 """How much two poses may differ, in metres and in the entries of a rotation."""
-LEAST_WAY: Final = 0.05
+MIN_WAY: Final = 0.05
 """How far the path must lead away, in the same measure: a camera that stands still mirrors itself everywhere."""
 
 
@@ -53,7 +53,7 @@ def _pairs(poses: Floats, total: int) -> list[tuple[int, int]]:
 
 def _leads_away(poses: Floats, pairs: list[tuple[int, int]]) -> bool:
     outs = poses[[out for out, _ in pairs]]
-    return bool(np.abs(outs - outs[0]).max() > LEAST_WAY)
+    return bool(np.abs(outs - outs[0]).max() > MIN_WAY)
 
 
 LOSSLESS: Final = {"qp": "0", "preset": "veryfast", "x264-params": X264}
@@ -95,7 +95,7 @@ def export_mind(clips: Sequence[WorldClip], output: Path) -> ExportReport:
     The predictions are cut there, for MIND compares their first frame with the frame after the context. Where nothing
     happens by itself and the camera comes back the way it went, that way is a mirror test as well.
     """
-    export = Export.begin(clips, output, "mind")
+    export = Export.start(clips, output, "mind")
     for view in VIEWS:  # the official evaluator does not start where one of them is missing
         for test in TESTS:
             (output / TRUTH / view / "test" / test).mkdir(parents=True)

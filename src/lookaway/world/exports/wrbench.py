@@ -81,7 +81,7 @@ class _Families:
 
 def export_wrbench(clips: Sequence[WorldClip], output: Path) -> ExportReport:
     """Cases under the cameras that WRBench scores: static, yaw and sideways; other cameras are left out."""
-    export = Export.begin(clips, output, "wrbench")
+    export = Export.start(clips, output, "wrbench")
     families = _Families({}, [], [])
     variants: dict[str, Json] = {}
     manifest: list[Json] = []

@@ -76,11 +76,11 @@ def crossing(rng: np.random.Generator) -> Scene:
 def _signal(stage: Stage, height: float) -> Thing:
     """Three large lamps on a board, bands of light at its sides, and a trailer under it."""
     unit = height / 1.8
-    board = stage.surface("rust", (0.16, 0.17, 0.18), (0.28, 0.28, 0.28))
+    leaderboard = stage.surface("rust", (0.16, 0.17, 0.18), (0.28, 0.28, 0.28))
     deck = stage.surface("rust", (0.9, 0.65, 0.15), (0.6, 0.4, 0.15))
     steel = stage.surface("plain", *RUBBER)
     parts = [
-        box("board", (0.72 * unit, 0.26 * unit, 1.34 * unit), board, (0, 0, 1.13 * unit)),
+        box("board", (0.72 * unit, 0.26 * unit, 1.34 * unit), leaderboard, (0, 0, 1.13 * unit)),
         box("trailer", (1.15 * unit, 0.8 * unit, 0.22 * unit), deck, (0, 0, 0.35 * unit)),
     ]
     for name, side in (("left band", -1), ("right band", 1)):

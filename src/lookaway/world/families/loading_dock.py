@@ -70,8 +70,8 @@ def loading_dock(rng: np.random.Generator) -> Scene:
 
 
 def _pallet(stage: Stage, width: float, depth: float, height: float) -> None:
-    boards = stage.surface("planks", *WOOD)
-    parts = [box("deck", (width, depth, height * 0.4), boards, (0, 0, height * 0.8))]
+    leaderboards = stage.surface("planks", *WOOD)
+    parts = [box("deck", (width, depth, height * 0.4), leaderboards, (0, 0, height * 0.8))]
     for number, y in enumerate((-0.42, 0.0, 0.42)):
         beam = stage.surface("planks", *WOOD)
         parts.append(

@@ -18,9 +18,9 @@ from lookaway.perception.poses.tracking.tracks import join_tracks
 from lookaway.perception.poses.tracking.turning import Turning, fit_turning
 from lookaway.perception.poses.tracking.two_views import Verification, verify
 
-FEWEST_POINTS = 30
+MIN_POINTS = 30
 """A clip of which half the frames show fewer points has too little texture."""
-LEAST_TURNED = 0.5
+MIN_TURNED = 0.5
 """Turns that explain a smaller share of the points where the picture moved are not the path."""
 
 
@@ -36,7 +36,7 @@ class Follower:
     step: float
     """Pixels that the picture moves from keyframe to keyframe."""
     prior: FocalPrior
-    least_posed: float
+    min_posed: float
     """A path has poses for at least this share of the frames."""
 
     def follow(self, sightings: Sequence[Sighting]) -> CameraPath:
@@ -68,7 +68,7 @@ class Follower:
         return fit_moving(self.cv2, tracks, keyframes, verified.wide, self.prior, self.tolerance)
 
     def _is_whole(self, posed: Mapping[int, object], sightings: Sequence[Sighting]) -> bool:
-        return len(posed) >= self.least_posed * len(sightings)
+        return len(posed) >= self.min_posed * len(sightings)
 
     def _check_turning(self, turning: Turning, verified: Verification, sightings: Sequence[Sighting]) -> None:
         """Turns are the path of a camera that moves, too, where no scene can be built and they explain enough."""
@@ -76,10 +76,10 @@ class Follower:
             lost = next(n for n in range(len(sightings)) if n not in turning.rotations)
             raise _failed(
                 f"{len(turning.rotations)} of {len(sightings)} frames could be linked, frame {sightings[lost].frame} "
-                f"is the first that could not; expected {self.least_posed:.0%}. There may be a cut, or frames that "
+                f"is the first that could not; expected {self.min_posed:.0%}. There may be a cut, or frames that "
                 "show nothing that stays."
             )
-        if verified.turned < LEAST_TURNED:
+        if verified.turned < MIN_TURNED:
             raise _failed(
                 "the picture moves neither as if the camera only turned, which explains "
                 f"{verified.turned:.0%} of the points, nor as in a rigid scene that it moves past."
@@ -99,8 +99,8 @@ def _check_texture(sightings: Sequence[Sighting]) -> None:
     if len(sightings) < 2:
         raise Unmeasurable(Reason.TOO_SHORT, f"{len(sightings)} frame was looked at, a path needs at least 2.")
     count = int(np.median([len(sighting.points) for sighting in sightings]))
-    if count < FEWEST_POINTS:
-        raise _failed(f"half of the frames show at most {count} points, expected {FEWEST_POINTS}: too little texture.")
+    if count < MIN_POINTS:
+        raise _failed(f"half of the frames show at most {count} points, expected {MIN_POINTS}: too little texture.")
 
 
 def _failed(message: str) -> Unmeasurable:

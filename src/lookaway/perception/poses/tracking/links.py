@@ -14,11 +14,11 @@ from lookaway.io.sampling import spread
 from lookaway.perception.poses.sift_matches import mutual_matches
 from lookaway.perception.poses.tracking.sightings import Sighting
 
-FEWEST_MATCHES = 12
+MIN_MATCHES = 12
 """Fewer say nothing about two frames."""
 GLANCE = 200
 """The strongest points, enough to see whether two frames show the same place."""
-MOST_KEYFRAMES = 40
+MAX_KEYFRAMES = 40
 PARTNERS = 8
 """Keyframes that one keyframe is compared with."""
 
@@ -92,7 +92,7 @@ class _Comparing:
         chosen = [0]
         for frame in range(1, len(self.sightings)):
             link = self.link(chosen[-1], frame)
-            if len(link) < FEWEST_MATCHES or link.shift > step:
+            if len(link) < MIN_MATCHES or link.shift > step:
                 chosen.append(frame)
         return chosen
 
@@ -104,7 +104,7 @@ def link_frames(sightings: Sequence[Sighting], ratio: float, step: float) -> Lin
     """
     comparing = _Comparing(sightings, ratio)
     keyframes = comparing.keyframes(step)
-    while len(keyframes) > MOST_KEYFRAMES and step < 1e4:
+    while len(keyframes) > MAX_KEYFRAMES and step < 1e4:
         step *= 1.5
         keyframes = comparing.keyframes(step)
     for frame in range(1, len(sightings)):
@@ -112,13 +112,13 @@ def link_frames(sightings: Sequence[Sighting], ratio: float, step: float) -> Lin
     for first, second in _alike(comparing, keyframes):
         comparing.link(first, second)
     links = [comparing.done[pair] for pair in sorted(comparing.done)]
-    return Links(tuple(link for link in links if len(link) >= FEWEST_MATCHES), tuple(keyframes), step)
+    return Links(tuple(link for link in links if len(link) >= MIN_MATCHES), tuple(keyframes), step)
 
 
 def _alike(comparing: _Comparing, keyframes: list[int]) -> list[tuple[int, int]]:
     counts = {pair: comparing.glance(*pair) for pair in combinations(keyframes, 2)}
     pairs = set()
     for keyframe in keyframes:
-        mine = [pair for pair in counts if keyframe in pair and counts[pair] >= FEWEST_MATCHES // 2]
+        mine = [pair for pair in counts if keyframe in pair and counts[pair] >= MIN_MATCHES // 2]
         pairs.update(sorted(mine, key=lambda pair: (-counts[pair], pair))[:PARTNERS])
     return sorted(pairs)

@@ -9,16 +9,16 @@ from types import ModuleType
 import numpy as np
 
 from lookaway.core import Floats
-from lookaway.perception.poses.tracking.bundle import Observations, Scene, local_points, residuals
+from lookaway.perception.poses.tracking.bundle import Observations, Reconstructed, local_points, residuals
 from lookaway.perception.poses.tracking.focal_prior import FocalPrior
 from lookaway.perception.poses.tracking.links import Link
-from lookaway.perception.poses.tracking.reconstruction import FEWEST_POINTS, Reconstruction
+from lookaway.perception.poses.tracking.reconstruction import MIN_POINTS, Reconstruction
 from lookaway.perception.poses.tracking.tracks import Tracks
 from lookaway.perception.poses.tracking.two_views import rough_focal
 
 STARTS = 8
 """Pairs of frames that are tried as the first two cameras."""
-MOST_TRACKS, FEWEST_TRACKS, ALL_TRACKS = 400, 60, 1500
+MAX_TRACKS, MIN_TRACKS, ALL_TRACKS = 400, 60, 1500
 """Points of one keyframe that the scene is made of, at most and at least, and about how many of all together."""
 FIRST_STEPS, GROWING_STEPS, LAST_STEPS = 20, 8, 30
 
@@ -50,7 +50,7 @@ def fit_moving(
 
     `starts` are pairs of keyframes, those that show most depth first.
     """
-    thinned = tracks.longest(keyframes, int(np.clip(ALL_TRACKS / len(keyframes), FEWEST_TRACKS, MOST_TRACKS)))
+    thinned = tracks.longest(keyframes, int(np.clip(ALL_TRACKS / len(keyframes), MIN_TRACKS, MAX_TRACKS)))
     focal = rough_focal(cv2, starts[:STARTS], prior, tolerance)
     tried = [Reconstruction.start(cv2, thinned, link, focal, prior, tolerance) for link in starts[:STARTS]]
     started = [scene for scene in tried if scene is not None]
@@ -82,10 +82,10 @@ def _grow(scene: Reconstruction, keyframes: Sequence[int]) -> None:
 
 
 def _moving(grown: Reconstruction) -> Moving:
-    cameras = np.flatnonzero(grown.is_placed & (grown.known_points() >= FEWEST_POINTS))
+    cameras = np.flatnonzero(grown.is_placed & (grown.known_points() >= MIN_POINTS))
     chosen = grown.tracks.keep(np.isin(grown.tracks.frames, cameras) & grown.is_known[grown.tracks.tracks])
     seen = Observations(np.searchsorted(cameras, chosen.frames), chosen.tracks, chosen.points)
-    scene = Scene(grown.rotations[cameras], grown.shifts[cameras], grown.points, grown.focal)
+    scene = Reconstructed(grown.rotations[cameras], grown.shifts[cameras], grown.points, grown.focal)
     errors = np.linalg.norm(residuals(scene, seen), axis=1)
     agree = errors < 2 * grown.tolerance
     depths = local_points(scene, seen)[:, 2]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookaway.core import Floats, Indices
-from lookaway.perception.poses.tracking.bundle import Observations, Scene, adjust, local_points
+from lookaway.perception.poses.tracking.bundle import Observations, Reconstructed, adjust, local_points
 from lookaway.perception.poses.tracking.focal_prior import FocalPrior
 from lookaway.perception.poses.tracking.links import Link
 from lookaway.perception.poses.tracking.tracks import Tracks
@@ -17,7 +17,7 @@ from lookaway.perception.poses.tracking.turning import rays
 from lookaway.perception.poses.tracking.two_views import CONFIDENCE, fit_essential
 
 
-def meet(directions: Floats, origins: Floats, points: Indices, count: int, least_angle: float) -> Floats:
+def meet(directions: Floats, origins: Floats, points: Indices, count: int, min_angle: float) -> Floats:
     """[count, 3] nearest to all rays of each point; not a number where they meet at less than an angle.
 
     Rays are unit directions [O, 3] from origins [O, 3], each of one of the points [O]. The angle is in radians.
@@ -27,15 +27,15 @@ def meet(directions: Floats, origins: Floats, points: Indices, count: int, least
     np.add.at(matrices, points, projectors)
     np.add.at(sides, points, np.einsum("oij,oj->oi", projectors, origins))
     # Of two rays at an angle a, the least eigenvalue is 1 - cos(a).
-    is_wide = np.linalg.eigvalsh(matrices)[:, 0] > 1 - np.cos(least_angle)
+    is_wide = np.linalg.eigvalsh(matrices)[:, 0] > 1 - np.cos(min_angle)
     places = np.full((count, 3), np.nan)
     places[is_wide] = np.linalg.solve(matrices[is_wide], sides[is_wide][:, :, None])[:, :, 0]
     return places
 
 
-LEAST_ANGLE = np.radians(1.5)
+MIN_ANGLE = np.radians(1.5)
 """Rays that meet at less than this tell no depth."""
-FEWEST_POINTS = 15
+MIN_POINTS = 15
 """A camera that sees fewer known points has no place."""
 ROUGH = 4.0
 """Errors of this many tolerances are still taken for noise while the scene is rough."""
@@ -87,7 +87,7 @@ class Reconstruction:
         scene.rotations[link.second], scene.shifts[link.second] = rotation, shift.ravel()
         scene.is_placed[[link.first, link.second]] = True
         scene.triangulate()
-        return scene if scene.is_known.sum() >= FEWEST_POINTS else None
+        return scene if scene.is_known.sum() >= MIN_POINTS else None
 
     def triangulate(self) -> None:
         """Give a place to every point that placed cameras see from far enough apart."""
@@ -95,7 +95,7 @@ class Reconstruction:
         turns = self.rotations[seen.frames]
         directions = np.einsum("oji,oj->oi", turns, rays(seen.points, self.focal))
         origins = -np.einsum("oji,oj->oi", turns, self.shifts[seen.frames])
-        places = meet(directions, origins, seen.tracks, self.tracks.count, LEAST_ANGLE)
+        places = meet(directions, origins, seen.tracks, self.tracks.count, MIN_ANGLE)
         local = np.einsum("oij,oj->oi", turns, places[seen.tracks]) + self.shifts[seen.frames]
         shown = self.focal * local[:, :2] / local[:, 2:]
         is_wrong = ~((np.linalg.norm(shown - seen.points, axis=1) < ROUGH * self.tolerance) & (local[:, 2] > 0))
@@ -106,7 +106,7 @@ class Reconstruction:
     def place(self, frame: int) -> bool:
         """Place one more camera by the known points that it sees, if it sees enough."""
         seen = self.tracks.keep((self.tracks.frames == frame) & self.is_known[self.tracks.tracks])
-        if len(seen.frames) < FEWEST_POINTS:
+        if len(seen.frames) < MIN_POINTS:
             return False
         found, turn, shift, inliers = self.cv2.solvePnPRansac(
             self.points[seen.tracks],
@@ -118,7 +118,7 @@ class Reconstruction:
             confidence=CONFIDENCE,
             flags=self.cv2.SOLVEPNP_SQPNP,
         )
-        if not found or inliers is None or len(inliers) < FEWEST_POINTS:
+        if not found or inliers is None or len(inliers) < MIN_POINTS:
             return False
         self.rotations[frame], self.shifts[frame] = self.cv2.Rodrigues(turn)[0], shift.ravel()
         self.is_placed[frame] = True
@@ -138,9 +138,9 @@ class Reconstruction:
             np.searchsorted(points, self.tracks.tracks[chosen]),
             self.tracks.points[chosen],
         )
-        scene = Scene(self.rotations[cameras], self.shifts[cameras], self.points[points], self.focal)
+        scene = Reconstructed(self.rotations[cameras], self.shifts[cameras], self.points[points], self.focal)
         scale = float(np.median(np.abs(local_points(scene, seen)[:, 2])))
-        scene = Scene(scene.rotations, scene.shifts / scale, scene.points / scale, scene.focal)
+        scene = Reconstructed(scene.rotations, scene.shifts / scale, scene.points / scale, scene.focal)
         scene, errors = adjust(scene, seen, self.prior, self.tolerance, steps)
         self.rotations[cameras], self.shifts[cameras] = scene.rotations, scene.shifts
         self.points[points], self.focal = scene.points, scene.focal

@@ -14,7 +14,7 @@ from lookaway.perception.poses.tracking.focal_prior import FocalPrior
 from lookaway.perception.poses.tracking.links import Link
 
 STEPS = 20
-LEAST_GAIN = 1e-6
+MIN_GAIN = 1e-6
 BEHIND = 0.05
 """Rays that are carried to a depth below this part of the focal length count as behind the camera."""
 
@@ -63,7 +63,7 @@ class TurnAdjustment:
                 break
             gain = (cost - new) / cost
             rotations, focal, cost, damping = moved, stretched, new, max(damping / 10, 1e-9)
-            if gain < LEAST_GAIN:
+            if gain < MIN_GAIN:
                 break
         return rotations, focal
 

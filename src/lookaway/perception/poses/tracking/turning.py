@@ -89,10 +89,10 @@ def _frames(pairs: Floats) -> Floats:
     return np.stack([middle, np.cross(normal, middle), normal], axis=-1)
 
 
-MOST_POINTS = 120
+MAX_POINTS = 120
 """Points of one link that take part."""
-FEWEST_INLIERS = 8
-LEAST_SHARE = 0.2
+MIN_INLIERS = 8
+MIN_SHARE = 0.2
 """A link of which fewer points agree on a turn does not carry one."""
 SCANNED_LINKS, SCANNED_FOCALS = 10, 9
 ROUNDS = 3
@@ -122,7 +122,7 @@ class Turning:
 
 def fit_turning(links: Sequence[Link], prior: FocalPrior, tolerance: float) -> Turning:
     """Rotations and a focal length that agree with most points of all links."""
-    links = [link.thinned(MOST_POINTS) for link in links]
+    links = [link.thinned(MAX_POINTS) for link in links]
     focal = _rough_focal(links, prior, tolerance)
     for _ in range(ROUNDS):
         # Twice the tolerance, since the focal length is still rough.
@@ -165,7 +165,7 @@ def _along_the_best_links(links: Sequence[Link], turns: Sequence[Turn]) -> dict[
     rotations: dict[int, Floats] = {0: np.eye(3)}
     counts = [int(turn.inliers.sum()) for turn in turns]
     order = sorted(range(len(links)), key=lambda number: -counts[number])
-    order = [n for n in order if counts[n] >= max(FEWEST_INLIERS, LEAST_SHARE * len(links[n]))]
+    order = [n for n in order if counts[n] >= max(MIN_INLIERS, MIN_SHARE * len(links[n]))]
     while True:
         open_ends = (n for n in order if (links[n].first in rotations) != (links[n].second in rotations))
         best = next(open_ends, None)

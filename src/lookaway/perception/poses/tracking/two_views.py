@@ -70,7 +70,7 @@ def _criterion(errors: Floats, dimension: int, parameters: int, noise: float) ->
     return float(misfit.sum() + freedom)
 
 
-FEWEST_POINTS, LEAST_SHARE = 12, 0.3
+MIN_POINTS, MIN_SHARE = 12, 0.3
 """A link of which fewer points, or a smaller share, obey one epipolar geometry is wrong."""
 
 
@@ -92,7 +92,7 @@ def verify(cv2: ModuleType, links: Links, turning: Turning, tolerance: float) ->
     kept, wide, preferences = [], [], []
     for link in links.links:
         epipolar = fit_epipolar(cv2, link, tolerance)
-        if epipolar.inliers.sum() < max(FEWEST_POINTS, LEAST_SHARE * len(link)):
+        if epipolar.inliers.sum() < max(MIN_POINTS, MIN_SHARE * len(link)):
             continue
         kept.append(link.keep(epipolar.inliers))
         if links.is_wide(link):
@@ -113,10 +113,10 @@ def _missed(errors: Floats, tolerance: float) -> int:
     return int((errors > 2 * tolerance).sum())
 
 
-MOST_POINTS = 200
+MAX_POINTS = 200
 """Points of one link that a focal length is judged by."""
 SCANNED_FOCALS = 7
-LEAST_BETTER = 0.05
+MIN_BETTER = 0.05
 """A focal length must explain this share of the points more than the believed one."""
 
 
@@ -136,9 +136,9 @@ def rough_focal(cv2: ModuleType, links: Sequence[Link], prior: FocalPrior, toler
 
     The believed one, unless another is clearly better: many motions fit any focal length equally well.
     """
-    links = [link.thinned(MOST_POINTS) for link in links]
+    links = [link.thinned(MAX_POINTS) for link in links]
     candidates = prior.focal * WIDEST ** np.linspace(-0.75, 0.75, SCANNED_FOCALS)
     counts = [sum(int(fit_essential(cv2, link, focal, tolerance)[1].sum()) for link in links) for focal in candidates]
     best, believed = int(np.argmax(counts)), SCANNED_FOCALS // 2
-    is_better = counts[best] - counts[believed] > LEAST_BETTER * sum(len(link) for link in links)
+    is_better = counts[best] - counts[believed] > MIN_BETTER * sum(len(link) for link in links)
     return float(candidates[best if is_better else believed])
