@@ -1,7 +1,7 @@
 # The same commands for people and for CI.
 PYTHON ?= python
 
-.PHONY: install vllm lock check format lint types contracts test test-slow docs bench bench-scale bench-sensitivity bench-report
+.PHONY: install vllm lock check format lint types contracts test test-slow docs bench bench-scale bench-sensitivity bench-report bench-same
 
 # Which build of torch fits depends on the machine, so it is not in the lock, but what it asks for is.
 TORCH = torch==2.13.0
@@ -72,3 +72,12 @@ bench-sensitivity:  ## Every metric of MBench under every fault of the simulated
 
 bench-report:  ## The report of the simulated actors: how long it takes to build, and how large its pages are
 	$(PYTHON) -m benchmarks.actor_report
+
+BEFORE ?= ../before
+BEFORE_PYTHON ?= $(BEFORE)/.venv/bin/python
+SAME ?= runs/same-numbers
+
+bench-same:  ## That this checkout measures what the one in BEFORE does: every score, reason and estimate, bit by bit
+	$(PYTHON) -m benchmarks.same_numbers collect $(BEFORE) --python $(BEFORE_PYTHON) -o $(SAME)/before --datasets $(SAME)/datasets
+	$(PYTHON) -m benchmarks.same_numbers collect . -o $(SAME)/after --datasets $(SAME)/datasets $(RENAMED:%=--renamed %)
+	$(PYTHON) -m benchmarks.same_numbers compare $(SAME)/before $(SAME)/after $(RENAMED:%=--renamed %)
