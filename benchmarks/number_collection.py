@@ -82,8 +82,12 @@ EVALUATIONS = {
     "mbench-a-tracked": Evaluation("mbench-a", f"{TRACKED} --metrics {OF_POSES},camera_interaction"),
     "mbench-t": Evaluation("mbench-t"),
     "mbench-t-true": Evaluation(
-        "mbench-t", TRUE, is_judged=True, further={"ungated": "show RUN --ignore-trigger --json"}
+        "mbench-t",
+        f"{TRUE} --subsets environment,object,causal",
+        is_judged=True,
+        further={"ungated": "show RUN --ignore-trigger --json"},
     ),
+    "mbench-t-people": Evaluation("mbench-t", "--use faces=sface_faces --subsets human"),
     "mbench-t-tracked": Evaluation("mbench-t", f"{TRACKED} --metrics {OF_POSES}"),
     "mind": Evaluation("mind", further={"drift": "drift RUN --json"}),
     "mind-as-published": Evaluation("mind", "--as-published --models perfect,camera_drift-0.60"),
@@ -92,10 +96,11 @@ EVALUATIONS = {
     "mind-tracked": Evaluation("mind", f"{TRACKED} --metrics rpe_trans,rpe_rot"),
     "folder": Evaluation("world", f"--use poses=true_poses --metrics {OF_POSES},camera_interaction,{JUDGED}", True),
     "cuts": Evaluation(
-        "mbench-a", "--metrics rendering_lighting --use lab_means=transnet_cuts --limit 1", has_features=True
+        "mbench-a", "--metrics rendering_lighting --use lab_means=transnet_cuts --models perfect", has_features=True
     ),
 }
-"""`cuts` fails by intention: no metric reads cuts, but the feature is stored before the metric misses its own."""
+"""The oracle does not know photographs, so that people are measured without it. `cuts` fails by intention: no metric
+reads cuts, but the feature is stored before the metric misses its own."""
 
 TRUTH_FED = """
 import json, sys
