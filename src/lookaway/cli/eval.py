@@ -9,13 +9,14 @@ import click
 
 from lookaway.cli.executor_options import chosen_resources, executor_options
 from lookaway.cli.judge_options import chosen_judge, judge_options
-from lookaway.cli.options import PLACE, chosen_changes, dataset_options, json_option
+from lookaway.cli.options import PLACE, chosen_changes, chosen_reading, dataset_options, json_option
 from lookaway.cli.shard_option import shard_option
+from lookaway.cli.suite_options import DatasetCommand
 
 EXIT_WITH_FAILURES = 3
 
 
-@click.command("eval")
+@click.command("eval", cls=DatasetCommand)
 @dataset_options
 @click.option("-o", "--output", type=PLACE, required=True, help="Run folder to write or go on with.")
 @judge_options
@@ -42,7 +43,7 @@ def eval_command(output: Path, quiet: bool, no_progress: bool, as_json: bool, **
     from lookaway.reports.progress import progress_bar
     from lookaway.reports.table import print_table
 
-    judge = chosen_judge(options)
+    judge, reading = chosen_judge(options), chosen_reading(options)
     metrics, changes, resources = options.pop("metrics"), chosen_changes(options), chosen_resources(options)
     with progress_bar(enabled=not (quiet or no_progress or as_json)) as on_progress:
         run = evaluate(
@@ -54,6 +55,7 @@ def eval_command(output: Path, quiet: bool, no_progress: bool, as_json: bool, **
             on_progress=on_progress,
             **changes,
             **resources,
+            **reading,
             **options,
         )
     table = run.table()

@@ -40,7 +40,7 @@ def executor_options(command: Command) -> Command:
             help="Part of a GPU for each process that holds networks; by default an equal share.",
         ),
         click.option(
-            "--actors",
+            "--replicas",
             callback=split_counts,
             metavar="NAME=COUNT,...",
             help="Processes that hold an extractor's network for all workers, such as region_embeddings=2,judge=1.",
@@ -55,5 +55,5 @@ def chosen_resources(options: dict[str, Any]) -> dict[str, Any]:
     """Executor and resources; takes them out of `options`."""
     from lookaway.core import Resources
 
-    said = {name: options.pop(name) for name in ("workers", "address", "gpus_per_worker", "actors")}
+    said = {name: options.pop(name) for name in ("workers", "address", "gpus_per_worker", "replicas")}
     return {"executor": options.pop("executor"), "resources": Resources(**said)}

@@ -8,25 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from lookaway.cli.suite_options import SUITE_OPTIONS
+
 if TYPE_CHECKING:
     from lookaway.core import BoundMetric, Dataset
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-READING = (
-    "suite",
-    "models",
-    "subsets",
-    "cases",
-    "limit",
-    "pattern",
-    "extrinsics_convention",
-    "allow_outside",
-    "truth",
-    "as_published",
-    "max_frames",
-    "alignment",
-)
-"""Options that say what is read, and how."""
 
 
 class PlaceType(click.Path):
@@ -64,7 +51,7 @@ def split_pairs(context: click.Context, parameter: click.Parameter, value: tuple
 
 
 def dataset_options(command: Command) -> Command:
-    """DATASET and everything that chooses a part of it."""
+    """DATASET and everything that every suite takes; goes with `DatasetCommand`, which adds the rest."""
     decorators = [
         click.argument("dataset", type=click.Path(path_type=Path)),
         click.option("--suite", help="Suite to read it with; by default the one that recognises the folder."),
@@ -75,12 +62,6 @@ def dataset_options(command: Command) -> Command:
         click.option("--subsets", callback=split_names, default="", metavar="A,B", help="Only these subsets."),
         click.option("--case", "cases", multiple=True, metavar="ID", help="Only this case; can be repeated."),
         click.option("--limit", type=click.IntRange(min=1), help="Only the first N cases of each model and subset."),
-        click.option("--pattern", help="Meaning of the paths in a folder, such as '{model}/{case}/{seed}.mp4'."),
-        click.option(
-            "--extrinsics-convention",
-            type=click.Choice(["world_to_camera", "camera_to_world"]),
-            help="What supplied pose matrices turn into what; by default as the dataset says, else decided by a test.",
-        ),
         click.option(
             "--use",
             "using",
@@ -94,25 +75,6 @@ def dataset_options(command: Command) -> Command:
             "--precision",
             type=click.Choice(["float32", "bfloat16", "float16"]),
             help="In which networks compute; by default as their recipes say: float32.",
-        ),
-        click.option("--allow-outside", is_flag=True, help="Allow files that lie outside the dataset's folder."),
-        click.option(
-            "--truth",
-            type=click.Path(path_type=Path),
-            metavar="FOLDER",
-            help="True videos, where they lie apart from the answers.",
-        ),
-        click.option("--as-published", is_flag=True, help="Measure as the published code does, with its faults."),
-        click.option(
-            "--most-frames",
-            type=click.IntRange(min=1),
-            metavar="N",
-            help="Compare at most N frames of every answer with the true video.",
-        ),
-        click.option(
-            "--alignment",
-            type=click.Choice(["sim3", "se3", "none"]),
-            help="What is fitted before camera paths are compared: sim3 (default), se3 (no scale), or nothing.",
         ),
     ]
     for decorate in reversed(decorators):
@@ -133,11 +95,17 @@ def chosen_changes(options: dict[str, Any]) -> dict[str, Any]:
     return {"using": options.pop("using"), "compute": Compute(**said) if said else None}
 
 
+def chosen_reading(options: dict[str, Any]) -> dict[str, Any]:
+    """What is read, and how, as `read` takes it; takes it out of `options`."""
+    own = {name: options.pop(name) for name in ("suite", "models", "subsets", "cases", "limit")}
+    return {**own, **options.pop(SUITE_OPTIONS)}
+
+
 def read_dataset(options: dict[str, Any]) -> tuple[Dataset, tuple[BoundMetric, ...]]:
     """The dataset and the metrics that the options name; takes them out of `options`."""
     from lookaway.engine.binding import bind_metrics
     from lookaway.engine.reading import read
 
     root, metrics, changes = options.pop("dataset"), options.pop("metrics"), chosen_changes(options)
-    dataset = read(root, **{name: options.pop(name) for name in READING})
+    dataset = read(root, **chosen_reading(options))
     return dataset, bind_metrics(dataset, metrics, **changes)

@@ -10,12 +10,13 @@ import click
 from lookaway.cli.judge_options import chosen_judge, judge_options
 from lookaway.cli.options import PLACE, dataset_options, json_option, read_dataset
 from lookaway.cli.shard_option import shard_option
+from lookaway.cli.suite_options import DatasetCommand
 
 if TYPE_CHECKING:
     from lookaway.engine.shard import Shard
 
 
-@click.command("plan")
+@click.command("plan", cls=DatasetCommand)
 @dataset_options
 @click.option("-o", "--output", type=PLACE, help="Run folder; what it holds already is not planned.")
 @judge_options

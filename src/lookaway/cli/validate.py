@@ -8,11 +8,12 @@ from typing import Any
 import click
 
 from lookaway.cli.options import dataset_options, json_option, read_dataset
+from lookaway.cli.suite_options import DatasetCommand
 
 EXIT_INVALID = 2
 
 
-@click.command("validate")
+@click.command("validate", cls=DatasetCommand)
 @dataset_options
 @click.option("--open-videos", is_flag=True, help="Also open every video; slower, finds damaged files.")
 @json_option

@@ -42,6 +42,7 @@ from lookaway.core.frames import Frame, FrameRequest, Partners, Timeline
 from lookaway.core.judging import JudgeModel, JudgeRequest, Picture, Sampling
 from lookaway.core.lock import Json, Lock, canonical_json, describe, digest
 from lookaway.core.masks import MASK_ARRAYS, Mask, MaskTrack
+from lookaway.core.options import Option, OptionType
 from lookaway.core.outcomes import Abstention, Failure, Outcome, Reason, Score, Unit
 from lookaway.core.pairs import Pairs, PairSelector
 from lookaway.core.tables import Cell, Estimate, Gated, Group, Table
@@ -90,6 +91,8 @@ __all__ = [
     "MissingExtra",
     "NameClash",
     "NoEnvironment",
+    "Option",
+    "OptionType",
     "Outcome",
     "PairSelector",
     "Pairs",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from lookaway.core.errors import Unmeasurable
 from lookaway.core.lock import Json
@@ -91,6 +92,8 @@ class Dataset:
     settings: Mapping[str, Json] = field(default_factory=dict)
     """What the dataset says that moves numbers, such as the convention of its poses."""
     problems: tuple[Problem, ...] = ()
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    """What `read` was given beside the folder, without what was left to its default."""
 
     def select(self, keep: Callable[[Rollout], bool], limit: int | None = None) -> Dataset:
         """The same dataset with fewer rollouts; `limit` keeps the first cases of each model and subset."""

@@ -33,7 +33,7 @@ class Resources:
     """Of a Ray cluster that is already running; `None` starts one on this machine, for this run only."""
     gpus_per_worker: float | None = None
     """How much of a GPU each of those gets that hold networks; `None` is an equal share."""
-    actors: Mapping[str, int] = field(default_factory=dict)
+    replicas: Mapping[str, int] = field(default_factory=dict)
     """How many processes share the work of an extractor, by its name; the others are loaded by every worker."""
 
     def __post_init__(self) -> None:
@@ -41,6 +41,6 @@ class Resources:
             raise UserError(f"{self.workers} workers cannot work; at least one is needed.")
         if self.gpus_per_worker is not None and not self.gpus_per_worker >= 0:
             raise UserError(f"{self.gpus_per_worker} GPUs for each worker; expected zero or more.")
-        for name, count in self.actors.items():
+        for name, count in self.replicas.items():
             if count < 1:
-                raise UserError(f"{count} actors for {name!r}; at least one is needed.")
+                raise UserError(f"{count} replicas of {name!r}; at least one is needed.")

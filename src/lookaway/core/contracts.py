@@ -13,6 +13,7 @@ from lookaway.core.features import Feature, Features
 from lookaway.core.frames import Frame, FrameRequest, Timeline
 from lookaway.core.judging import JudgeModel, JudgeRequest
 from lookaway.core.lock import Json
+from lookaway.core.options import Option
 from lookaway.core.outcomes import Abstention, Outcome
 from lookaway.core.tables import Group, Table
 
@@ -189,12 +190,20 @@ class Suite(Protocol):
         """One line for lists."""
         ...
 
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """All that a user can choose; flags, `run.json`, lock and reports come from this list."""
+        ...
+
     def recognises(self, root: Path) -> bool:
         """Whether the folder looks like this suite's, judged by a glance."""
         ...
 
     def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
-        """All cases and rollouts under a root."""
+        """All cases and rollouts under a root. `options` has a checked value for every option, and no other.
+
+        Options that move numbers are added to the settings of the dataset by whoever calls this.
+        """
         ...
 
     def metrics(self, settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:

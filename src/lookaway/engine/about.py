@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from lookaway.core import Compute, Json
+from lookaway.core import Compute, Json, Lock, Suite
 from lookaway.engine.locking import metric_key
 from lookaway.engine.plan import Plan
 from lookaway.judges.settings import JudgeSettings
@@ -41,11 +41,33 @@ def about(plan: Plan, asked: Json) -> Json:
 
 
 def asked(judge: JudgeSettings | None, reading: Mapping[str, Any], **said: Any) -> Json:
-    """What the user said, paths as given, without what was left to its default, and without any secret."""
+    """What the user said, without what was left to its default, and without any secret."""
     if judge is not None:
         said |= {"judge": _judge(judge), "replies": judge.replies}
-    said["reading"] = {name: _plain(value) for name, value in reading.items() if value}
+    said["reading"] = {name: _plain(value) for name, value in reading.items()}
     return {name: _plain(value) for name, value in said.items() if value}
+
+
+def options_of(suite: Suite, about: Mapping[str, Any], lock: Lock) -> dict[str, Any]:
+    """The options that a run was made with, as `read` takes them, without those that have their default.
+
+    What can move a number is taken from the lock: where nobody said it, the dataset may have settled it.
+    """
+    reading, settings = _inner(about, "asked", "reading"), _inner(lock.entries, "dataset", "settings")
+    found = {}
+    for option in suite.options:
+        value = settings.get(option.setting) if option.moves_numbers else None
+        value = reading.get(option.name) if value is None else value
+        if value is not None and value != option.default:
+            found[option.name] = value
+    return found
+
+
+def _inner(entries: Any, *names: str) -> Mapping[str, Any]:
+    """A mapping inside mappings; an empty one where an older run has none."""
+    for name in names:
+        entries = entries.get(name) if isinstance(entries, Mapping) else None
+    return entries if isinstance(entries, Mapping) else {}
 
 
 def _judge(settings: JudgeSettings) -> Json:

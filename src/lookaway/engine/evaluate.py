@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lookaway.core import Compute, Dataset, Executor, Resources, plugins
+from lookaway.core import Compute, Dataset, Executor, Resources, UserError, plugins
 from lookaway.engine.about import about, asked
 from lookaway.engine.binding import bind_metrics
 from lookaway.engine.judging import asks_judge, with_judge, without_gates
@@ -37,7 +37,7 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     shard: Shard | None = None,
     smoke: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
-    **reading: Any,
+    **options: Any,
 ) -> Run:
     """Measure every rollout of a dataset, or what a run that was cut off still lacks.
 
@@ -47,9 +47,9 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     with `resources`. `features` is a folder of features to share between runs; otherwise they are kept with the run.
     Folders may be on object storage, such as `s3://bucket/run`. `shard` is the part of the dataset that this run
     measures; `merge` puts the runs of all parts together. With `smoke` every metric is tried on one rollout before the
-    rest is begun. Other options go to `read`.
+    rest is begun. Other options go to `read`; a dataset that was read already takes none.
     """
-    dataset = source if isinstance(source, Dataset) else read(source, **reading)
+    dataset = _read(source, options)
     folder = RunFolder(as_path(output).absolute())  # workers may be in another folder
     require_same_shard(folder, shard)
     bound = bind_metrics(dataset, metrics, using=using, compute=compute)
@@ -60,10 +60,10 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     chosen: Executor = plugins.load("executors", executor)(resources)
     services = {}
     if chosen.has_services:
-        actors = resources.actors if resources else {}
-        services = shared_services(plan.metrics, actors, judge, folder.path)
+        replicas = resources.replicas if resources else {}
+        services = shared_services(plan.metrics, replicas, judge, folder.path)
     said = {"metrics": metrics, "using": using, "compute": compute, "ignore_gates": ignore_gates, "features": features}
-    folder.start(plan.lock, plan.rollouts, about(plan, asked(judge, reading, **said)))
+    folder.start(plan.lock, plan.rollouts, about(plan, asked(judge, dataset.reading, **said)))
     work = plan.work(folder)
     first = choose_smoke(plan, work, folder) if smoke else None
     Session(
@@ -78,3 +78,14 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     if first is not None:
         first.require_passed()
     return Run(folder.path)
+
+
+def _read(source: Dataset | Path | str, options: Mapping[str, Any]) -> Dataset:
+    if not isinstance(source, Dataset):
+        return read(source, **options)
+    if options:
+        raise UserError(
+            f"{', '.join(sorted(options))}: the dataset was read already, which is when this is chosen. "
+            "Give it to `lookaway.read`, or give `evaluate` the folder."
+        )
+    return source

@@ -28,7 +28,7 @@ class Inline:
     def __init__(self, resources: Resources | None = None) -> None:
         if resources is not None and resources not in (Resources(), Resources(workers=1)):
             raise UserError(
-                "Workers, actors, GPUs for each and the address of a cluster are for Ray: add --executor ray."
+                "Workers, replicas, GPUs for each and the address of a cluster are for Ray: add --executor ray."
             )
 
     @property

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import difflib
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lookaway.core import Dataset, DatasetError, Rollout, Suite, UnknownName, plugins
+from lookaway.core import Dataset, DatasetError, Option, Rollout, Suite, UnknownName, UserError, plugins
 
 FALLBACK_SUITE = "folder"
+SELECTING = ("suite", "models", "subsets", "cases", "limit")
+"""What `read` takes for every suite."""
 
 
 def load_suite(name: str) -> Suite:
@@ -17,45 +21,34 @@ def load_suite(name: str) -> Suite:
     return suite
 
 
-def read(  # noqa: PLR0913 - each narrows or explains what is read, and all have defaults
+def suite_options() -> dict[str, tuple[Option, ...]]:
+    """The options of every installed suite, by its name."""
+    return {name: load_suite(name).options for name in plugins.names("suites")}
+
+
+def read(
     root: Path | str,
     *,
     suite: str | None = None,
-    models: Collection[str] = (),
-    subsets: Collection[str] = (),
-    cases: Collection[str] = (),
+    models: Collection[str] | None = None,
+    subsets: Collection[str] | None = None,
+    cases: Collection[str] | None = None,
     limit: int | None = None,
-    pattern: str | None = None,
-    extrinsics_convention: str | None = None,
-    allow_outside: bool = False,
-    truth: Path | str | None = None,
-    as_published: bool = False,
-    max_frames: int | None = None,
-    alignment: str | None = None,
+    **options: Any,
 ) -> Dataset:
     """All cases and rollouts under a root, or some of them: those of some models, some subsets, some cases.
 
     Without a name, the suite is the one that recognises the folder. `limit` keeps the first cases of each model and
-    subset. `pattern` says what the paths in a plain folder mean, `extrinsics_convention` what supplied poses turn into
-    what, and `allow_outside` lets the dataset name files outside its root. `truth` is the folder of true videos where
-    it lies apart from the answers, `max_frames` how many frames of an answer are compared with them, `alignment` what
-    is fitted before camera paths are compared (`sim3`, `se3` or `none`), and `as_published` measures as the published
-    code does, with its faults. A suite that has no use for one of these four refuses it.
+    subset. `options` are those that the suite lists in `Suite.options`, such as `pattern` of `folder` or `ground_truth`
+    of `mind`; `lookaway eval --help` shows them all. What the suite does not know is refused.
     """
     root = Path(root)
     if not root.is_dir():
         raise DatasetError(f"{root}: there is no such folder.")
     root = root.absolute()  # workers may be in another folder
-    options = {
-        "pattern": pattern,
-        "extrinsics_convention": extrinsics_convention,
-        "allow_outside": allow_outside,
-        "truth": truth and Path(truth).absolute(),
-        "as_published": as_published,
-        "max_frames": max_frames,
-        "alignment": alignment,
-    }
-    dataset = load_suite(suite or _recognised(root)).read(root, options)
+    reader = load_suite(suite or _recognised(root))
+    checked = check_options(reader, options)
+    dataset = reader.read(root, checked)
     _check_known("model", models, (rollout.model for rollout in dataset.rollouts))
     _check_known("subset", subsets, (rollout.case.subset for rollout in dataset.rollouts))
     _check_known("case", cases, (rollout.case.id for rollout in dataset.rollouts))
@@ -64,7 +57,42 @@ def read(  # noqa: PLR0913 - each narrows or explains what is read, and all have
         chosen = ((models, rollout.model), (subsets, rollout.case.subset), (cases, rollout.case.id))
         return all(not wanted or name in wanted for wanted, name in chosen)
 
-    return dataset.select(is_wanted, limit)
+    selecting = {"suite": suite, "models": models, "subsets": subsets, "cases": cases, "limit": limit}
+    given = {name: checked[name] for name, value in options.items() if value is not None and value is not False}
+    return replace(
+        dataset.select(is_wanted, limit),
+        settings={**_locked(reader, checked), **dataset.settings},
+        reading={**{name: value for name, value in selecting.items() if value}, **given},
+    )
+
+
+def check_options(suite: Suite, given: Mapping[str, Any]) -> dict[str, Any]:
+    """A checked value for every option of the suite; what it does not know is refused."""
+    known = {option.name: option for option in suite.options}
+    for name in given:
+        if name not in known:
+            raise _unknown_option(suite, name)
+    return {name: option.check(given.get(name)) for name, option in known.items()}
+
+
+def _unknown_option(suite: Suite, name: str) -> UserError:
+    message = f"The suite {suite.name!r} has no option {name!r}."
+    others = {other: option for other, options in suite_options().items() for option in options if option.name == name}
+    if others:
+        flag = next(iter(others.values())).flag
+        message += f" {flag} is for {', '.join(others)}: leave it out, or name another suite with --suite."
+    known = [option.name for option in suite.options]
+    if close := difflib.get_close_matches(name, [*known, *SELECTING], n=1):
+        message += f" Did you mean {close[0]!r}?"
+    elif not others:
+        message += f" Known: {', '.join(sorted(known)) or 'none'}."
+    return UserError(message)
+
+
+def _locked(suite: Suite, checked: Mapping[str, Any]) -> dict[str, Any]:
+    """Values that can move a number, as settings; a suite may have settled one of them itself."""
+    values = {option.setting: checked[option.name] for option in suite.options if option.moves_numbers}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _recognised(root: Path) -> str:
@@ -74,7 +102,7 @@ def _recognised(root: Path) -> str:
     return found[0] if found else FALLBACK_SUITE
 
 
-def _check_known(kind: str, wanted: Collection[str], known: Any) -> None:
+def _check_known(kind: str, wanted: Collection[str] | None, known: Any) -> None:
     if wanted:
         names = set(known)
         for name in wanted:

@@ -33,12 +33,12 @@ QUESTIONS_HELD = 1000
 
 
 def shared_services(
-    metrics: Sequence[BoundMetric], actors: Mapping[str, int], judge: JudgeSettings | None, run: Path
+    metrics: Sequence[BoundMetric], replicas: Mapping[str, int], judge: JudgeSettings | None, run: Path
 ) -> dict[str, Service]:
     """What was asked for, what needs a GPU, what needs an environment of its own, and the judge."""
     recipes = with_needs(recipe for bound in metrics for recipe in bound.recipes.values())
     perceiving = [recipe for recipe in recipes if not isinstance(recipe, JudgeExtractor)]
-    counts = _counts(actors, {recipe.name for recipe in perceiving}, has_judge=judge is not None)
+    counts = _counts(replicas, {recipe.name for recipe in perceiving}, has_judge=judge is not None)
     shared = defaultdict(list)
     for recipe in perceiving:
         if recipe.name in counts or _wants_gpu(_device(recipe)) or _environment(recipe) is not None:
@@ -111,11 +111,11 @@ def _wants_gpu(device: str) -> bool:
     return device == "cuda"
 
 
-def _counts(actors: Mapping[str, int], names: set[str], *, has_judge: bool) -> dict[str, int]:
+def _counts(replicas: Mapping[str, int], names: set[str], *, has_judge: bool) -> dict[str, int]:
     """By full name; the beginning of a name is enough where only one begins so."""
     known = {*names, JUDGE} if has_judge else names
     counts = {}
-    for said, count in actors.items():
+    for said, count in replicas.items():
         matching = [name for name in known if name == said] or [name for name in known if name.startswith(said)]
         if len(matching) != 1:
             raise UnknownName("network of this run", said, known)

@@ -65,7 +65,7 @@ def room_on_gpus(ray: Any, each: float, copies: int) -> Iterator[dict[str, Any]]
 def _too_few(copies: int, needed: str, found: float) -> RunError:
     return RunError(
         f"{copies} networks on GPUs need {needed}, found {found:g} in the cluster. "
-        "Lower --gpus-per-worker or --actors, or run on --device cpu."
+        "Lower --gpus-per-worker or --replicas, or run on --device cpu."
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from lookaway.core import JudgeModel, describe
+from lookaway.engine.about import options_of
 from lookaway.engine.reading import load_suite
 from lookaway.reports.runs import SiteRollout, SiteRun
 
@@ -15,8 +16,6 @@ AGAIN: Final = "again"
 """Folder of the new run."""
 DATASET: Final = "DATASET"
 """Stands for a folder whose name is not known."""
-READING: Final = ("limit", "pattern", "allow_outside", "truth", "as_published", "max_frames", "alignment")
-"""Options of reading that a run remembers, and that its lock does not say."""
 SAMPLING: Final = {"temperature": "temperature", "seed": "seed", "max_tokens": "answer-tokens"}
 """How a lock and how an option call the same."""
 
@@ -36,14 +35,12 @@ def reproduce_command(run: SiteRun, rollout: SiteRollout) -> str:
 
 def _command(run: SiteRun, chosen: Mapping[str, str], cases: Sequence[str]) -> str:
     asked = _mapping(run.about.get("asked"))
-    reading = dict(_mapping(asked.get("reading")))
-    if "truth" in reading:
-        reading["truth"] = _name(reading["truth"])
     words = ["lookaway", "eval", _name(run.about.get("dataset")), "-o", AGAIN, "--suite", run.suite]
     words += [f"--metrics={','.join(metric.name for metric in run.metrics)}"]
     words += _options(chosen, tuple(chosen))
     words += [f"--case={case}" for case in cases]
-    words += _options(reading, READING)
+    words += _options(_mapping(asked.get("reading")), ("limit",))
+    words += _suite_options(run)
     words += _options(_mapping(asked.get("compute")), ("device", "precision"))
     words += _settings(run, asked)
     return shlex.join(words)
@@ -68,10 +65,20 @@ def _options(said: Mapping[str, Any], names: Sequence[str]) -> Iterator[str]:
             yield option if value is True else f"{option}={value}"
 
 
+def _suite_options(run: SiteRun) -> Iterator[str]:
+    suite = load_suite(run.suite)
+    said = options_of(suite, run.about, run.lock)
+    for option in suite.options:
+        if option.name in said:
+            value = said[option.name]
+            if option.type is bool:
+                yield option.flag
+            else:
+                yield f"{option.flag}={_name(value) if option.is_path else value}"
+
+
 def _settings(run: SiteRun, asked: Mapping[str, Any]) -> Iterator[str]:
     settings = run.lock.entries.get("dataset", {}).get("settings", {})
-    if isinstance(convention := settings.get("extrinsics_convention"), str):
-        yield f"--extrinsics-convention={convention}"
     usual = {
         feature: recipe.name
         for bound in load_suite(run.suite).metrics(settings)

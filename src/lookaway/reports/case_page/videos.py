@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lookaway.core import Case, Json, Rollout, Unmeasurable, UserError
+from lookaway.engine.about import options_of
 from lookaway.engine.locking import content_key
-from lookaway.engine.reading import read
+from lookaway.engine.reading import load_suite, read
 from lookaway.io.world_clips import WorldClip
 from lookaway.perception.truth import TRUTH
 from lookaway.reports.runs import SiteMetric, SiteRollout, SiteRun
@@ -37,9 +38,9 @@ def reload_dataset(run: SiteRun) -> ReloadedDataset:
     place = run.about.get("dataset")
     if not isinstance(place, str):
         return ReloadedDataset(problem="the run does not say where its dataset lies.")
-    told = run.lock.entries.get("dataset", {}).get("settings", {})
     try:
-        dataset = read(Path(place), suite=run.suite, extrinsics_convention=told.get("extrinsics_convention"))
+        options = options_of(load_suite(run.suite), run.about, run.lock)
+        dataset = read(Path(place), suite=run.suite, **options)
     except (UserError, OSError) as error:
         return ReloadedDataset(problem=str(error))
     found = {rollout.id: rollout for rollout in dataset.rollouts if rollout.id in run.rollouts}
@@ -203,7 +204,7 @@ def _take(
 
 def _notes(found: Sequence[tuple[_Measured, SiteRollout]], takes: Iterable[CaseVideo]) -> Iterator[str]:
     for problem in dict.fromkeys(entry.again.problem for entry, _ in found if entry.again.problem):
-        yield f"Captions and phases are not shown, since the dataset cannot be read again: {problem}"
+        yield f"Captions, phases and reference videos are not shown, since the dataset cannot be read again: {problem}"
     changed = [take.rollout.id for take in takes if take.is_changed]
     if changed:
         yield f"Files have changed since they were measured: {', '.join(changed)}."

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from lookaway.core import BoundMetric, Dataset, DatasetError, Extractor, Group, Table
+from lookaway.core import BoundMetric, Dataset, Extractor, Group, Option, Table
 from lookaway.metrics.camera_interaction import CameraInteraction
 from lookaway.metrics.fold_pairs import FoldPairs
 from lookaway.metrics.match_errors import SpatialEpipolar, SpatialReprojection
@@ -17,7 +17,7 @@ from lookaway.perception.quality.lab_means import LabMeans
 from lookaway.statistics.cells import mean_cells
 from lookaway.suites.folder.layout import FolderReader
 from lookaway.suites.folder.world import is_world, world_rollouts
-from lookaway.suites.refusals import refuse_options
+from lookaway.suites.options import ALLOW_OUTSIDE, EXTRINSICS_CONVENTION
 
 
 class Folder:
@@ -26,6 +26,11 @@ class Folder:
     name: ClassVar[str] = "folder"
     version: ClassVar[int] = 1
     title: ClassVar[str] = "A folder of videos: a manifest or a pattern of paths"
+    options: ClassVar[tuple[Option, ...]] = (
+        Option(name="pattern", help="Meaning of the paths in a folder, such as '{model}/{case}/{seed}.mp4'."),
+        EXTRINSICS_CONVENTION,
+        ALLOW_OUTSIDE,
+    )
 
     def recognises(self, root: Path) -> bool:
         """Whether there is a manifest or a simulated world; bare videos are read where nothing else fits."""
@@ -33,22 +38,12 @@ class Folder:
 
     def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
         """All rollouts of the manifest or of a simulated world, or all videos that fit the pattern."""
-        refuse_options(self.name, options, ("truth", "as_published", "max_frames", "alignment"))
-        if not root.is_dir():
-            raise DatasetError(f"{root}: there is no such folder.")
-        if options.get("pattern") is None and is_world(root):
+        if options["pattern"] is None and is_world(root):
             rollouts, problems = world_rollouts(root)
         else:
-            reader = FolderReader(root, options.get("pattern"), allow_outside=bool(options.get("allow_outside")))
+            reader = FolderReader(root, options["pattern"], allow_outside=options["allow_outside"])
             rollouts, problems = reader.rollouts(), reader.problems
-        convention = options.get("extrinsics_convention")
-        return Dataset(
-            suite=self.name,
-            root=root,
-            rollouts=rollouts,
-            settings={"extrinsics_convention": convention} if convention else {},
-            problems=tuple(problems),
-        )
+        return Dataset(suite=self.name, root=root, rollouts=rollouts, problems=tuple(problems))
 
     def metrics(self, settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
         """Every metric that needs no network, for a camera that leaves and comes back."""

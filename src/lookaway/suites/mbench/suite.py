@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from lookaway.core import BoundMetric, Cell, Dataset, DatasetError, Group, Table
+from lookaway.core import BoundMetric, Cell, Dataset, DatasetError, Group, Option, Table
 from lookaway.statistics.cells import gated_cells, mean_cells
 from lookaway.suites.mbench.convention import decide_convention
 from lookaway.suites.mbench.layout import LayoutReader, read_card
 from lookaway.suites.mbench.protocol import action_protocol, text_protocol
-from lookaway.suites.refusals import refuse_options
+from lookaway.suites.options import ALLOW_OUTSIDE, EXTRINSICS_CONVENTION
 
 
 class _MBench:
@@ -20,6 +20,7 @@ class _MBench:
     version: ClassVar[int] = 1
     title: ClassVar[str]
     dataset_id: ClassVar[str]
+    options: ClassVar[tuple[Option, ...]] = (EXTRINSICS_CONVENTION, ALLOW_OUTSIDE)
 
     def recognises(self, root: Path) -> bool:
         """Whether its dataset.yaml names this setting."""
@@ -30,15 +31,14 @@ class _MBench:
 
     def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
         """All cases and rollouts of all models."""
-        refuse_options(self.name, options, ("truth", "as_published", "max_frames", "alignment"))
         card = read_card(root)
         if card.dataset_id != self.dataset_id:
             raise DatasetError(
                 f"{root}: dataset.yaml says {card.dataset_id!r}, but {self.name} reads {self.dataset_id!r}."
             )
-        reader = LayoutReader(root, card, allow_outside=bool(options.get("allow_outside")))
+        reader = LayoutReader(root, card, allow_outside=options["allow_outside"])
         dataset = reader.read(self.name)
-        if convention := options.get("extrinsics_convention"):
+        if convention := options["extrinsics_convention"]:
             return replace(dataset, settings={**dataset.settings, "extrinsics_convention": convention})
         if "extrinsics_convention" not in dataset.settings and (decision := decide_convention(dataset.rollouts)):
             problem = decision.problem()

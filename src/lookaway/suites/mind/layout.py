@@ -1,4 +1,4 @@
-"""The files of MIND: true videos with `action.json` and `images.txt`, and folders of what models made of them."""
+"""The files of MIND: reference videos with `action.json` and `images.txt`, and folders of what models made of them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def holds_answers(folder: Path) -> bool:
 
 
 def looks_like_mind(root: Path) -> bool:
-    """Whether there are true videos and models, or a folder of answers, or several such folders."""
+    """Whether there are reference videos and models, or a folder of generated videos, or several such folders."""
     if os.path.isdir(root / TRUTH) and os.path.isdir(root / MODELS):
         return True
     try:
@@ -54,22 +54,22 @@ class TrueCase:
 
 @dataclass(frozen=True, slots=True)
 class MindReader:
-    """Reads answers and what they are compared with; what cannot become a rollout is listed, not skipped in silence."""
+    """Reads generated videos and their references; what cannot become a rollout is listed, not skipped in silence."""
 
     root: Path
-    truth: Path | None = None
+    ground_truth: Path | None = None
     """By default the folder MIND-Data in the root, if there is one."""
     allow_outside: bool = False
     problems: list[Problem] = field(default_factory=list)
     cases: dict[str, TrueCase] = field(default_factory=dict)
 
     def rollouts(self) -> tuple[Rollout, ...]:
-        """All answers of all models, and every case that a model left without one."""
+        """All generated videos of all models, and every case that a model left without one."""
         answers = Tree(self.root, self.problems, self.allow_outside)
         models = self._models(answers)
         if not models:
             raise DatasetError(
-                f"{self.root}: no answers found; expected folders like "
+                f"{self.root}: no generated videos found; expected folders like "
                 f"<model>/{PERSPECTIVES[0]}/{COMPARED_TESTS[0]}/<name>/{VIDEO}, in it or in {MODELS}/."
             )
         truth = self._truth(answers)
@@ -96,7 +96,7 @@ class MindReader:
             )
 
     def _models(self, answers: Tree) -> dict[str, str]:
-        """Where the answers of each model lie, below the root."""
+        """Where the generated videos of each model lie, below the root."""
         if holds_answers(self.root):
             return {self.root.resolve().name or "model": ""}
         below = MODELS if os.path.isdir(self.root / MODELS) else ""
@@ -112,18 +112,22 @@ class MindReader:
         return places
 
     def _truth(self, answers: Tree) -> Tree | None:
-        if self.truth is None:
+        if self.ground_truth is None:
             if not os.path.isdir(self.root / TRUTH):
                 return None
             try:
                 truth = answers.path(TRUTH)
             except Unmeasurable as error:
-                raise DatasetError(f"{self.root}: {error} Or name it with --truth.") from error
+                raise DatasetError(f"{self.root}: {error} Or name it with --ground-truth.") from error
         else:
-            truth = self.truth
+            truth = self.ground_truth
+            if not os.path.isdir(truth):
+                raise DatasetError(
+                    f"{truth}: there is no such folder. Name that of the references with --ground-truth."
+                )
         if not any(os.path.isdir(truth / perspective / "test") for perspective in PERSPECTIVES):
             raise DatasetError(
-                f"{truth}: no true videos found; expected folders like "
+                f"{truth}: no reference videos found; expected folders like "
                 f"{PERSPECTIVES[0]}/test/{COMPARED_TESTS[0]}/<name>/ with {VIDEO} and {ACTIONS}."
             )
         return Tree(truth, self.problems, self.allow_outside)
@@ -167,7 +171,7 @@ def _compared_subsets() -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class _ModelReader:
-    """The answers of one model."""
+    """The generated videos of one model."""
 
     answers: Tree
     model: str
@@ -180,20 +184,20 @@ class _ModelReader:
         given = {subset: self._names(subset) for subset in map("/".join, _compared_subsets())}
         if any(given.values()) and not self.is_truth_known:
             raise DatasetError(
-                f"{self.answers.root}: these answers continue true videos, and there is no {TRUTH} beside them. "
-                "Say where it is with --truth."
+                f"{self.answers.root}: these videos continue reference videos, and there is no {TRUTH} beside them. "
+                "Say where it is with --ground-truth."
             )
         has_any = bool(mirrored) or any(given.values())
         asked = {subset for subset in given if has_any or self.answers.has(self._below(subset))}
         if not asked:
-            self.answers.tell(self._below(), "there are no answers in it")
+            self.answers.tell(self._below(), "there are no generated videos in it")
         for found in self.cases.values():
             if found.case.subset in asked:
                 yield self._compared(found)
         for subset, names in given.items():
             for name in names:
                 if f"{subset}/{name}" not in self.cases:
-                    self.answers.tell(self._below(subset, name), "no true video has this name; left out")
+                    self.answers.tell(self._below(subset, name), "no reference video has this name; left out")
         yield from mirrored
 
     def _names(self, subset: str) -> list[str]:

@@ -6,44 +6,71 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from lookaway.core import BoundMetric, Dataset, Group, Table, UserError
+from lookaway.core import BoundMetric, Dataset, Group, Option, Table, UserError
 from lookaway.statistics.cells import mean_cells
 from lookaway.suites.mind.layout import MindReader, looks_like_mind
 from lookaway.suites.mind.protocol import PUBLISHED_ALIGNMENT, protocol
-from lookaway.suites.refusals import refuse_options
+from lookaway.suites.options import ALLOW_OUTSIDE
 
 
 class Mind:
-    """Answers that continue a true video, and paths that are gone back, in the first and the third person."""
+    """Videos that continue a reference video, and paths that are gone back, in the first and the third person."""
 
     name: ClassVar[str] = "mind"
     version: ClassVar[int] = 1
-    title: ClassVar[str] = "MIND: answers beside the true video, and mirrored paths"
+    title: ClassVar[str] = "MIND: generated videos beside reference videos, and mirrored paths"
+    options: ClassVar[tuple[Option, ...]] = (
+        Option(
+            name="ground_truth",
+            type=Path,
+            metavar="FOLDER",
+            help="Reference videos, where they lie apart from the generated ones.",
+        ),
+        Option(
+            name="as_published",
+            type=bool,
+            moves_numbers=True,
+            help="Measure as the published code does, with its faults.",
+        ),
+        Option(
+            name="max_frames",
+            type=int,
+            minimum=1,
+            metavar="N",
+            moves_numbers=True,
+            lock_name="video_max_time",
+            help="Compare at most N frames of every generated video with its reference.",
+        ),
+        Option(
+            name="alignment",
+            choices=("sim3", "se3", "none"),
+            default=PUBLISHED_ALIGNMENT,
+            moves_numbers=True,
+            help="What is fitted before camera paths are compared: sim3 (default), se3 (no scale), or none.",
+        ),
+        ALLOW_OUTSIDE,
+    )
 
     def recognises(self, root: Path) -> bool:
         """Whether there are folders named like those of MIND."""
         return looks_like_mind(root)
 
     def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
-        """All answers of all models, and every case that a model left without one."""
-        refuse_options(self.name, options, ("pattern", "extrinsics_convention"))
-        max_frames, truth = options.get("max_frames"), options.get("truth")
-        if max_frames is not None and max_frames < 1:
-            raise UserError(f"At most {max_frames} frames are to be compared, expected 1 or more.")
-        as_published, alignment = bool(options.get("as_published")), options.get("alignment") or PUBLISHED_ALIGNMENT
-        if as_published and alignment != PUBLISHED_ALIGNMENT:
+        """All generated videos of all models, and every case that a model left without one."""
+        alignment = options["alignment"]
+        if options["as_published"] and alignment != PUBLISHED_ALIGNMENT:
             raise UserError(
                 f"The published code aligns camera paths by {PUBLISHED_ALIGNMENT}, not by {alignment}. "
                 "Leave out --alignment or --as-published."
             )
-        reader = MindReader(root, None if truth is None else Path(truth), bool(options.get("allow_outside")))
+        reader = MindReader(root, options["ground_truth"], options["allow_outside"])
         rollouts = reader.rollouts()
         return Dataset(
             suite=self.name,
             root=root,
             rollouts=rollouts,
             identity={"times": {name: found.times for name, found in reader.cases.items() if found.times}},
-            settings={"as_published": as_published, "video_max_time": max_frames, "alignment": alignment},
+            settings={"video_max_time": options["max_frames"]},  # locked even where there is no maximum
             problems=tuple(reader.problems),
         )
 
