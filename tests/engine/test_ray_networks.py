@@ -182,7 +182,7 @@ def test_one_actor_or_two_give_every_row_of_one_process_and_load_a_network_once_
     for copies in (1, 2):
         for path in marks.iterdir():
             path.unlink()
-        shared = evaluated(videos, tmp_path / f"shared{copies}", Resources(workers=1, actors={"dinov2": copies}))
+        shared = evaluated(videos, tmp_path / f"shared{copies}", Resources(workers=1, replicas={"dinov2": copies}))
         assert rows(shared) == rows(alone)
         assert table_text(shared) == table_text(alone)
         loads, measures = marked(marks, "loaded"), marked(marks, "measured")
@@ -243,7 +243,7 @@ def test_a_network_that_dies_comes_back_and_what_it_always_dies_of_fails_alone(v
         BoundMetric(name="fine", metric=fine, recipes={"brightness": Brightness()}),
         BoundMetric(name="deadly", metric=deadly, recipes={"brightness": Deadly()}),
     )
-    run = evaluated(videos, tmp_path / "run", Resources(workers=1, actors={"deadly": 1}))
+    run = evaluated(videos, tmp_path / "run", Resources(workers=1, replicas={"deadly": 1}))
     found = outcomes(run)
     by_case = {rollout.split("/")[1]: row for (rollout, metric), row in found.items() if metric == "deadly"}
     assert [by_case[f"case{number}"]["status"] for number in range(ROLLOUTS)] == ["score", "score", "failure", "score"]
@@ -343,9 +343,9 @@ def test_extractors_with_conflicting_pins_run_in_actors_in_their_environments(vi
 # Which services there are
 
 
-def services_of(*recipes: Any, **actors: int) -> dict[str, Any]:
+def services_of(*recipes: Any, **replicas: int) -> dict[str, Any]:
     metrics = [BoundMetric(name=str(n), metric=TokenSpread(), recipes={"tokens": one}) for n, one in enumerate(recipes)]
-    return shared_services(metrics, actors, None, Path("run"))
+    return shared_services(metrics, replicas, None, Path("run"))
 
 
 @pytest.mark.parametrize(("python", "is_entered"), [("3.11", True), ("3.11.7", True), ("3.1", False), ("3.12", False)])
@@ -536,7 +536,7 @@ def test_the_command_gives_the_same_table_on_a_cluster_that_is_already_running(t
     write_mbench(tmp_path / "data", samples=1, subsets=("environment", "object"))
     metrics = "mbencha.environment.rendering_lighting,mbencha.entity.object_texture_consistency"
     told = (Path(sys.executable).with_name("lookaway"), "eval", tmp_path / "data", "--metrics", metrics, "--json")
-    on_ray = ("--executor", "ray", "--workers", "1", "--actors", "region=1,lab=1", "--address", cluster)
+    on_ray = ("--executor", "ray", "--workers", "1", "--replicas", "region=1,lab=1", "--address", cluster)
     cells = []
     for name, more in (("alone", ()), ("ray", on_ray)):
         done = subprocess.run([*told, "-o", tmp_path / name, *more], capture_output=True, text=True, timeout=120)
@@ -547,10 +547,10 @@ def test_the_command_gives_the_same_table_on_a_cluster_that_is_already_running(t
     assert {row["status"] for row in outcomes(tmp_path / "ray").values()} == {"score", "abstention"}
 
 
-def test_actors_for_an_extractor_that_the_run_has_not_are_refused(tmp_path):
+def test_replicas_of_an_extractor_that_the_run_has_not_are_refused(tmp_path):
     write_mbench(tmp_path / "data", samples=1, subsets=("environment",))
     told = ("eval", tmp_path / "data", "-o", tmp_path / "run", "--metrics", "mbencha.environment.rendering_lighting")
-    result = command(*told, "--executor", "ray", "--actors", "nonsense=1")
+    result = command(*told, "--executor", "ray", "--replicas", "nonsense=1")
     assert result.code == 2
     assert "No network of this run is named 'nonsense'. Known: lab_means, supplied_poses." in result.err
     result = command(*told, "--workers", "2")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from lookaway.core import DatasetError, Reason, UserError
+from lookaway.engine.reading import read as read_any
 from lookaway.suites.folder import Folder
 
 
@@ -19,7 +20,7 @@ def put(root: Path, *names: str) -> Path:
 
 
 def read(root: Path, **options):
-    return Folder().read(root, options)
+    return read_any(root, suite="folder", **options)
 
 
 def ids(dataset) -> list[tuple[str, str, str]]:

@@ -13,7 +13,7 @@ from lookaway.core import Case, Reason, Rollout
 from lookaway.engine.binding import bind_metrics
 from lookaway.engine.plan import make_plan
 from lookaway.io.world_clips import WorldClip, open_world
-from lookaway.suites.mbench import MBenchT, convention
+from lookaway.suites.mbench import convention
 from lookaway.suites.mbench.convention import LOOKED_AT_FOR_AN_ITEM, MAX_ITEMS, decide_convention
 from lookaway.world.exports import export_world
 from lookaway.world.exports.conventions import inverse
@@ -383,4 +383,4 @@ def test_without_poses_there_is_nothing_to_decide(tmp_path, clips):
     assert decide_convention([rollout_of(clip, tmp_path / "none.npz"), refused]) is None
     writer = MBenchWriter(tmp_path / "data", dataset_id="mbencht", extrinsics_convention=None)
     writer.add(poses=False)
-    assert MBenchT().read(writer.finish(), {}).settings == {}
+    assert lookaway.read(writer.finish()).settings == {}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from lookaway.core import DatasetError, Reason
+from lookaway.engine.reading import read as read_any
 from lookaway.suites.mbench import MBenchA, MBenchT
 from tests.support.mbench import MBenchWriter
 
@@ -45,8 +46,8 @@ def writer(tmp_path):
 
 
 def read(writer: MBenchWriter, **options):
-    suite = MBenchA() if writer.dataset_id == "mbencha" else MBenchT()
-    return suite.read(writer.finish(), options)
+    suite = "mbench-a" if writer.dataset_id == "mbencha" else "mbench-t"
+    return read_any(writer.finish(), suite=suite, **options)
 
 
 def only(dataset):
@@ -69,7 +70,7 @@ def test_the_example_of_the_public_readme_reads_as_written(tmp_path):
     folder.mkdir(parents=True)
     (tmp_path / "dataset.yaml").write_text(README_CARD)
     (folder / "samples.jsonl").write_text(README_LINE)
-    dataset = MBenchA().read(tmp_path, {})
+    dataset = read_any(tmp_path, suite="mbench-a")
     rollout = only(dataset)
     place = "human/my_sample_001/left_then_right_25s"
     assert dataset.problems == ()
@@ -227,10 +228,10 @@ def test_a_sample_that_is_a_link_out_of_the_dataset_is_not_read(writer, tmp_path
     if relative:
         monkeypatch.chdir(root.parent)
         root = Path(root.name)
-    dataset = MBenchA().read(root, {})
+    dataset = read_any(root, suite="mbench-a")
     assert only(dataset).case.prompt == ()
     assert "leads out of the dataset" in messages(dataset)[0][1]
-    assert only(MBenchA().read(root, {"allow_outside": True})).case.prompt == ("a secret",)
+    assert only(read_any(root, suite="mbench-a", allow_outside=True)).case.prompt == ("a secret",)
 
 
 # What a subset requires
@@ -410,7 +411,7 @@ def test_a_line_that_is_no_record_is_reported_and_the_rest_is_read(writer, text)
     writer.add()
     path = writer.finish() / "models/truth/samples.jsonl"
     path.write_bytes(text.encode("latin-1") + b"\n\n" + path.read_bytes())
-    dataset = MBenchA().read(writer.root, {})
+    dataset = read_any(writer.root, suite="mbench-a")
     assert len(dataset.rollouts) == 1
     assert [problem.where for problem in dataset.problems] == ["models/truth/samples.jsonl:1"]
 
@@ -442,7 +443,7 @@ def test_a_subset_that_the_dataset_names_itself_is_known(writer):
     root = writer.finish()
     with (root / "dataset.yaml").open("a") as file:
         file.write("subsets: {weather: {description: Rain and snow.}}\n")
-    assert only(MBenchA().read(root, {})).case.subset == "weather"
+    assert only(read_any(root, suite="mbench-a")).case.subset == "weather"
 
 
 def test_models_are_read_in_the_order_of_their_names(writer):
@@ -465,7 +466,7 @@ def test_a_suite_refuses_the_dataset_of_the_other_setting(tmp_path):
     writer.add(condition="text")
     root = writer.finish()
     with pytest.raises(DatasetError, match="says 'mbencht', but mbench-a reads 'mbencha'"):
-        MBenchA().read(root, {})
+        read_any(root, suite="mbench-a")
     assert (MBenchA().recognises(root), MBenchT().recognises(root)) == (False, True)
 
 
@@ -484,7 +485,7 @@ def test_a_wrong_card_is_refused_with_its_place(tmp_path, card, message):
     (tmp_path / "models").mkdir()
     (tmp_path / "dataset.yaml").write_text(card)
     with pytest.raises(DatasetError) as caught:
-        MBenchA().read(tmp_path, {})
+        read_any(tmp_path, suite="mbench-a")
     assert str(tmp_path / "dataset.yaml") in str(caught.value)
     assert message in str(caught.value)
     assert not MBenchA().recognises(tmp_path)
@@ -493,13 +494,13 @@ def test_a_wrong_card_is_refused_with_its_place(tmp_path, card, message):
 def test_a_folder_without_a_card_is_not_recognised(tmp_path):
     assert not MBenchA().recognises(tmp_path)
     with pytest.raises(DatasetError, match=r"there is no dataset\.yaml"):
-        MBenchA().read(tmp_path, {})
+        read_any(tmp_path, suite="mbench-a")
 
 
 def test_a_dataset_without_models_is_refused(tmp_path):
     (tmp_path / "dataset.yaml").write_text("dataset_id: mbencha\n")
     with pytest.raises(DatasetError, match="expected folders like models/<model>"):
-        MBenchA().read(tmp_path, {})
+        read_any(tmp_path, suite="mbench-a")
 
 
 def test_ten_thousand_rollouts_are_read_within_five_seconds(tmp_path):
@@ -518,7 +519,7 @@ def test_ten_thousand_rollouts_are_read_within_five_seconds(tmp_path):
         (folder / "samples.jsonl").write_text("\n".join(lines))
     (tmp_path / "dataset.yaml").write_text("dataset_id: mbencha\n")
     started = time.process_time()
-    dataset = MBenchA().read(tmp_path, {})
+    dataset = read_any(tmp_path, suite="mbench-a")
     assert time.process_time() - started < 5
     assert (len(dataset.rollouts), dataset.problems) == (10_000, ())
 
@@ -527,9 +528,9 @@ def test_the_convention_of_poses_is_a_setting_and_an_option_goes_before_the_card
     writer.extrinsics_convention = None
     writer.add()
     root = writer.finish()
-    assert MBenchA().read(root, {}).settings == {}
+    assert read_any(root, suite="mbench-a").settings == {}
     with (root / "dataset.yaml").open("a") as file:
         file.write("extrinsics_convention: camera_to_world\n")
-    assert MBenchA().read(root, {}).settings == {"extrinsics_convention": "camera_to_world"}
-    chosen = MBenchA().read(root, {"extrinsics_convention": "world_to_camera"})
+    assert read_any(root, suite="mbench-a").settings == {"extrinsics_convention": "camera_to_world"}
+    chosen = read_any(root, suite="mbench-a", extrinsics_convention="world_to_camera")
     assert chosen.settings == {"extrinsics_convention": "world_to_camera"}

@@ -10,8 +10,6 @@ from lookaway.core import DatasetError, Reason, UserError
 from lookaway.engine.coverage import coverage
 from lookaway.engine.evaluate import evaluate
 from lookaway.engine.reading import read as read_any
-from lookaway.suites.folder import Folder
-from lookaway.suites.mbench import MBenchA
 from lookaway.suites.mind import Mind
 from tests.support.clips import numbered_frames, write_clip
 from tests.support.command import lookaway
@@ -28,7 +26,7 @@ def writer(tmp_path):
 
 
 def read(writer, **options):
-    return Mind().read(writer.root, options)
+    return read_any(writer.root, suite="mind", **options)
 
 
 def only(dataset):
@@ -165,7 +163,7 @@ def test_an_answer_to_nothing_is_listed_and_left_out(writer):
     writer.answer("stret")
     dataset = read(writer)
     assert only(dataset).case.scene == "street"
-    assert messages(dataset) == [(f"models/alpha/{MEMORY}/stret", "no true video has this name; left out")]
+    assert messages(dataset) == [(f"models/alpha/{MEMORY}/stret", "no reference video has this name; left out")]
 
 
 def test_folders_without_anything_of_a_model_are_listed(writer):
@@ -176,7 +174,7 @@ def test_folders_without_anything_of_a_model_are_listed(writer):
     writer.mirror("nothing", files=())
     assert dict(messages(read(writer))) == {
         "models/notes": "there is neither 1st_data nor 3rd_data in it; left out",
-        "models/started": "there are no answers in it",
+        "models/started": "there are no generated videos in it",
         "models/alpha/1st_data/mirror_test/nothing": "there is no video like path-1.mp4",
     }
 
@@ -388,24 +386,24 @@ def test_an_answer_that_lies_in_a_folder_out_of_the_dataset_is_refused(writer, t
     assert only(read(writer)).problem.reason is Reason.UNSAFE_PATH
 
 
-def test_true_videos_that_lie_elsewhere_are_named_not_linked(writer, tmp_path):
+def test_reference_videos_that_lie_elsewhere_are_named_not_linked(writer, tmp_path):
     writer.case()
     writer.answer()
     writer.truth.rename(tmp_path / "elsewhere")
     writer.truth.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(DatasetError, match=r"leads out of the dataset.*name it with --truth"):
+    with pytest.raises(DatasetError, match=r"leads out of the dataset.*name it with --ground-truth"):
         read(writer)
-    assert only(read(writer, truth=tmp_path / "elsewhere")).problem is None
+    assert only(read(writer, ground_truth=tmp_path / "elsewhere")).problem is None
     assert only(read(writer, allow_outside=True)).problem is None
 
 
-# Where the answers lie
+# Where the generated videos lie
 
 
 def test_answers_of_one_model_are_read_beside_a_truth_that_is_named(writer, tmp_path):
     writer.case()
     writer.answer(model="alpha")
-    dataset = Mind().read(writer.root / "models/alpha", {"truth": str(writer.truth)})
+    dataset = read_any(writer.root / "models/alpha", ground_truth=str(writer.truth))
     assert [rollout.id for rollout in dataset.rollouts] == [f"alpha/{MEMORY}/street/0"]
     assert only(dataset).case.reference.video == writer.truth / "1st_data/test/mem_test/street/video.mp4"
 
@@ -414,7 +412,7 @@ def test_answers_of_several_models_are_read_beside_a_truth_that_is_named(writer)
     writer.case()
     for model in ("beta", "alpha"):
         writer.answer(model=model)
-    dataset = Mind().read(writer.root / "models", {"truth": writer.truth})
+    dataset = read_any(writer.root / "models", ground_truth=writer.truth)
     assert [rollout.model for rollout in dataset.rollouts] == ["alpha", "beta"]
 
 
@@ -437,22 +435,28 @@ def test_answers_without_their_truth_are_refused_and_mirrored_paths_are_not(writ
     writer.mirror()
     assert len(read(writer).rollouts) == 1
     writer.answer()
-    with pytest.raises(DatasetError, match=r"there is no MIND-Data beside them\. Say where it is with --truth"):
+    with pytest.raises(DatasetError, match=r"there is no MIND-Data beside them\. Say where it is with --ground-truth"):
         read(writer)
 
 
-@pytest.mark.parametrize("named", ["nowhere", "models"])
-def test_a_truth_without_true_videos_is_refused(writer, named):
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ("nowhere", "nowhere: there is no such folder. Name that of the references with --ground-truth"),
+        ("models", "no reference videos found; expected folders like 1st_data/test/mem_test"),
+    ],
+)
+def test_a_ground_truth_without_reference_videos_is_refused(writer, named, message):
     writer.case()
     writer.answer()
-    with pytest.raises(DatasetError, match="no true videos found; expected folders like 1st_data/test/mem_test"):
-        read(writer, truth=writer.root / named)
+    with pytest.raises(DatasetError, match=message):
+        read(writer, ground_truth=writer.root / named)
 
 
 def test_a_folder_without_any_answer_is_refused(writer):
     writer.case()
     (writer.root / "models").mkdir()
-    with pytest.raises(DatasetError, match="no answers found; expected folders like <model>/1st_data/mem_test"):
+    with pytest.raises(DatasetError, match="no generated videos found; expected folders like <model>"):
         read(writer)
 
 
@@ -494,40 +498,36 @@ def test_the_published_code_has_one_alignment(writer):
 
 
 @pytest.mark.parametrize(
-    "option", [{"pattern": "{model}"}, {"extrinsics_convention": "camera_to_world"}, {"max_frames": 0}]
+    ("option", "message"),
+    [
+        ({"pattern": "{model}"}, "'mind' has no option 'pattern'. --pattern is for folder: leave it out"),
+        ({"extrinsics_convention": "camera_to_world"}, "--extrinsics-convention is for folder, mbench-a, mbench-t"),
+        ({"max_frames": 0}, "--max-frames is 0, expected a whole number, 1 or more"),
+        ({"alignment": "sim2"}, "--alignment is 'sim2', expected one of sim3, se3, none"),
+    ],
 )
-def test_options_without_a_meaning_here_are_refused(writer, option):
+def test_options_without_a_meaning_here_are_refused(writer, option, message):
     writer.case()
     writer.answer()
-    with pytest.raises(UserError):
+    with pytest.raises(UserError, match=message):
         read(writer, **option)
 
 
 @pytest.mark.parametrize(
-    "option", [{"truth": "MIND-Data"}, {"as_published": True}, {"max_frames": 50}, {"alignment": "sim3"}]
+    "option", [{"ground_truth": "MIND-Data"}, {"as_published": True}, {"max_frames": 50}, {"alignment": "sim3"}]
 )
-def test_other_suites_refuse_what_only_a_comparison_with_true_videos_can_have(tmp_path, option):
-    flag = f"--{next(iter(option)).replace('_', '-')}"
+def test_other_suites_refuse_what_only_a_comparison_with_references_can_have(tmp_path, option):
+    (name,) = option
     writer = MBenchWriter(tmp_path / "mbench")
     writer.add()
-    with pytest.raises(UserError, match=f"'mbench-a' has no use for {flag}"):
-        MBenchA().read(writer.finish(), option)
-    with pytest.raises(UserError, match=f"'folder' has no use for {flag}"):
-        Folder().read(tmp_path, option)
+    for suite, root in (("mbench-a", writer.finish()), ("folder", tmp_path)):
+        with pytest.raises(UserError, match=rf"'{suite}' has no option '{name}'\. --.* is for mind: leave it out"):
+            read_any(root, suite=suite, **option)
 
 
-def test_the_command_line_reads_answers_beside_their_truth(writer):
+def test_the_command_line_reads_generated_videos_beside_their_references(writer):
     writer.case()
     writer.answer()
-    arguments = ("validate", writer.root / "models", "--truth", writer.truth, "--metrics", "mind.lcm.mse", "--json")
-    (cell,) = lookaway(*arguments).json["coverage"]
+    where = (writer.root / "models", "--ground-truth", writer.truth)
+    (cell,) = lookaway("validate", *where, "--metrics", "mind.lcm.mse", "--json").json["coverage"]
     assert (cell["metric"], cell["runnable"], cell["asked"]) == ("mind.lcm.mse", 1, 1)
-
-
-@pytest.mark.parametrize(
-    "option", [("--truth", "."), ("--as-published",), ("--most-frames", "5"), ("--alignment", "se3")]
-)
-def test_the_command_line_says_which_suite_has_no_use_for_an_option(tmp_path, option):
-    result = lookaway("validate", tmp_path, *option)
-    assert result.code == 2
-    assert f"The suite 'folder' has no use for {option[0]}." in result.err

@@ -22,6 +22,7 @@ from lookaway.core import (
     Frame,
     FrameRequest,
     Group,
+    Option,
     Outcome,
     Rollout,
     Score,
@@ -127,6 +128,7 @@ class Scripted:
     name: ClassVar[str] = "scripted"
     version: ClassVar[int] = 1
     title: ClassVar[str] = "scripted by a test"
+    options: ClassVar[tuple[Option, ...]] = Folder.options
     protocol: ClassVar[tuple[BoundMetric, ...]] = ()
 
     def recognises(self, root: Path) -> bool:
