@@ -26,6 +26,7 @@ from pydantic import BaseModel
 
 import lookaway
 from lookaway.cli.main import lookaway as command_line_root
+from lookaway.cli.suite_options import DatasetCommand
 from lookaway.core import BoundMetric, Metric, Reason, errors, plugins
 from lookaway.engine.reading import load_suite
 from lookaway.io.clip_card import ClipCard
@@ -374,9 +375,11 @@ def _command(path: str, command: click.Command) -> Iterator[str]:
             for name, inner in command.commands.items()
         ]
         yield _table(("Command", ""), rows)
-    options = (parameter for parameter in command.get_params(context) if isinstance(parameter, click.Option))
-    records = filter(None, (option.get_help_record(context) for option in options))
-    yield _table(("Option", "Meaning"), [(f"`{names}`", _text(meaning)) for names, meaning in records])
+    options = [parameter for parameter in command.get_params(context) if isinstance(parameter, click.Option)]
+    groups = command.option_groups(context) if isinstance(command, DatasetCommand) else {"Option": options}
+    for heading, members in groups.items():
+        records = filter(None, (option.get_help_record(context) for option in members))
+        yield _table((heading, "Meaning"), [(f"`{names}`", _text(meaning)) for names, meaning in records])
 
 
 # The simulated world

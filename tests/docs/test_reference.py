@@ -127,7 +127,7 @@ def test_command_line_lists_every_command_and_option(site: Site) -> None:
     page = site.page("reference/command-line.html")
     for path, command in commands("lookaway", root):
         assert path.replace(" ", "-") in page.ids
-        for parameter in command.params:
+        for parameter in command.get_params(click.Context(command)):
             names = parameter.opts if isinstance(parameter, click.Option) else [str(parameter.name).upper()]
             for name in names:
                 assert name in page.text, f"{path} {name}"

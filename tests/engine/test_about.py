@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 import lookaway
-from lookaway.core import Compute, JudgeModel
-from lookaway.engine.about import asked
+from lookaway.core import Compute, JudgeModel, Lock
+from lookaway.engine.about import asked, options_of
+from lookaway.engine.reading import load_suite
 from lookaway.engine.run import Run
 from lookaway.judges.server import Connection, Secret
 from lookaway.judges.settings import JudgeSettings
@@ -41,7 +42,7 @@ def test_a_run_remembers_what_was_said_and_paths_as_they_were_given(root, tmp_pa
 def test_a_run_remembers_extractors_folders_and_gates(tmp_path):
     said = asked(
         None,
-        {"truth": tmp_path / "truth", "max_frames": 8, "as_published": True, "suite": None, "subsets": ()},
+        {"ground_truth": tmp_path / "truth", "max_frames": 8, "as_published": True},
         using={"poses": "true_poses"},
         compute=Compute(device="cuda:1"),
         ignore_gates=True,
@@ -51,14 +52,25 @@ def test_a_run_remembers_extractors_folders_and_gates(tmp_path):
         "using": {"poses": "true_poses"},
         "compute": {"device": "cuda:1", "precision": "float32"},
         "ignore_gates": True,
-        "reading": {"truth": str(tmp_path / "truth"), "max_frames": 8, "as_published": True},
+        "reading": {"ground_truth": str(tmp_path / "truth"), "max_frames": 8, "as_published": True},
     }
 
 
-def test_what_was_left_to_its_default_is_not_repeated(root, tmp_path, monkeypatch):
+def test_a_run_over_a_dataset_that_was_read_before_remembers_how_without_what_was_left_to_its_default(
+    root, tmp_path, monkeypatch
+):
     script(monkeypatch, bound())
-    run = lookaway.evaluate(lookaway.read(root, suite="scripted"), tmp_path / "run")
-    assert run.about["asked"] == {}
+    dataset = lookaway.read(root, suite="scripted", limit=1, pattern=None, allow_outside=False)
+    run = lookaway.evaluate(dataset, tmp_path / "run")
+    assert run.about["asked"] == {"reading": {"suite": "scripted", "limit": 1}}
+
+
+def test_the_options_of_a_run_come_from_its_lock_where_they_move_numbers_and_else_from_what_was_said():
+    asked = {"reading": {"ground_truth": "/truth", "alignment": "se3", "limit": 3, "allow_outside": False}}
+    lock = Lock({"dataset": {"settings": {"video_max_time": 8, "alignment": "none", "as_published": False}}})
+    found = options_of(load_suite("mind"), {"asked": asked}, lock)
+    assert found == {"ground_truth": "/truth", "max_frames": 8, "alignment": "none"}
+    assert options_of(load_suite("mind"), {"asked": None}, Lock({})) == {}
 
 
 def test_a_judge_is_remembered_by_model_address_wording_and_media_and_without_any_secret(tmp_path):

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import html
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -44,6 +46,42 @@ def test_a_contributed_suite_is_recognised_and_evaluated_with_its_metric_and_ext
         "version": 1,
         "height": 32,
     }
+
+
+@pytest.mark.parametrize("command", ["eval", "plan", "validate"])
+def test_the_options_of_a_contributed_suite_have_a_group_in_the_help(command):
+    result = lookaway(command, "--help")
+    assert (result.returncode, result.stderr) == (0, "")
+    group = result.stdout.partition("\nOptions of reels:\n")[2]
+    assert re.search(r"^  --edge-frames INTEGER +Frames at either end of a video\.$", group, re.MULTILINE)
+    assert re.search(r"^  --listing TEXT +File that names the videos\.$", group, re.MULTILINE)
+
+
+def test_an_option_of_a_contributed_suite_is_in_the_run_in_the_lock_and_in_the_command_of_an_item_page(reels, tmp_path):
+    (reels / "short.txt").write_text("one.mp4\n")
+    said = ("--edge-frames", "3", "--listing", "short.txt")
+    assert lookaway("eval", reels, "-o", tmp_path / "run", "--quiet", *said).returncode == 0
+    asked = json.loads((tmp_path / "run" / "run.json").read_text())["asked"]
+    assert asked["reading"] == {"edge_frames": 3, "listing": "short.txt"}
+    lock = json.loads((tmp_path / "run" / "lock.json").read_text())
+    assert lock["dataset"]["settings"] == {"edge_frames": 3}
+    assert lock["metrics"]["reels.contrast_kept"]["metric"]["edge_frames"] == 3
+    assert lookaway("report", tmp_path / "run", "-o", tmp_path / "site").returncode == 0
+    (page,) = (tmp_path / "site" / "items").glob("*.html")
+    assert "--edge-frames=3 --listing=short.txt" in html.unescape(page.read_text())
+
+
+def test_an_option_of_ours_is_refused_by_a_contributed_suite_that_does_not_know_it(reels, tmp_path):
+    result = lookaway("eval", reels, "-o", tmp_path / "run", "--as-published", "--max-frames", "3")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "The suite 'reels' has no option 'as_published'. --as-published is for mind: leave it out" in result.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_wrong_value_for_an_option_of_a_contributed_suite_is_explained(reels):
+    result = lookaway("validate", reels, "--edge-frames", "0")
+    assert result.returncode == 2
+    assert "--edge-frames is 0, expected a whole number, 1 or more. Correct it, or leave it out." in result.stderr
 
 
 def test_a_contributed_metric_runs_on_a_dataset_of_another_suite(tmp_path):

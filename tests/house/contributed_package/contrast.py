@@ -20,6 +20,7 @@ from lookaway.core import (
     Frame,
     FrameRequest,
     Group,
+    Option,
     Outcome,
     Reason,
     Rollout,
@@ -98,24 +99,29 @@ class ContrastKept:
 
 
 class Reels:
-    """Videos named in `reels.txt`, one a line."""
+    """Videos named in a list, one a line."""
 
     name: ClassVar[str] = "reels"
     version: ClassVar[int] = 1
     title: ClassVar[str] = "Reels: a list of videos"
+    options: ClassVar[tuple[Option, ...]] = (
+        Option(name="edge_frames", type=int, minimum=1, moves_numbers=True, help="Frames at either end of a video."),
+        Option(name="listing", default="reels.txt", help="File that names the videos."),
+    )
 
     def recognises(self, root: Path) -> bool:
         return (root / "reels.txt").is_file()
 
     def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
-        names = (root / "reels.txt").read_text().split()
+        names = (root / options["listing"]).read_text().split()
         rollouts = (
             Rollout(case=Case(id=name, subset="all", scene=name), model="camera", video=root / name) for name in names
         )
         return Dataset(suite=self.name, root=root, rollouts=tuple(rollouts))
 
     def metrics(self, settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
-        return (BoundMetric(name="reels.contrast_kept", metric=ContrastKept(), recipes={"contrast": Contrast()}),)
+        metric = ContrastKept(edge_frames=settings.get("edge_frames", 4))
+        return (BoundMetric(name="reels.contrast_kept", metric=metric, recipes={"contrast": Contrast()}),)
 
     def table(self, groups: Sequence[Group]) -> Table:
         return Table(suite=self.name, cells=mean_cells(groups), notes=("A ratio above 1 is no better than 1.",))

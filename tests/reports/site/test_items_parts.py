@@ -203,8 +203,7 @@ def remembering(root: Path, judge: dict[str, object] | None = None, **about: obj
 
 
 def test_the_commands_repeat_what_a_run_remembers_of_its_own(tmp_path: Path) -> None:
-    reading = {"limit": 3, "pattern": "{model}/{case} $x.mp4", "truth": "/home/me/true videos", "as_published": True}
-    reading |= {"alignment": "sim3"}
+    reading = {"limit": 3, "pattern": "{model}/{case} $x.mp4", "allow_outside": True}
     judge = {"model": "big", "url": "http://host/v1", "wording": "text", "media": "jpeg"}
     asked = {
         "reading": {**reading, "models": ["alpha", "beta"], "suite": "folder"},
@@ -222,9 +221,7 @@ def test_the_commands_repeat_what_a_run_remembers_of_its_own(tmp_path: Path) -> 
         assert words[words.index("--limit=3") :] == [
             "--limit=3",
             "--pattern={model}/{case} $x.mp4",
-            "--truth=true videos",
-            "--as-published",
-            "--alignment=sim3",
+            "--allow-outside",
             "--device=cuda",
             "--precision=bfloat16",
             "--ignore-trigger",
