@@ -27,7 +27,7 @@ from pydantic import BaseModel
 import lookaway
 from lookaway.cli.main import lookaway as command_line_root
 from lookaway.cli.suite_options import DatasetCommand
-from lookaway.core import BoundMetric, Metric, Reason, errors, plugins
+from lookaway.core import BoundMetric, Metric, Option, Reason, errors, plugins
 from lookaway.engine.reading import load_suite
 from lookaway.io.clip_card import ClipCard
 from lookaway.judges.prompts import Prompt
@@ -268,8 +268,14 @@ def suites() -> str:
             f"## {name} {{ #{name} }}",
             f"{suite.title}. {_summary(type(suite))} Version {suite.version}.",
             _table(("Name", "Metric", "Subsets"), rows),
+            _table(("Option", "Meaning", "In the lock"), [_suite_option(option) for option in suite.options]),
         ]
     return "\n\n".join(parts)
+
+
+def _suite_option(option: Option) -> tuple[str, str, str]:
+    locked = f"`dataset.settings.{option.setting}`" if option.moves_numbers else "-"
+    return f"`{option.flag}`", _text(option.help), locked
 
 
 # Extractors

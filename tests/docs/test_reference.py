@@ -117,6 +117,8 @@ def test_every_suite_and_extractor_has_a_section(site: Site) -> None:
         assert load_suite(name).title in suites.text
         for bound in load_suite(name).metrics({}):
             assert suites.column("Metric")[bound.name] == bound.metric.name
+        for option in load_suite(name).options:
+            assert suites.column("Meaning")[option.flag] == option.help
     for name in plugins.names("extractors"):
         assert name in extractors.ids
         for field in dataclasses.fields(plugins.load("extractors", name)):

@@ -31,6 +31,19 @@ def test_lists_load_nothing_heavy(command):
     assert loaded_by(f"from lookaway.cli.main import lookaway\nlookaway(['{command}'], standalone_mode=False)") == set()
 
 
+@pytest.mark.parametrize("command", ["eval", "plan", "validate"])
+def test_the_help_of_a_command_that_reads_a_dataset_loads_nothing_heavy(command):
+    script = f"from lookaway.cli.main import lookaway\nlookaway(['{command}', '--help'], standalone_mode=False)"
+    assert loaded_by(script) == set()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["show", "--help"], ["report", "--help"]])
+def test_other_commands_do_not_wait_for_suites(arguments):
+    script = f"import sys\nfrom lookaway.cli.main import lookaway\nlookaway({arguments}, standalone_mode=False)"
+    script += "\nassert not {name for name in sys.modules if name.startswith(('numpy', 'lookaway.suites'))}"
+    assert loaded_by(script) == set()
+
+
 def test_the_check_notices_a_heavy_import():
     assert loaded_by("import cv2") == {"cv2"}
 
