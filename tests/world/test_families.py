@@ -186,7 +186,7 @@ def test_physics_takes_the_target_along_its_way_and_never_throws_it_up(scene, di
     assert np.linalg.norm(middles[1] - middles[0]) < 0.2 * scene.target.diameter
 
 
-@pytest.mark.parametrize("camera", ["yaw_right_60", pytest.param("yaw_left_120", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("camera", ["yaw_right_60", pytest.param("yaw_left_120", marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("event", EVENTS)
 def test_the_first_scene_of_a_seed_keeps_the_rules(broken, event, camera):
     assert broken(event, camera) == ""
