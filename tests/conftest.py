@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 from tests.support import dead_workers
+from tests.support.made_once import CACHE
 
 # A shell that starts the tests in the background may have them ignore Ctrl-C, and so would every command they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -25,7 +27,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Every run adds to the table of measured costs, which must not be that of the user."""
+    """Every run adds to the table of measured costs, which must not be that of the user; what costs time is shared."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOOKAWAY_HOME", str(tmp_path_factory.mktemp("home")))
+        # A process of several has its folder in one that all of them share.
+        own = tmp_path_factory.getbasetemp()
+        shared = own.parent if os.environ.get("PYTEST_XDIST_WORKER") else own
+        if not os.environ.get(CACHE):
+            patch.setenv(CACHE, str(shared / "made_once"))
         yield

@@ -20,9 +20,9 @@ from lookaway.world.recipe import PERFECT
 from tests.support.command import Result, lookaway
 from tests.support.hub import empty_hub, publish
 from tests.support.onnx_networks import tiny_buffalo
+from tests.support.rendered import copy_small
 from tests.support.scripted import ANSWERS, install
 from tests.support.tiny import write_folder, write_mbench
-from tests.support.world import render_small
 
 LIST = "mbench list-metrics"
 VALIDATE = """mbench validate data/MBench-A-Setup \
@@ -63,8 +63,8 @@ def type_in(command: str) -> Result:
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A room where nothing happens and one where something does, from which the camera looks away and back."""
     root = tmp_path_factory.mktemp("front") / "world"
-    render_small(root, events=("none",))
-    render_small(root, cameras=("yaw_right_60", "yaw_left_60"))
+    copy_small(root, events=("none",))
+    copy_small(root, cameras=("yaw_right_60", "yaw_left_60"))
     return root
 
 

@@ -18,7 +18,7 @@ from lookaway.engine.worker import RolloutWorker, Work, why_not_applicable
 from lookaway.io.video import Video
 from lookaway.store.feature_store import FeatureStore
 from lookaway.store.run_folder import RunFolder
-from tests.support.world import render_small
+from tests.support.rendered import copy_small
 
 METRICS = {bound.name for suite in plugins.names("suites") for bound in load_suite(suite).metrics({})}
 
@@ -26,7 +26,7 @@ METRICS = {bound.name for suite in plugins.names("suites") for bound in load_sui
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("world")
-    render_small(root)
+    copy_small(root)
     return root
 
 

@@ -14,7 +14,7 @@ import lookaway
 from lookaway.core import MissingExtra, Resources, RunError, ServiceClients
 from lookaway.engine.on_ray.executor import RayExecutor
 from lookaway.world.exports import export_world
-from tests.support.world import render_small
+from tests.support.rendered import copy_small
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray's own making
 
@@ -150,7 +150,7 @@ def test_ray_that_was_started_for_the_work_is_stopped_after_it():
 
 
 def test_rollouts_measured_by_ray_and_in_this_process_give_the_same_table(tmp_path):
-    render_small(tmp_path / "world", events=("none",), faults=("layout_change",), severities=(1.0,))
+    copy_small(tmp_path / "world", events=("none",), faults=("layout_change",), severities=(1.0,))
     export_world(tmp_path / "world", "mbench-a", tmp_path / "data")
     tables = [
         lookaway.evaluate(tmp_path / "data", tmp_path / name, executor=name).table() for name in ("inline", "ray")

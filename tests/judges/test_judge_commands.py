@@ -14,8 +14,8 @@ import pytest
 
 from lookaway.judges.oracle import Noise, OracleServer
 from tests.support.command import lookaway
+from tests.support.rendered import copy_small
 from tests.support.runs import outcomes, times_measured
-from tests.support.world import render_small
 
 LOOKAWAY = (sys.executable, "-c", "from lookaway.cli import main; main()")
 
@@ -23,7 +23,7 @@ LOOKAWAY = (sys.executable, "-c", "from lookaway.cli import main; main()")
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("judged") / "world"
-    render_small(root, faults=("vanish",), severities=(1.0,))
+    copy_small(root, faults=("vanish",), severities=(1.0,))
     return root
 
 

@@ -19,8 +19,8 @@ from lookaway.judges.spending import Budget
 from lookaway.judges.trigger_verdict import TriggerVerdict
 from tests.judges.asked import QUICK
 from tests.support.command import lookaway as command
+from tests.support.rendered import copy_small
 from tests.support.runs import outcomes, table_text
-from tests.support.world import render_small
 
 KEY = "sk-of-the-oracle-0123456789"
 METRICS = ("triggered", "state_progress")
@@ -30,7 +30,7 @@ CLIPS = 3
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("judged") / "world"
-    render_small(root, faults=("state_reset",), severities=(0.5, 1.0))
+    copy_small(root, faults=("state_reset",), severities=(0.5, 1.0))
     return root
 
 

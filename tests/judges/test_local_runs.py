@@ -11,9 +11,9 @@ import lookaway
 from lookaway.core import JudgeModel, JudgeUnusable
 from lookaway.judges.settings import JudgeSettings
 from tests.support.command import lookaway as command
+from tests.support.rendered import copy_small
 from tests.support.runs import outcomes
 from tests.support.tiny_vlm import make_tiny_vlm
-from tests.support.world import render_small
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("judged") / "world"
-    render_small(root)
+    copy_small(root)
     return root
 
 

@@ -14,8 +14,9 @@ from lookaway.perception.similarity.region_embeddings import RegionEmbeddings
 from lookaway.perception.truth import TrueMasks
 from tests.support import similarity
 from tests.support.people import SMALL_BUFFALO, likeness_after_changes, people_of, photograph
+from tests.support.rendered import copy_small
 from tests.support.watching import perceive, rollout_of
-from tests.support.world import FORM, render_small
+from tests.support.world import FORM
 
 FACES = (SfaceFaces(), BuffaloFaces(weights=SMALL_BUFFALO, min_score=0.7))
 
@@ -23,7 +24,7 @@ FACES = (SfaceFaces(), BuffaloFaces(weights=SMALL_BUFFALO, min_score=0.7))
 @pytest.fixture(scope="module")
 def clips(tmp_path_factory):
     root = tmp_path_factory.mktemp("world")
-    render_small(root, families=("kitchen", "playroom"), events=("none",), cameras=("orbit_left",))
+    copy_small(root, families=("kitchen", "playroom"), events=("none",), cameras=("orbit_left",))
     return open_world(root)
 
 

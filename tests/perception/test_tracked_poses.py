@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from lookaway.core import Case, Frame, Reason, Rollout, Timeline, Trajectory, Unmeasurable, angles_degrees
-from lookaway.engine.inline import Inline
 from lookaway.io.sampling import EveryFrame, UniformFrames
 from lookaway.io.video import Video
 from lookaway.io.world_clips import open_world
 from lookaway.perception.poses.tracked_poses import TrackedPoses
-from lookaway.world.rendering import render_set
+from tests.support.rendered import copy_clips
 from tests.support.room import Room, pose
 from tests.support.world import small
 
@@ -50,7 +49,7 @@ def yaw_degrees(rotations):
 def clips(tmp_path_factory):
     root = tmp_path_factory.mktemp("world")
     recipes = [small(camera=camera, family=family, event=event, **FORM) for camera, (family, event) in CLIPS.items()]
-    render_set(recipes, root, Inline())
+    copy_clips(recipes, root)
     return {clip.card.camera: clip for clip in open_world(root)}
 
 

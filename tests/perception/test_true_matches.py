@@ -16,8 +16,9 @@ from lookaway.perception.poses.supplied_poses import SuppliedPoses
 from lookaway.perception.true_matches import TrueMatches
 from lookaway.perception.truth import TruePoses
 from tests.support.mbench import write_poses
+from tests.support.rendered import copy_small
 from tests.support.watching import check_documented, perceive, rollout_of
-from tests.support.world import FORM, render_small
+from tests.support.world import FORM
 from tests.support.world_clip import FRAMES, HEIGHT, clip_arrays, write_clip_folder
 
 pytestmark = pytest.mark.timeout(600)  # all clips are drawn before the first test
@@ -41,8 +42,8 @@ def clips(tmp_path_factory) -> dict[tuple[str, str], WorldClip]:
     """By camera and model."""
     root = tmp_path_factory.mktemp("matches")
     faults = ("layout_change", "teleport", "camera_drift")
-    render_small(root, families=("kitchen",), events=("none",), faults=faults, severities=SEVERITIES)
-    render_small(root, families=("kitchen",), events=("none",), cameras=("orbit_left", "forward_backward"))
+    copy_small(root, families=("kitchen",), events=("none",), faults=faults, severities=SEVERITIES)
+    copy_small(root, families=("kitchen",), events=("none",), cameras=("orbit_left", "forward_backward"))
     return {(clip.card.camera, clip.card.model): clip for clip in open_world(root)}
 
 

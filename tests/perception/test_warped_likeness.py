@@ -15,9 +15,9 @@ from lookaway.perception.similarity.frame_fidelity import ssim
 from lookaway.perception.similarity.warped_similarity import WarpedSimilarity
 from lookaway.perception.truth import TrueDepth, TrueMasks, TruePoses
 from lookaway.suites.folder.world import world_rollouts
+from tests.support.rendered import copy_small
 from tests.support.room import pose
 from tests.support.watching import check_documented, perceive, perceive_frames, rollout_of
-from tests.support.world import render_small
 
 WIDTH, HEIGHT = 96, 64
 LENS = np.array([[80.0, 0, 48], [0, 80, 32], [0, 0, 1]])
@@ -300,7 +300,7 @@ def test_a_window_without_a_middle_is_refused():
 @pytest.fixture(scope="module")
 def rollouts(tmp_path_factory):
     root: Path = tmp_path_factory.mktemp("warped")
-    render_small(root, events=("none",), faults=("identity_texture", "vanish"), severities=(1.0,))
+    copy_small(root, events=("none",), faults=("identity_texture", "vanish"), severities=(1.0,))
     return {rollout.model: rollout for rollout in world_rollouts(root)[0]}
 
 

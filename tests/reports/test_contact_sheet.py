@@ -6,13 +6,13 @@ import pytest
 
 from lookaway.io.world_clips import WorldClip
 from lookaway.reports.contact_sheet import CELL_WIDTH, COLUMNS, MARK, contact_sheet, shown_frames, write_contact_sheet
-from tests.support.world import render_small
+from tests.support.rendered import copy_small
 
 
 @pytest.fixture(scope="module")
 def clips(tmp_path_factory) -> dict[str, WorldClip]:
     root = tmp_path_factory.mktemp("world")
-    render_small(root, faults=("vanish",), severities=(1.0,))
+    copy_small(root, faults=("vanish",), severities=(1.0,))
     return {path.parts[-3]: WorldClip.open(path.parent) for path in root.rglob("clip.json")}
 
 

@@ -20,8 +20,8 @@ from lookaway.world.exports.conventions import inverse
 from tests.docs.pages import REPOSITORY
 from tests.support.clips import write_clip
 from tests.support.mbench import MBenchWriter, write_poses
+from tests.support.rendered import copy_small
 from tests.support.room import Room, there_and_back
-from tests.support.world import render_small
 
 pytestmark = pytest.mark.timeout(600)  # all clips are drawn before the first test
 
@@ -34,7 +34,7 @@ OTHER = dict(zip(CONVENTIONS, CONVENTIONS[::-1], strict=True))
 @pytest.fixture(scope="module")
 def world(tmp_path_factory) -> Path:
     root = tmp_path_factory.mktemp("world")
-    render_small(root, families=FAMILIES, cameras=CAMERAS, events=("none",))
+    copy_small(root, families=FAMILIES, cameras=CAMERAS, events=("none",))
     return root
 
 

@@ -20,9 +20,9 @@ from lookaway.world.exports.mbench import export_mbench_t
 from tests.judges.asked import QUICK
 from tests.support.command import lookaway as command
 from tests.support.hand_made import hand_made_run, scores
+from tests.support.rendered import copy_small
 from tests.support.runs import outcomes
 from tests.support.scripted import install
-from tests.support.world import render_small
 
 METRICS = ("state_progress", "progress_correctness")
 STILL, RESET, PERFECT, MIXED = "camera_never_moves-1.00", "state_reset-0.50", "perfect", "mixed"
@@ -34,8 +34,8 @@ BRIGHTNESS, GATE = "mean_brightness", "mbencht.causal.trigger"
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("gate") / "world"
     axes = {"families": ("playroom", "kitchen", "street"), "events": ("both",)}
-    render_small(root, **axes, faults=("camera_never_moves",), severities=(1.0,))
-    render_small(root, **axes, faults=("state_reset",), severities=(0.5,))
+    copy_small(root, **axes, faults=("camera_never_moves",), severities=(1.0,))
+    copy_small(root, **axes, faults=("state_reset",), severities=(0.5,))
     return root
 
 

@@ -12,7 +12,6 @@ import pytest
 
 import lookaway
 from lookaway.core import Dataset, JudgeModel
-from lookaway.engine.inline import Inline
 from lookaway.engine.reading import load_suite
 from lookaway.engine.run import Run
 from lookaway.judges.client import RetryPolicy
@@ -22,13 +21,13 @@ from lookaway.judges.settings import JudgeSettings
 from lookaway.perception.weights import Weights
 from lookaway.world.exports import export_world
 from lookaway.world.grid import Grid
-from lookaway.world.rendering import render_set
 from tests.judges.asked import QUICK
 from tests.support.hub import empty_hub, publish
 from tests.support.mask_networks import tiny_grounding_dino, tiny_sam2
 from tests.support.networks import tiny_dinov2
 from tests.support.onnx_networks import tiny_buffalo
 from tests.support.picture_networks import random_lpips, random_vgg19, spoil, tiny_clip
+from tests.support.rendered import copy_clips
 from tests.support.runs import outcomes
 from tests.support.world import FORM
 
@@ -69,7 +68,7 @@ class Stage:
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     root = tmp_path_factory.mktemp("tiny")
     grid = Grid(families=("playroom",), events=("none", "in_place"), cameras=("yaw_right_60",), seeds=(0,))
-    render_set(grid.recipes(replace(FORM, width=96)), root / "world", Inline())
+    copy_clips(grid.recipes(replace(FORM, width=96)), root / "world")
     for setting in ("mbench-a", "mbench-t"):
         export_world(root / "world", setting, root / setting)
         keep_one_a_subset(root / setting)

@@ -15,7 +15,6 @@ from scipy.spatial.transform import Rotation
 
 import lookaway
 from lookaway.core import Floats
-from lookaway.engine.inline import Inline
 from lookaway.engine.run import Run
 from lookaway.reports.export.mind_result import export_mind_result, schema_text
 from lookaway.world.exports import export_world
@@ -23,7 +22,7 @@ from lookaway.world.exports.conventions import from_colmap
 from lookaway.world.exports.mind import images_text
 from lookaway.world.faults import FAULTS
 from lookaway.world.grid import Grid
-from lookaway.world.rendering import render_set
+from tests.support.rendered import copy_clips
 from tests.support.world import FORM
 
 pytestmark = pytest.mark.timeout(300)  # all clips are rendered and measured before the first test
@@ -49,7 +48,7 @@ def world(tmp_path_factory) -> Path:
         families=("playroom",), events=("none",), cameras=("yaw_right_60",), seeds=(0,),
         faults=(*SEEN_ON_THE_WAY_BACK, *LOOKS_THE_SAME_BACKWARDS), severities=(1.0,),
     )  # fmt: skip
-    render_set(grid.recipes(replace(FORM, width=128, height=72, fps=6)), root / "world", Inline())
+    copy_clips(grid.recipes(replace(FORM, width=128, height=72, fps=6)), root / "world")
     export_world(root / "world", "mind", root / "data")
     return root
 
@@ -81,7 +80,7 @@ def faint(tmp_path_factory) -> dict[tuple[str, str], float]:
     grid = Grid(
         families=("garden",), events=("none",), cameras=("pan_right",), seeds=(0,), faults=(FAINT,), severities=(0.4,)
     )
-    render_set(grid.recipes(replace(FORM, width=128, height=72, fps=6)), root / "world", Inline())
+    copy_clips(grid.recipes(replace(FORM, width=128, height=72, fps=6)), root / "world")
     export_world(root / "world", "mind", root / "data")
     names = [f"gsc.{name}" for name in LIKENESS]
     return larger_is_better(lookaway.evaluate(root / "data", root / "run", metrics=names, subsets=[MIRRORED]))
@@ -190,7 +189,7 @@ def errors(tmp_path_factory) -> dict[tuple[str, str, str], float]:
     root = tmp_path_factory.mktemp("poses")
     cameras = ("yaw_right_60", "pan_right", "forward_backward")
     grid = Grid(families=("playroom",), events=("none",), cameras=cameras, seeds=(0,))
-    render_set(grid.recipes(replace(FORM, width=64, height=64, fps=12)), root / "world", Inline())
+    copy_clips(grid.recipes(replace(FORM, width=64, height=64, fps=12)), root / "world")
     export_world(root / "world", "mind", root / "data")
     for bias in BIASES:
         copy = root / f"data/models/{bias}"

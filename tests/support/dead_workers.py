@@ -1,7 +1,7 @@
 """A test process that dies ends the run, with the name of the test that killed it.
 
-The controller learns of a death by the end of a pipe, and whatever the dead process forked keeps that pipe open: it would
-wait for ever. So the process itself is watched too.
+The controller learns of a death by the end of a pipe, and whatever the dead process forked keeps that pipe open: it
+would wait for ever. So the process itself is watched too.
 """
 
 from __future__ import annotations
@@ -32,9 +32,8 @@ def pytest_testnodeready(node: Any) -> None:
 def pytest_handlecrashitem(crashitem: str, report: pytest.TestReport) -> None:
     """Name the test at once: the other processes may have some minutes of tests left."""
     reporter = report.node.config.pluginmanager.getplugin("terminalreporter")  # type: ignore[attr-defined]
-    reporter.write_line(
-        f"\n{crashitem} killed its test process; what the others have been given is still run.", red=True
-    )
+    said = f"{crashitem} killed its test process; what the others have been given is still run."
+    reporter.write_line(f"\n{said}", red=True)
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

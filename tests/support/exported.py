@@ -15,9 +15,7 @@ from typing import Any
 from lookaway.io.world_clips import WorldClip, open_world
 from lookaway.world.recipe import PERFECT, ClipRecipe, Injection
 from lookaway.world.rendering import clip_folder
-from lookaway.world.studio import Studio
-from lookaway.world.words import words_of
-from lookaway.world.writing import write_shot
+from tests.support.rendered import copy_folders
 
 LEFT = ClipRecipe(family="playroom", event="in_place", camera="yaw_left_60", seed=1)
 QUIET = replace(LEFT, event="none")
@@ -32,12 +30,9 @@ def world_root() -> Path:
     """Two memory tests, remembered and with a camera that never moves, once in two takes; and two other cases."""
     root = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, root, ignore_errors=True)
-    studio = Studio()
     still = (Injection(fault="camera_never_moves", severity=1.0),)
-    for case in (LEFT, RIGHT):
-        for recipe in (case, replace(case, model="still", injections=still)):
-            _render(studio, root, recipe)
-    studio.close()
+    cases = (LEFT, RIGHT)
+    copy_folders([each for case in cases for each in (case, replace(case, model="still", injections=still))], root)
     _copy(root, replace(LEFT, model="still"), replace(LEFT, model="still", take=1))
     seen = {"visible": (0, FRAMES), "disappeared": (FRAMES, FRAMES), "reappeared": (FRAMES, FRAMES)}
     for case, action in ((ORBIT, "orbit_left_then_right"), (STATIC, "static")):
@@ -76,8 +71,3 @@ def _copy(root: Path, source: ClipRecipe, target: ClipRecipe, **fields: Any) -> 
     folder = clip_folder(root, target)
     shutil.copytree(clip_folder(root, source), folder)
     change_card(folder, case=target.case, camera=target.camera, event=target.event, take=target.take, **fields)
-
-
-def _render(studio: Studio, root: Path, recipe: ClipRecipe) -> None:
-    shot = studio.shoot(recipe)
-    write_shot(shot, clip_folder(root, recipe), words_of(shot.clip))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,12 @@ def small(**fields: Any) -> ClipRecipe:
     return replace(FORM, **named)
 
 
-def render_small(root: Path, **axes: Any) -> list[CaseReport]:
-    """A set of such clips."""
+def small_set(**axes: Any) -> Iterator[ClipRecipe]:
+    """Recipes of that form: one case, or what the axes of a grid say."""
     asked = {"families": ("playroom",), "events": ("both",), "cameras": ("yaw_right_60",), "seeds": (0,)}
-    return render_set(Grid(**{**asked, **axes}).recipes(FORM), root, Inline())
+    return Grid(**{**asked, **axes}).recipes(FORM)
+
+
+def render_small(root: Path, **axes: Any) -> list[CaseReport]:
+    """Draw such clips, always; `copy_small` is for whoever only wants to have them."""
+    return render_set(small_set(**axes), root, Inline())

@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 import lookaway
-from lookaway.engine.inline import Inline
 from lookaway.world.exports import export_world
 from lookaway.world.faults import FAULTS
 from lookaway.world.grid import Grid
 from lookaway.world.recipe import ClipRecipe
-from lookaway.world.rendering import render_set
+from tests.support.rendered import copy_clips
 
 pytestmark = pytest.mark.timeout(900)  # all clips are measured before the first test
 
@@ -25,7 +24,7 @@ def scores(tmp_path_factory) -> dict[tuple[str, str], float]:
         families=("playroom",), events=("none", "in_place"), cameras=("yaw_left_60",), seeds=(0,),
         faults=tuple(FAULTS), severities=(1.0,),
     )  # fmt: skip
-    render_set(grid.recipes(ClipRecipe(family="", event="none", camera="", seed=0, fps=6)), root / "world", Inline())
+    copy_clips(grid.recipes(ClipRecipe(family="", event="none", camera="", seed=0, fps=6)), root / "world")
     export_world(root / "world", "mbench-a", root / "dataset")
     run = lookaway.evaluate(root / "dataset", root / "run")
     return {

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from lookaway.core import Rollout
-from lookaway.engine.inline import Inline
 from lookaway.judges.oracle import OracleServer
 from lookaway.suites.folder.world import world_rollouts
 from lookaway.world.grid import Grid
-from lookaway.world.rendering import render_set
+from tests.support.rendered import copy_clips
 from tests.support.world import FORM
 
 CASE: dict[str, Any] = {"families": ("playroom",), "events": ("both",), "seeds": (0,)}
@@ -25,7 +24,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("oracle_world")
     faulty = Grid(**CASE, cameras=("yaw_right_60",), faults=FAULTS, severities=(1.0,))
     for grid in (faulty, Grid(**CASE, cameras=("static",))):
-        render_set(grid.recipes(replace(FORM, width=128, height=74)), root, Inline())
+        copy_clips(grid.recipes(replace(FORM, width=128, height=74)), root)
     return root
 
 
