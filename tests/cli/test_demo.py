@@ -7,7 +7,7 @@ import pytest
 from lookaway.world.actors import ACTORS
 from tests.support.command import lookaway
 
-pytestmark = pytest.mark.timeout(900)  # the demo is run before the first test
+pytestmark = [pytest.mark.timeout(900), pytest.mark.render, pytest.mark.merge]  # the demo is run before the first test
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,8 @@ from tests.support.rendered import copy_small
 from tests.support.scripted import ANSWERS, install
 from tests.support.tiny import write_folder, write_mbench
 
+pytestmark = pytest.mark.render
+
 LIST = "mbench list-metrics"
 VALIDATE = """mbench validate data/MBench-A-Setup \
     --metrics mbencha.environment.spatial_epipolar \

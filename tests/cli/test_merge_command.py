@@ -63,6 +63,7 @@ def test_merge_without_runs_or_output_is_an_error_of_the_user(tmp_path):
     assert lookaway("merge", tmp_path / "run", "-o", tmp_path / "out").code == 2
 
 
+@pytest.mark.server
 def test_runs_on_object_storage_are_merged_there_and_again_without_a_change(root, tmp_path):
     lookaway("eval", root, *METRICS, "-o", tmp_path / "whole", "--quiet")
     with s3_server(tmp_path):

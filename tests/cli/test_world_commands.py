@@ -15,6 +15,8 @@ from lookaway.world.families import FAMILIES
 from lookaway.world.faults import FAULTS
 from tests.support.command import lookaway
 
+pytestmark = pytest.mark.render
+
 SMALL = ("--size", "128x224", "--fps", 8, "--seconds", 2, "--wait", 0.5)
 
 

@@ -11,17 +11,20 @@ from __future__ import annotations
 
 import itertools
 import os
+import pickle
 import re
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
+
+from tests.support.made_once import CACHE, copy_of, key_of
 
 REPOSITORY = Path(__file__).parents[2]
 DOCS = REPOSITORY / "docs"
@@ -83,6 +86,11 @@ def origin(text: str) -> str | None:
     """The page whose folder this page goes on from."""
     found = ORIGIN.search(text)
     return found[1] if found else None
+
+
+STARTS = frozenset(DOCS / before for path in PAGES if (before := origin(path.read_text(encoding="utf-8"))))
+"""Pages that others go on from."""
+FOLDER, PRINTED = "folder", "printed"
 
 
 def has_examples(path: Path) -> bool:
@@ -205,41 +213,43 @@ def _tokens(line: str) -> list[str]:
 
 
 class Runner:
-    """Runs each page once, in a folder of its own."""
+    """Runs pages, each in a folder of its own; one that others go on from is run once for all test processes."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._ran: dict[Path, Ran] = {}
-
-    def run_all(self, paths: Iterable[Path]) -> dict[Path, Ran | Exception]:
-        """Run pages side by side; a page that fails is known by its exception."""
-        wanted = list(paths)
-        for before in {origin(path.read_text(encoding="utf-8")) for path in wanted} - {None}:
-            self._attempt(DOCS / before)
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return dict(zip(wanted, pool.map(self._attempt, wanted), strict=True))
-
-    def _attempt(self, path: Path) -> Ran | Exception:
-        try:
-            return self.run(path)
-        except (AssertionError, ValueError, subprocess.TimeoutExpired) as error:
-            return error
+        # What a page did belongs to this run of the tests alone: all of the package may have changed since the last.
+        self._number = os.environ.get("PYTEST_XDIST_TESTRUNUID") or str(os.getpid())
+        self._starts: dict[Path, Path] = {}
 
     def run(self, path: Path) -> Ran:
         """What the commands of a page print, from an empty folder or from the one that the page goes on from."""
-        if path not in self._ran:
-            text, folder = path.read_text(encoding="utf-8"), self._folder(path)
-            before = origin(text)
-            if before is None:
-                folder.mkdir()
-            else:
-                self.run(DOCS / before)
-                shutil.copytree(self._folder(DOCS / before), folder)
-            self._ran[path] = list(run_page(text, folder))
-        return self._ran[path]
+        if path in STARTS:
+            ran: Ran = pickle.loads((self._start(path) / PRINTED).read_bytes())
+            return ran
+        return self._run(path, self._root / _name(path))
 
-    def _folder(self, path: Path) -> Path:
-        return self._root / path.relative_to(REPOSITORY).with_suffix("").as_posix().replace("/", "-")
+    def _start(self, path: Path) -> Path:
+        if path not in self._starts:
+            key, target = key_of(self._number, path), self._root / f"{_name(path)}-start"
+            self._starts[path] = copy_of(key, target, partial(self._make_start, path))
+        return self._starts[path]
+
+    def _make_start(self, path: Path, target: Path) -> None:
+        ran = self._run(path, target / FOLDER)
+        (target / PRINTED).write_bytes(pickle.dumps(ran))
+
+    def _run(self, path: Path, folder: Path) -> Ran:
+        text = path.read_text(encoding="utf-8")
+        before = origin(text)
+        if before is None:
+            folder.mkdir(parents=True)
+        else:
+            shutil.copytree(self._start(DOCS / before) / FOLDER, folder)
+        return list(run_page(text, folder))
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(REPOSITORY).with_suffix("").as_posix().replace("/", "-")
 
 
 def rewrite(path: Path, ran: Ran) -> bool:
@@ -262,6 +272,7 @@ def rewrite(path: Path, ran: Ran) -> bool:
 def main() -> None:
     """Rewrite every page that needs it."""
     with tempfile.TemporaryDirectory() as root:
+        os.environ[CACHE] = str(Path(root) / "made_once")
         runner = Runner(Path(root))
         for path in filter(has_examples, PAGES):
             if rewrite(path, runner.run(path)):

@@ -6,20 +6,27 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import PAGES, REPOSITORY, RUN_LANGUAGES, Ran, agrees, blocks, has_examples, steps
+from tests.docs.pages import PAGES, REPOSITORY, RUN_LANGUAGES, Runner, agrees, blocks, has_examples, steps
 
-pytestmark = pytest.mark.timeout(900)  # all pages are run before the first test
-
-EXAMPLES = [path for path in PAGES if has_examples(path)]
+FIRST_TIER, THIRD_TIER = ("docs/get-started.md",), ("docs/how-to/isolated-network.md",)
+"""The page that most others go on from, and the one that makes environments."""
+EXAMPLES = [
+    pytest.param(
+        path,
+        id=(name := path.relative_to(REPOSITORY).as_posix()),
+        marks=() if name in FIRST_TIER else pytest.mark.nightly if name in THIRD_TIER else pytest.mark.merge,
+    )
+    for path in PAGES
+    if has_examples(path)
+]
 SHOWN_ONLY = ("text", "json", "toml")
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: str(path.relative_to(REPOSITORY)))
-def test_commands_print_what_the_page_shows(path: Path, ran: dict[Path, Ran | Exception]) -> None:
-    result = ran[path]
-    if isinstance(result, Exception):
-        raise result
-    for _, printed in result:
+@pytest.mark.docs
+@pytest.mark.timeout(600)  # a page may go on from another, and that from a third
+@pytest.mark.parametrize("path", EXAMPLES)
+def test_commands_print_what_the_page_shows(path: Path, runner: Runner) -> None:
+    for _, printed in runner.run(path):
         for step, found in printed:
             shown, real = "\n".join(step.output), "\n".join(found)
             assert agrees(step.output, found), f"$ {step.command}\nshown:\n{shown}\nprinted:\n{real}"

@@ -11,6 +11,8 @@ import pytest
 from tests.docs.pages import REPOSITORY
 from tests.docs.site import Site
 
+pytestmark = pytest.mark.docs
+
 ROOT_PAGES = sorted(REPOSITORY.glob("*.md"))
 MACHINE_PATH = re.compile(r"(?<![\w.])/(work|farm|tmp|home|root|Users|mnt|opt|usr|var)(/|\b)")
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")

@@ -20,6 +20,8 @@ from lookaway.store.run_folder import ROLLOUT_COLUMNS
 from tests.docs.pages import REPOSITORY
 from tests.docs.site import PageText, Site
 
+pytestmark = pytest.mark.docs
+
 BINDINGS = [
     pytest.param(suite, bound, id=f"{suite}-{bound.metric.name}")
     for suite in plugins.names("suites")

@@ -16,6 +16,8 @@ from tests.support.ray_runs import descendants, ended, kill_with_ray, ray_folder
 from tests.support.runs import table_text
 from tests.support.tiny import clip_bytes
 
+pytestmark = [pytest.mark.ray, pytest.mark.nightly]
+
 MODELS, CASES = 10, 50
 ROLLOUTS = MODELS * CASES
 WORKERS_KILLED, DRIVERS_KILLED = 20, 3

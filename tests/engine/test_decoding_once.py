@@ -20,6 +20,8 @@ from lookaway.store.feature_store import FeatureStore
 from lookaway.store.run_folder import RunFolder
 from tests.support.rendered import copy_small
 
+pytestmark = pytest.mark.render
+
 METRICS = {bound.name for suite in plugins.names("suites") for bound in load_suite(suite).metrics({})}
 
 

@@ -17,6 +17,8 @@ from tests.support.ray_runs import ended, ray_folder, start
 from tests.support.runs import outcomes, table_text
 from tests.support.tiny import write_folder
 
+pytestmark = pytest.mark.nightly
+
 CASES = 60
 EXECUTORS = {"inline": (), "ray": ("--executor", "ray", "--workers", 2)}
 FULL = "No space left on device"

@@ -12,7 +12,11 @@ from lookaway.reports.export.rows import write_tidy_table
 from tests.support.runs import table_text
 from tests.support.tiny import QUICK, write_mbench
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray's own making
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.ray,  # warnings are of Ray's own making
+    pytest.mark.merge,
+]
 MODELS = ("alpha", "beta", "gamma", "delta", "epsilon")
 SAMPLES = 20
 ROLLOUTS = len(MODELS) * 2 * SAMPLES

@@ -107,6 +107,7 @@ def test_a_run_killed_at_any_write_goes_on_to_the_same_table(
     assert not on_disk & set(measured(run)[before:])
 
 
+@pytest.mark.nightly
 def test_a_run_killed_at_random_moments_again_and_again_measures_every_rollout_once(root, whole, tmp_path):
     run, dice = tmp_path / "run", random.Random(0)
     for parts in (dice.randint(0, 1), dice.randint(2, 3), dice.randint(4, 5)):

@@ -24,6 +24,8 @@ def watched() -> dict[str, Any]:
     return found
 
 
+@pytest.mark.ray
+@pytest.mark.nightly
 def test_the_driver_of_a_hundred_thousand_rollouts_would_stay_below_a_gigabyte(watched):
     growth = watched["late_bytes"] - watched["early_bytes"]
     measured = 0.9 * ROLLOUTS
@@ -31,6 +33,8 @@ def test_the_driver_of_a_hundred_thousand_rollouts_would_stay_below_a_gigabyte(w
     assert watched["peak_bytes"] + growth * (FULL_SIZE - ROLLOUTS) / measured < MAX_BYTES
 
 
+@pytest.mark.ray
+@pytest.mark.nightly
 def test_handing_out_a_tiny_rollout_costs_a_few_milliseconds_beyond_its_work(watched):
     assert 0 < watched["working_overhead_ms"] < MAX_OVERHEAD_MS
 

@@ -25,6 +25,8 @@ from tests.support.runs import table_text
 from tests.support.s3_server import S3Server, new_bucket, s3_server
 from tests.support.tiny import QUICK, write_mbench
 
+pytestmark = [pytest.mark.server, pytest.mark.merge]
+
 ROLLOUTS = 24
 
 
@@ -79,6 +81,7 @@ def assert_whole(run: Path, on_disk: Path) -> None:
     assert len(times_measured(run)) == ROLLOUTS
 
 
+@pytest.mark.nightly
 def test_a_server_that_is_killed_again_and_again_loses_nothing_and_doubles_nothing(
     server, root, run, on_disk, monkeypatch
 ):
@@ -98,6 +101,8 @@ def test_a_server_that_is_killed_again_and_again_loses_nothing_and_doubles_nothi
     assert_whole(run, on_disk)
 
 
+@pytest.mark.ray
+@pytest.mark.nightly
 def test_a_server_that_is_killed_while_workers_of_ray_write_loses_nothing_and_doubles_nothing(
     server, root, run, on_disk, monkeypatch
 ):
@@ -161,6 +166,7 @@ def test_a_run_that_was_cut_off_goes_on_there_and_a_finished_one_measures_nothin
     assert_whole(run, on_disk)
 
 
+@pytest.mark.nightly
 def test_a_command_that_is_killed_at_any_time_goes_on_to_the_same_table(root, run, on_disk):
     arguments = ["eval", str(root), "--metrics", ",".join(QUICK), "-o", str(run), "--quiet"]
     process = subprocess.Popen([sys.executable, "-c", "from lookaway.cli import main; main()", *arguments])

@@ -64,7 +64,11 @@ from tests.support.runs import outcomes, table_text
 from tests.support.scripted import Brightness, MeanBrightness, script
 from tests.support.tiny import write_folder, write_mbench
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray's own making
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.ray,  # warnings are of Ray's own making
+    pytest.mark.merge,
+]
 MARKS = "TEST_MARKS"
 KEY = "sk-of-a-test-0123456789"
 ROLLOUTS = 4

@@ -16,7 +16,7 @@ from lookaway.engine.on_ray.executor import RayExecutor
 from lookaway.world.exports import export_world
 from tests.support.rendered import copy_small
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray's own making
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.ray]  # warnings are of Ray's own making
 
 
 @pytest.fixture(scope="module")

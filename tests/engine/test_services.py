@@ -23,7 +23,11 @@ from lookaway.engine.on_ray.executor import RayExecutor
 from lookaway.engine.on_ray.services import DEATHS_PER_REQUEST, DeathLog, ServiceDied, share_of_gpus, start_services
 from lookaway.judges.errors import NotAnswered
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray's own making
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.ray,  # warnings are of Ray's own making
+    pytest.mark.merge,
+]
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -20,6 +20,8 @@ from tests.support.ray_runs import AGENTS, ROOT, descendants, ended, ray_folder,
 from tests.support.runs import outcomes, table_text
 from tests.support.tiny import write_folder
 
+pytestmark = [pytest.mark.ray, pytest.mark.merge]
+
 CASES = 30
 SECONDS_PER_ROLLOUT = "0.1"
 SECONDS_TO_START = 90
@@ -137,6 +139,7 @@ def test_two_users_of_one_cluster_get_their_own_tables(cluster, users):
         user.check("run")
 
 
+@pytest.mark.nightly
 def test_a_user_who_is_killed_does_not_disturb_the_other_who_gets_the_cores(cluster, users):
     first, second = users
     killed = first.starts(cluster, "run", workers=2)

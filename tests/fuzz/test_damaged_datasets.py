@@ -17,6 +17,8 @@ from tests.support.runs import events, outcomes, outcomes_on_disk
 
 DAMAGE = all_damage()
 FEWEST, SECONDS_EACH = 300, 20
+EVERY_PUSH, BEFORE_A_MERGE = 16, 4
+"""One of so many is tried in the first tier and in the second."""
 REASONS = {reason.value for reason in Reason}
 
 
@@ -52,8 +54,14 @@ def test_an_undamaged_dataset_is_scored_wholly(tmp_path):
     assert len(outcomes(tmp_path / "run")) == 4
 
 
+def _in_its_tier(number: int) -> object:
+    damage = DAMAGE[number]
+    tier = "nightly" if number % BEFORE_A_MERGE else "merge" if number % EVERY_PUSH else ""
+    return pytest.param(damage, marks=getattr(pytest.mark, tier) if tier else (), id=damage.name[:60])
+
+
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("damage", DAMAGE, ids=lambda damage: damage.name[:60])
+@pytest.mark.parametrize("damage", [_in_its_tier(number) for number in range(len(DAMAGE))])
 def test_a_damaged_dataset_is_scored_or_says_why_not(damage: Damage, tmp_path, monkeypatch, found):
     monkeypatch.chdir(tmp_path)
     root = tmp_path / "dataset"

@@ -21,7 +21,7 @@ def server(tmp_path_factory):
         yield running
 
 
-@pytest.fixture(params=["file", "folder", "objects"])
+@pytest.fixture(params=["file", "folder", pytest.param("objects", marks=pytest.mark.server)])
 def path(request, tmp_path) -> Path:
     """A journal as it is on disk, copied from object storage to disk, and on object storage."""
     if request.param == "objects":
@@ -180,6 +180,7 @@ def test_what_is_merged_while_it_is_read_is_read_where_it_went(folder, monkeypat
     assert Journal(folder).lines() == lines
 
 
+@pytest.mark.server
 def test_writers_mergers_and_readers_at_once_agree_in_the_end(server):
     path = new_bucket() / "spending.jsonl"
     reader, seen, is_over = Journal(path), [], threading.Event()
@@ -208,6 +209,7 @@ def test_writers_mergers_and_readers_at_once_agree_in_the_end(server):
     assert sorted(Journal(path).lines()) == expected
 
 
+@pytest.mark.server
 def test_what_a_run_noted_on_disk_counts_after_it_was_copied_to_object_storage(server):
     path = new_bucket() / "spending.jsonl"
     write_text(path, "old\n")

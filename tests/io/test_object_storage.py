@@ -28,6 +28,8 @@ from lookaway.io.files import (
 from lookaway.io.object_storage import as_path
 from tests.support.s3_server import SECRET, S3Server, forget_servers, new_bucket, s3_server
 
+pytestmark = pytest.mark.server
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):

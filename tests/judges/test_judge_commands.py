@@ -17,6 +17,8 @@ from tests.support.command import lookaway
 from tests.support.rendered import copy_small
 from tests.support.runs import outcomes, times_measured
 
+pytestmark = pytest.mark.render
+
 LOOKAWAY = (sys.executable, "-c", "from lookaway.cli import main; main()")
 
 

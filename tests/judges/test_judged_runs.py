@@ -22,6 +22,8 @@ from tests.support.command import lookaway as command
 from tests.support.rendered import copy_small
 from tests.support.runs import outcomes, table_text
 
+pytestmark = pytest.mark.render
+
 KEY = "sk-of-the-oracle-0123456789"
 METRICS = ("triggered", "state_progress")
 CLIPS = 3
@@ -239,6 +241,8 @@ def test_a_wrong_key_ends_the_run_with_advice(world, tmp_path):
     assert KEY not in str(caught.value)
 
 
+@pytest.mark.ray
+@pytest.mark.merge
 def test_inline_and_ray_give_the_same_table(world, tmp_path):
     with OracleServer(world, key=KEY) as server:
         for executor in ("inline", "ray"):

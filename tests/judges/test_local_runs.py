@@ -15,6 +15,8 @@ from tests.support.rendered import copy_small
 from tests.support.runs import outcomes
 from tests.support.tiny_vlm import make_tiny_vlm
 
+pytestmark = pytest.mark.render
+
 
 @pytest.fixture(scope="module")
 def network(tmp_path_factory: pytest.TempPathFactory) -> Path:

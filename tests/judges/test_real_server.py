@@ -31,7 +31,7 @@ from tests.support.vllm_server import MAX_PICTURES, VllmServer, needs_vllm, vllm
 from tests.support.watching import rollout_of
 
 # The first test waits for the server to start.
-pytestmark = [needs_vllm, pytest.mark.timeout(600)]
+pytestmark = [needs_vllm, pytest.mark.timeout(600), pytest.mark.server, pytest.mark.nightly]
 FRAMES = 12
 PROBE = VISIBLE_SPACE[0]
 

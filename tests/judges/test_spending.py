@@ -23,7 +23,7 @@ def server(tmp_path_factory):
         yield running
 
 
-@pytest.fixture(params=["disk", "objects"])
+@pytest.fixture(params=["disk", pytest.param("objects", marks=pytest.mark.server)])
 def path(request, tmp_path) -> Path:
     if request.param == "disk":
         return tmp_path / "run" / "spending.jsonl"

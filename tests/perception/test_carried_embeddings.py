@@ -18,6 +18,8 @@ from tests.support.rendered import copy_small
 from tests.support.watching import perceive, rollout_of
 from tests.support.world import FORM
 
+pytestmark = pytest.mark.render
+
 FACES = (SfaceFaces(), BuffaloFaces(weights=SMALL_BUFFALO, min_score=0.7))
 
 

@@ -16,6 +16,8 @@ from tests.support.rendered import copy_clips
 from tests.support.room import Room, pose
 from tests.support.world import small
 
+pytestmark = pytest.mark.render
+
 ROLLOUT = Rollout(case=Case(id="clip", subset="all", scene="clip"), model="model", video=Path("clip.mp4"))
 FORM = {"width": 320, "height": 192, "fps": 6, "seconds": 3.0, "wait": 0.5}
 CLIPS = {

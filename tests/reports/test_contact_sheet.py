@@ -8,6 +8,8 @@ from lookaway.io.world_clips import WorldClip
 from lookaway.reports.contact_sheet import CELL_WIDTH, COLUMNS, MARK, contact_sheet, shown_frames, write_contact_sheet
 from tests.support.rendered import copy_small
 
+pytestmark = pytest.mark.render
+
 
 @pytest.fixture(scope="module")
 def clips(tmp_path_factory) -> dict[str, WorldClip]:

@@ -22,6 +22,8 @@ from lookaway.store.run_folder import RunFolder
 from tests.store.rows import ASKED, begin, measured, rollout, score
 from tests.support.s3_server import S3Server, new_bucket, s3_server
 
+pytestmark = pytest.mark.server
+
 ENTRIES = [rollout(f"case{number}") for number in range(6)]
 
 

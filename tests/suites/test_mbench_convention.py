@@ -23,7 +23,11 @@ from tests.support.mbench import MBenchWriter, write_poses
 from tests.support.rendered import copy_small
 from tests.support.room import Room, there_and_back
 
-pytestmark = pytest.mark.timeout(600)  # all clips are drawn before the first test
+pytestmark = [
+    pytest.mark.timeout(600),
+    pytest.mark.render,  # all clips are drawn before the first test
+    pytest.mark.merge,
+]
 
 FAMILIES = ("playroom", "kitchen", "garden", "street")
 CAMERAS = ("yaw_left_60", "orbit_left", "forward_backward")

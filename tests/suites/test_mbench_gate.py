@@ -24,6 +24,8 @@ from tests.support.rendered import copy_small
 from tests.support.runs import outcomes
 from tests.support.scripted import install
 
+pytestmark = [pytest.mark.render, pytest.mark.merge]
+
 METRICS = ("state_progress", "progress_correctness")
 STILL, RESET, PERFECT, MIXED = "camera_never_moves-1.00", "state_reset-0.50", "perfect", "mixed"
 SUBSETS = ("human", "object", "environment", "causal")

@@ -136,8 +136,10 @@ def steps_of(row: Steps) -> list[float]:
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param((("playroom",), (0.4, 1.0)), id="one scene"),
-        pytest.param((("playroom", "kitchen"), (0.2, 0.4, 1.0)), marks=pytest.mark.nightly, id="two scenes"),
+        pytest.param((("playroom",), (0.4, 1.0)), marks=[pytest.mark.render, pytest.mark.merge], id="one scene"),
+        pytest.param(
+            (("playroom", "kitchen"), (0.2, 0.4, 1.0)), marks=[pytest.mark.render, pytest.mark.nightly], id="two scenes"
+        ),
     ],
 )
 def live(request, tmp_path_factory) -> Live:

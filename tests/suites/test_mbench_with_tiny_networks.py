@@ -31,6 +31,8 @@ from tests.support.rendered import copy_clips
 from tests.support.runs import outcomes
 from tests.support.world import FORM
 
+pytestmark = [pytest.mark.render, pytest.mark.merge]
+
 KEY = "sk-of-the-oracle-0123456789"
 NETWORKS = {
     "human_identity_consistency": {"buffalo-l"},

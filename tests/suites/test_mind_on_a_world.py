@@ -25,7 +25,11 @@ from lookaway.world.grid import Grid
 from tests.support.rendered import copy_clips
 from tests.support.world import FORM
 
-pytestmark = pytest.mark.timeout(300)  # all clips are rendered and measured before the first test
+pytestmark = [
+    pytest.mark.timeout(300),
+    pytest.mark.render,  # all clips are rendered and measured before the first test
+    pytest.mark.merge,
+]
 
 LIKENESS = ("mse", "psnr", "ssim")
 CHANGES_BY_ITSELF = ("state_reset", "frozen_while_unseen")

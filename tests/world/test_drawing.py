@@ -12,6 +12,8 @@ from lookaway.world.states import StateTable
 from lookaway.world.turns import look, project
 from tests.support.scenes import BACK_WALL_Y, PEDESTAL, RADIUS, small_recipe
 
+pytestmark = pytest.mark.render
+
 WIDTH, HEIGHT = 224, 128
 POSES = {
     "straight": look((0.1, -2.2, 0.7), 0, 0),

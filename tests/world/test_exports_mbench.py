@@ -32,6 +32,8 @@ from tests.support.exported import (
 from tests.support.runs import outcomes
 from tests.support.world_clip import write_clip_folder
 
+pytestmark = pytest.mark.render
+
 LEFT_ITEM = f"{LEFT.case}:left_then_right_3s"
 
 

@@ -14,6 +14,8 @@ from lookaway.world.exports import export_world
 from lookaway.world.exports.conventions import from_camera_track
 from tests.support.exported import FRAMES, LEFT, RIGHT, clip_of, world_root
 
+pytestmark = pytest.mark.render
+
 NAMES = {RIGHT.case: "playroom_001", LEFT.case: "playroom_002"}
 DIMENSIONS = {"Instruction Following", "Object and Background", "Continuity of Memory", "Physics Adherence"}
 

@@ -21,6 +21,8 @@ from tests.support.exported import (
     world_root_with_a_quiet_case,
 )
 
+pytestmark = pytest.mark.render
+
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory):

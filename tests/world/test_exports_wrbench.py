@@ -12,6 +12,8 @@ from lookaway.world.exports.sidecars import camera_script
 from tests.support.exported import FRAMES, LEFT, ORBIT, RIGHT, STATIC, clip_of, world_root
 from tests.world.test_conventions import path as camera_path
 
+pytestmark = pytest.mark.render
+
 SIDECARS = ("target_c2w.npy", "camera_trajectory.json", "camera.json", "model_control_samples.json", "payload.json")
 
 

@@ -20,7 +20,10 @@ from lookaway.world.recipe import ClipRecipe
 from lookaway.world.studio import broken_rule
 from lookaway.world.turns import quaternion_from_degrees, rotation
 
+pytestmark = pytest.mark.render
+
 NAMES = tuple(FAMILIES)
+QUICK = ("kitchen", "street")
 WIDTH, HEIGHT = 832, 480
 ON_THE_WAY = 8
 """A frame of the clips of 12 frames a second at which the camera has gone a fifth of its way."""
@@ -59,7 +62,9 @@ class Sights:
         )
 
 
-@pytest.fixture(scope="module", params=NAMES)
+@pytest.fixture(
+    scope="module", params=[name if name in QUICK else pytest.param(name, marks=pytest.mark.merge) for name in NAMES]
+)
 def family(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -20,6 +20,8 @@ from lookaway.world.studio import CannotInject, Shot, Studio, injected
 from lookaway.world.turns import rotation
 from tests.support.scenes import small_recipe
 
+pytestmark = pytest.mark.render
+
 SEVERITIES = (0.2, 0.4, 0.6, 0.8, 1.0)
 CASES = [
     small_recipe(),

@@ -11,7 +11,11 @@ from lookaway.world.grid import Grid
 from lookaway.world.recipe import ClipRecipe
 from tests.support.rendered import copy_clips
 
-pytestmark = pytest.mark.timeout(900)  # all clips are measured before the first test
+pytestmark = [
+    pytest.mark.timeout(900),
+    pytest.mark.render,  # all clips are measured before the first test
+    pytest.mark.merge,
+]
 
 MIN_REACTION, MAX_REACTION = 0.15, 0.06
 

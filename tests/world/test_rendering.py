@@ -19,6 +19,8 @@ from lookaway.world.grid import Grid
 from lookaway.world.rendering import CaseRenderer, render_set
 from tests.support.world import FORM, render_small, small
 
+pytestmark = pytest.mark.render
+
 FAULTS = {"faults": ("vanish", "layout_change"), "severities": (1.0,)}
 
 
@@ -81,6 +83,8 @@ def test_the_order_in_which_cases_are_drawn_changes_no_hash(world, tmp_path):
     assert hashes(world).items() <= hashes(tmp_path).items()
 
 
+@pytest.mark.ray
+@pytest.mark.merge
 @pytest.mark.filterwarnings("ignore")
 def test_two_workers_give_the_same_hashes_as_one(world, tmp_path):
     grid = Grid(families=("playroom",), events=("both",), cameras=("yaw_right_60",), seeds=(0, 1), **FAULTS)

@@ -19,6 +19,8 @@ from lookaway.world.states import StateTable
 from lookaway.world.studio import Shot, Studio
 from tests.support.scenes import SCENES, small_recipe
 
+pytestmark = pytest.mark.render
+
 TINY = {"width": 128, "height": 72, "fps": 4}
 
 

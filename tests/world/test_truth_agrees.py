@@ -14,6 +14,8 @@ from lookaway.world.recipe import ClipRecipe
 from lookaway.world.states import StateTable
 from lookaway.world.turns import project, rotation
 
+pytestmark = pytest.mark.render
+
 WIDTH, HEIGHT = 448, 256
 CAMERAS = ("yaw_left_30", "pan_right", "forward_backward", "orbit_left")
 LARGEST_ERROR = 0.015
@@ -40,7 +42,10 @@ class Place:
         return build_clip(recipe).table
 
 
-@pytest.fixture(scope="module", params=sorted(FAMILIES)[::3])
+@pytest.fixture(
+    scope="module",
+    params=["aquarium", *(pytest.param(name, marks=pytest.mark.merge) for name in sorted(FAMILIES)[3::3])],
+)
 def place(request) -> Iterator[Place]:
     scene = build_clip(ClipRecipe(family=request.param, event="none", camera="static", seed=0)).scene
     with Drawer(scene, WIDTH, HEIGHT) as drawer:

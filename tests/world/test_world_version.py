@@ -9,6 +9,8 @@ import pytest
 from lookaway.world.recipe import WORLD_VERSION
 from tests.world.looks import KEPT, looks
 
+pytestmark = pytest.mark.render
+
 ADVICE = "the world looks otherwise: raise WORLD_VERSION, say so in the changelog, and run python -m tests.world.looks"
 
 

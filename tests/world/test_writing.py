@@ -21,6 +21,8 @@ from lookaway.world.studio import Shot
 from lookaway.world.words import words_of
 from lookaway.world.writing import METRES_PER_STEP, is_finished, write_shot
 
+pytestmark = pytest.mark.render
+
 CLEAN = ClipRecipe(
     family="playroom", event="both", camera="yaw_left_60", seed=0, width=224, height=128, fps=8, seconds=2.0, wait=0.5
 )

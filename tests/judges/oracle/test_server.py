@@ -20,6 +20,8 @@ from lookaway.judges.oracle.server import Handler
 from lookaway.judges.question import Answer
 from tests.judges.oracle.putting import WORDS, about, connect, is_even, parity, put, send
 
+pytestmark = pytest.mark.render
+
 
 class Plain(Answer):
     """An answer that noise can do nothing to."""

@@ -17,6 +17,8 @@ from lookaway.judges.oracle.frame_lookup import Eyes, FrameLookup, _in_order
 from lookaway.judges.trigger_verdict import TriggerVerdict
 from tests.judges.oracle.putting import SHOWN, pictures, put
 
+pytestmark = pytest.mark.render
+
 Rollouts = dict[str, Rollout]
 CLIPS = ("perfect", "vanish", "frozen_while_unseen", "camera_never_moves", "static")
 

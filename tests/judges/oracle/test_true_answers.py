@@ -21,6 +21,8 @@ from lookaway.judges.trigger_verdict import TriggerVerdict
 from lookaway.suites.folder.world import world_rollouts
 from tests.judges.oracle.putting import ask, pictures, put
 
+pytestmark = pytest.mark.render
+
 Rollouts = dict[str, Rollout]
 CLIPS = ("perfect", "vanish", "frozen_while_unseen", "camera_never_moves", "static")
 

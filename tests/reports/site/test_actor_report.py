@@ -11,6 +11,8 @@ import pytest
 from benchmarks.actor_report import CASES, FORM, Built, build, make_runs
 from lookaway.reports.runs import load_runs
 
+pytestmark = [pytest.mark.render, pytest.mark.merge]
+
 SECONDS_AN_ITEM = 60 / 40
 """Of the whole report, with eighteen videos in each."""
 KILOBYTES_OF_TWO_VIDEOS = 60

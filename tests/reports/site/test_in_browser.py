@@ -15,6 +15,8 @@ from tests.reports.site.test_items_parts import mind_page
 from tests.support.browser import Visit, serious_violations, visit
 from tests.support.filmed import HOSTILE, FilmedRun
 
+pytestmark = pytest.mark.browser
+
 SHOWN = """() => [...document.querySelectorAll(".player video")].map((video) => ({
     key: video.closest(".player").id, time: video.currentTime, frame: Number(video.closest(".player").dataset.frame),
     seconds: video.duration, seeking: video.seeking, ready: video.readyState, paused: video.paused,

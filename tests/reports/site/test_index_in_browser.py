@@ -13,6 +13,8 @@ from tests.reports.site.simulated import Simulated
 from tests.reports.site.test_index_markup import HOSTILE, HOSTILE_EVERYWHERE, write_run
 from tests.support.browser import Visit, serious_violations, visit
 
+pytestmark = [pytest.mark.browser, pytest.mark.merge]
+
 STYLE = "mbencht.environment.rendering_style"
 
 

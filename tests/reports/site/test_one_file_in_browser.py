@@ -12,6 +12,8 @@ from lookaway.reports.site.rendering import slug
 from tests.reports.site.test_one_file import filmed_run, hostile_run
 from tests.support.browser import serious_violations, visit
 
+pytestmark = [pytest.mark.browser, pytest.mark.merge]
+
 VASE = f"case-{slug('vase')}"
 OPEN_ALL = "() => { for (const d of document.querySelectorAll('details')) d.open = true; }"
 OPEN_CASES = "() => [...document.querySelectorAll('details.case')].map((entry) => entry.open)"
