@@ -16,6 +16,8 @@ from lookaway.world.turns import project, rotation
 
 pytestmark = pytest.mark.render
 
+FIRST, *OTHERS = sorted(FAMILIES)[::3]
+
 WIDTH, HEIGHT = 448, 256
 CAMERAS = ("yaw_left_30", "pan_right", "forward_backward", "orbit_left")
 LARGEST_ERROR = 0.015
@@ -42,10 +44,7 @@ class Place:
         return build_clip(recipe).table
 
 
-@pytest.fixture(
-    scope="module",
-    params=["aquarium", *(pytest.param(name, marks=pytest.mark.merge) for name in sorted(FAMILIES)[3::3])],
-)
+@pytest.fixture(scope="module", params=[FIRST, *(pytest.param(name, marks=pytest.mark.merge) for name in OTHERS)])
 def place(request) -> Iterator[Place]:
     scene = build_clip(ClipRecipe(family=request.param, event="none", camera="static", seed=0)).scene
     with Drawer(scene, WIDTH, HEIGHT) as drawer:
