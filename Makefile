@@ -37,7 +37,8 @@ check: lint types contracts test  ## Every push: at most 15 minutes of two cores
 
 check-all: lint types contracts test-all docs  ## Before a merge, and what CI runs: at most 30 minutes with installation
 
-check-nightly: test-nightly  ## Whole simulations, all damage, kills, a real vLLM, environments, 100,000 rollouts; needs `make vllm`
+# Needs the package index, `make vllm VLLM=FOLDER` and LOOKAWAY_VLLM_PYTHON=FOLDER/bin/python.
+check-nightly: test-nightly  ## Whole simulations, all damage, kills, full disks, a real vLLM, environments, many rollouts
 	$(PYTHON) -m benchmarks.many_rollouts
 
 format:
