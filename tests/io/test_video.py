@@ -268,6 +268,7 @@ print(windowed, sampled, before, peak_megabytes())
 """
 
 
+@pytest.mark.merge
 def test_a_minute_of_1080p_fits_into_300_megabytes(tmp_path):
     scenes = numbered_frames(6, width=1920, height=1080)
     path = write_clip(

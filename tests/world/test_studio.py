@@ -37,6 +37,7 @@ def faulty(recipe: ClipRecipe, **faults: float) -> ClipRecipe:
     return replace(recipe, model="faulty", injections=injections)
 
 
+@pytest.mark.merge
 def test_a_view_that_was_kept_is_never_a_wrong_one():
     first, second = (small_recipe(**TINY, family="test_painted", seed=seed) for seed in (0, 1))
     order = [first, faulty(first, style_shift=0.7), second, faulty(first, identity_texture=1.0), first]
@@ -99,6 +100,7 @@ def test_a_scene_that_breaks_a_rule_is_drawn_again(studio, monkeypatch):
     assert plain != again
 
 
+@pytest.mark.merge
 def test_a_case_that_no_scene_makes_a_memory_test_is_refused_with_the_rule(studio):
     with pytest.raises(UserError, match=r"wait0-000: 12 scenes were drawn.*out of sight in .* expected 25%"):
         studio.shoot(small_recipe(**TINY, wait=0.0, seconds=8.0))

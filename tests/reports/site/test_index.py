@@ -428,6 +428,7 @@ def test_subsets_of_one_metric_stand_side_by_side(tmp_path):
     assert elsewhere.title == f"{STYLE} on elsewhere"
 
 
+@pytest.mark.merge
 def test_a_large_leaderboard_stays_below_its_budget(tmp_path, build_index, monkeypatch):
     """Differences of all pairs are the same one here: their time is not what is tested."""
     subsets = ("environment", "object", "human", "causal", "entity", "room", "face", "state")
