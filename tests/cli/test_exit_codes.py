@@ -52,6 +52,7 @@ def test_a_run_with_abstentions_alone_finishes_with_0(tmp_path):
     assert lookaway("eval", root, "--metrics", "spatial_epipolar", "-o", tmp_path / "run", "--quiet").code == 0
 
 
+@pytest.mark.merge
 def test_control_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path):
     root = write_mbench(tmp_path / "dataset", samples=100, subsets=("causal",)).root
     run = tmp_path / "run"

@@ -313,6 +313,7 @@ class MinorVersion(TokenSpread):
         return Score(float(found["version"][0, 1]), detail={"means": found["means"].tolist()})
 
 
+@pytest.mark.nightly
 def test_extractors_with_conflicting_pins_run_in_actors_in_their_environments(videos, tmp_path, monkeypatch):
     (tmp_path / "seen").mkdir()
     (tmp_path / "six_runner.py").write_text(SIX_RUNNER)

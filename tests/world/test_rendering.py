@@ -93,6 +93,7 @@ def test_two_workers_give_the_same_hashes_as_one(world, tmp_path):
     assert hashes(world).items() <= hashes(tmp_path).items()
 
 
+@pytest.mark.merge
 def test_a_render_that_is_killed_leaves_only_whole_clips_and_goes_on(world, tmp_path):
     command = [sys.executable, "-m", "tests.world.render_forever", str(tmp_path / "world")]
     process = subprocess.Popen(command, cwd=Path(__file__).parents[2], start_new_session=True)

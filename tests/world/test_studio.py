@@ -153,6 +153,7 @@ injections = st.lists(
 ).map(tuple)
 
 
+@pytest.mark.merge
 @settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(
     family=st.sampled_from(sorted(SCENES)),

@@ -227,6 +227,7 @@ def test_a_fault_of_severity_0_has_the_hashes_of_the_clean_clip(clips):
     assert clips["vanish-0.0"].card.hashes == clips["perfect"].card.hashes
 
 
+@pytest.mark.merge
 def test_two_processes_agree_on_every_hash(clips, tmp_path):
     names = ["temporal_cut-1.0", "teleport-1.0", "perfect"]
     done = run(HASHES_OF_RECIPES, str(tmp_path), *names)
@@ -290,6 +291,7 @@ def test_a_writer_that_fails_takes_the_old_card_with_it(shots, tmp_path, monkeyp
     assert not is_finished(tmp_path, CLEAN)
 
 
+@pytest.mark.merge
 def test_a_killed_writer_leaves_no_card(clips, tmp_path):
     (tmp_path / CARD).write_bytes((clips["perfect"].folder / CARD).read_bytes())
     done = run(DIES_WHILE_IT_WRITES, str(tmp_path))

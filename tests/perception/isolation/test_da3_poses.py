@@ -54,6 +54,7 @@ def recipe(hub, **fields):
     return Da3Poses(weights=weights, frames=UniformFrames(4), height=48, longest_side=112, **fields)
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 def test_the_real_network_gives_a_trajectory(hub, rollout):
     wanted = recipe(hub)

@@ -50,6 +50,7 @@ def entered(environment, *command, **variables):
     return process.pid, json.loads(said)
 
 
+@pytest.mark.merge
 def test_the_script_runs_in_the_environment_and_finds_there_what_it_pins_and_elsewhere_the_rest(script, tmp_path):
     (tmp_path / "six.py").write_text("__version__ = 'of the path'\n")
     (tmp_path / "click.py").write_text("")
@@ -65,6 +66,7 @@ def test_the_script_runs_in_the_environment_and_finds_there_what_it_pins_and_els
     assert told["variables"][HERE] == SIX.folder.name
 
 
+@pytest.mark.nightly
 def test_the_variables_are_those_of_a_child_and_of_the_cluster(script):
     _, told = entered(SIX, script, OPENAI_API_KEY="sk-judge", HF_TOKEN="x", RAY_JOB_ID="7", RAY_AUTH_TOKEN="y")
     found = told["variables"]
@@ -79,6 +81,7 @@ def find_uv_bin():
 """
 
 
+@pytest.mark.nightly
 def test_processes_that_enter_one_environment_at_once_make_it_once(tmp_path, script):
     program, package = tmp_path / "counted uv", tmp_path / "path" / "uv"
     program.write_text(f'#!/bin/sh\necho $1 >> {tmp_path}/calls\nsleep 0.3\nexec {find_uv_bin()} "$@"\n')
@@ -96,6 +99,7 @@ def test_processes_that_enter_one_environment_at_once_make_it_once(tmp_path, scr
     assert (tmp_path / "calls").read_text().split() == ["venv", "pip"]
 
 
+@pytest.mark.nightly
 def test_where_the_environment_cannot_be_made_the_script_runs_where_it_came_from(script):
     _, told = entered(Environment(("six==99.0",)), script, "argument", OPENAI_API_KEY="kept")
     assert told["argv"] == [str(script), "argument"]
@@ -104,6 +108,7 @@ def test_where_the_environment_cannot_be_made_the_script_runs_where_it_came_from
     assert told["variables"]["OPENAI_API_KEY"] == "kept"
 
 
+@pytest.mark.nightly
 def test_an_environment_that_takes_long_is_made_while_the_script_runs_elsewhere(script, monkeypatch, tmp_path):
     monkeypatch.setattr(entry, "SECONDS_TO_MAKE", 0.0)
     monkeypatch.setenv("LOOKAWAY_HOME", str(tmp_path))

@@ -34,6 +34,7 @@ def version_of_six(python):
     return subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 
+@pytest.mark.merge
 def test_an_environment_has_what_it_was_asked_for(own_home):
     python = SIX.ensure()
     assert python == SIX.folder / "bin" / "python"
@@ -41,12 +42,14 @@ def test_an_environment_has_what_it_was_asked_for(own_home):
     assert names(own_home) == [SIX.folder.name, f"{SIX.folder.name}.lock"]
 
 
+@pytest.mark.merge
 def test_an_environment_is_made_once(own_home, monkeypatch):
     SIX.ensure()
     monkeypatch.setattr(module, "run_uv", lambda *arguments, folder: pytest.fail("made again"))
     SIX.ensure()
 
 
+@pytest.mark.nightly
 def test_bare_packages_come_without_what_they_need(own_home):
     bare = Environment((), bare=("python-dateutil==2.9.0.post0",))
     site = next(bare.ensure().parents[1].glob("lib/python*/site-packages"))
@@ -54,6 +57,7 @@ def test_bare_packages_come_without_what_they_need(own_home):
     assert not (site / "six.py").exists()
 
 
+@pytest.mark.nightly
 def test_its_commands_work_where_it_is(own_home):
     environment = Environment(("pyflakes==3.2.0",))
     done = subprocess.run([environment.ensure().parent / "pyflakes", "--version"], capture_output=True, text=True)
@@ -66,6 +70,7 @@ def ensured(number):
     return os.getpid(), before
 
 
+@pytest.mark.nightly
 def test_processes_that_want_one_environment_at_once_make_it_once(own_home, tmp_path, monkeypatch):
     counting = tmp_path / "uv_calls"
     real = module.run_uv
@@ -87,6 +92,7 @@ def test_processes_that_want_one_environment_at_once_make_it_once(own_home, tmp_
     assert version_of_six(SIX.ensure()) == "1.16.0"
 
 
+@pytest.mark.nightly
 def test_a_failure_half_way_leaves_nothing(own_home, monkeypatch):
     real = module.run_uv
 
@@ -114,6 +120,7 @@ environment.Environment(("six==1.16.0",)).ensure()
 """
 
 
+@pytest.mark.nightly
 def test_a_process_killed_half_way_leaves_no_environment_and_does_not_stand_in_the_way(own_home):
     with subprocess.Popen([sys.executable, "-c", KILLED], stdout=subprocess.PIPE) as process:
         process.stdout.readline()
@@ -124,11 +131,13 @@ def test_a_process_killed_half_way_leaves_no_environment_and_does_not_stand_in_t
     assert not any(name.endswith(".partial") for name in names(own_home))
 
 
+@pytest.mark.nightly
 def test_an_environment_whose_python_is_gone_is_made_again(own_home):
     (SIX.ensure()).unlink()
     assert version_of_six(SIX.ensure()) == "1.16.0"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "requirements", [("six==1.16.0", "six==1.15.0"), ("six==99.0",), ("no-such-package-of-ours==1.0",)]
 )
@@ -139,6 +148,7 @@ def test_packages_that_cannot_be_had_are_told_as_uv_tells_it(own_home, requireme
     assert not [name for name in names(own_home) if not name.endswith(".lock")]
 
 
+@pytest.mark.nightly
 def test_credentials_of_an_index_are_not_shown(own_home, monkeypatch):
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://me:hunter22@127.0.0.1:9/simple")
     monkeypatch.delenv("UV_FIND_LINKS", raising=False)

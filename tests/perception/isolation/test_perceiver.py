@@ -18,6 +18,8 @@ from lookaway.perception.isolation.process import RunnerFailed
 from lookaway.perception.isolation.runner import LoadedIsolated, Runner
 from tests.support.tiny import clip_bytes
 
+pytestmark = pytest.mark.merge
+
 RUNNERS = Path(__file__).parent / "runners"
 NUMPY = "numpy==2.4.6"
 

@@ -14,6 +14,8 @@ from lookaway.perception.poses.vipe_poses import VipePoses
 from tests.perception.isolation.torch_environment import local_weights, site_packages, snapshot, torch_python
 from tests.support.tiny import clip_bytes
 
+pytestmark = pytest.mark.merge
+
 NETWORK = """
 import torch
 from safetensors.torch import load_file
