@@ -71,6 +71,7 @@ def arguments(root: Path, run: Path) -> list[str]:
     return ["eval", str(root), "--metrics", ",".join(QUICK), "-o", str(run), "--quiet"]
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     ("call", "when", "number", "rollouts_on_disk"),
     [

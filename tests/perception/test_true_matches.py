@@ -21,7 +21,11 @@ from tests.support.watching import check_documented, perceive, rollout_of
 from tests.support.world import FORM
 from tests.support.world_clip import FRAMES, HEIGHT, clip_arrays, write_clip_folder
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.render]  # all clips are drawn before the first test
+pytestmark = [
+    pytest.mark.timeout(600),
+    pytest.mark.render,  # all clips are drawn before the first test
+    pytest.mark.merge,
+]
 
 SEVERITIES = (0.2, 0.4, 0.6, 0.8, 1.0)
 METRICS = (SpatialEpipolar(), SpatialReprojection())

@@ -148,7 +148,7 @@ def test_packages_that_cannot_be_had_are_told_as_uv_tells_it(own_home, requireme
     assert not [name for name in names(own_home) if not name.endswith(".lock")]
 
 
-@pytest.mark.nightly
+@pytest.mark.merge
 def test_credentials_of_an_index_are_not_shown(own_home, monkeypatch):
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://me:hunter22@127.0.0.1:9/simple")
     monkeypatch.delenv("UV_FIND_LINKS", raising=False)
