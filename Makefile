@@ -93,3 +93,21 @@ bench-same:  ## That this checkout measures what the one in BEFORE does: every s
 	$(PYTHON) -m benchmarks.same_numbers collect $(BEFORE) --python $(BEFORE_PYTHON) -o $(SAME)/before --datasets $(SAME)/datasets
 	$(PYTHON) -m benchmarks.same_numbers collect . -o $(SAME)/after --datasets $(SAME)/datasets $(RENAMED:%=--renamed %)
 	$(PYTHON) -m benchmarks.same_numbers compare $(SAME)/before $(SAME)/after $(RENAMED:%=--renamed %)
+
+.PHONY: torch lock-runtime release-check
+
+# Torch alone. TORCH_INDEX names an index of other builds, such as those for a processor; without it, the usual one.
+torch:  ## Install torch before the locks
+	$(PYTHON) -m pip install $(TORCH) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
+
+# What the containers install: the versions of locks/dev.lock, without what only development needs.
+lock-runtime:  ## Resolve the lock of the containers anew, after `make lock`
+	sed '/^ /d; s/ \\\\$$//' locks/dev.lock | $(PYTHON) -m uv pip compile pyproject.toml locks/torch.in \
+		$(filter-out --extra dev,$(EXTRAS:%=--extra %)) --override locks/without-torch.txt --constraint - \
+		--universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet --output-file locks/runtime.lock
+
+RELEASE_TESTS = tests/core tests/metrics tests/statistics
+release-check:  ## Build the sdist and the wheel, test from the unpacked sdist, try the wheel in a bare environment
+	$(PYTHON) -m release.check_versions
+	$(PYTHON) -m release.check_artifacts dist --tests $(RELEASE_TESTS)
+	$(PYTHON) -m release.check_install dist/lookaway-*.whl
