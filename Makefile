@@ -85,16 +85,7 @@ bench-sensitivity:  ## Every metric of MBench under every fault of the simulated
 bench-report:  ## The report of the simulated actors: how long it takes to build, and how large its pages are
 	$(PYTHON) -m benchmarks.actor_report
 
-BEFORE ?= ../before
-BEFORE_PYTHON ?= $(BEFORE)/.venv/bin/python
-SAME ?= runs/same-numbers
-
-bench-same:  ## That this checkout measures what the one in BEFORE does: every score, reason and estimate, bit by bit
-	$(PYTHON) -m benchmarks.same_numbers collect $(BEFORE) --python $(BEFORE_PYTHON) -o $(SAME)/before --datasets $(SAME)/datasets
-	$(PYTHON) -m benchmarks.same_numbers collect . -o $(SAME)/after --datasets $(SAME)/datasets $(RENAMED:%=--renamed %)
-	$(PYTHON) -m benchmarks.same_numbers compare $(SAME)/before $(SAME)/after $(RENAMED:%=--renamed %)
-
-.PHONY: torch lock-runtime release-check
+.PHONY: ## That this checkout measures what the one in BEFORE does: every score, reason and estimate, bit by $(PYTHON) -m benchmarks.same_numbers collect $(BEFORE) --python $(BEFORE_PYTHON) -o $(SAME)/before --datasets $(SAME)/datasets . $(SAME)/after $(RENAMED:%=--renamed %) compare .PHONY: torch lock-runtime release-check uv uv: Install as lock names it sed -n '/^uv==/,/[^\\]$$/p' locks/dev.lock | pip install --no-deps --require-hashes --requirement /dev/stdin
 
 # Torch alone. TORCH_INDEX names an index of other builds, such as those for a processor; without it, the usual one.
 torch:  ## Install torch before the locks
@@ -102,9 +93,9 @@ torch:  ## Install torch before the locks
 
 # What the containers install: the versions of locks/dev.lock, without what only development needs.
 lock-runtime:  ## Resolve the lock of the containers anew, after `make lock`
-	sed '/^ /d; s/ \\\\$$//' locks/dev.lock | $(PYTHON) -m uv pip compile pyproject.toml locks/torch.in \
-		$(filter-out --extra dev,$(EXTRAS:%=--extra %)) --override locks/without-torch.txt --constraint - \
-		--universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet --output-file locks/runtime.lock
+	$(PYTHON) -m uv pip compile pyproject.toml locks/torch.in $(patsubst %,--extra %,$(filter-out dev,$(EXTRAS))) \
+		--override locks/without-torch.txt --constraint locks/dev.lock --universal --python-version 3.11 \
+		--generate-hashes --no-header --no-annotate --quiet --output-file locks/runtime.lock
 
 RELEASE_TESTS = tests/core tests/metrics tests/statistics
 release-check:  ## Build the sdist and the wheel, test from the unpacked sdist, try the wheel in a bare environment
