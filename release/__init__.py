@@ -1,1 +1,1 @@
-"""What a release is checked with. The release workflow runs these scripts, and `make release-check` runs them locally."""
+"""What a release is checked with: by the release workflow, and by `make release-check`."""

@@ -1,7 +1,7 @@
 """The changelog by version.
 
-    python -m release.changelog show 0.2.0     prints the section of a version, as the notes of its release
-    python -m release.changelog cut 0.2.0      turns what is unreleased into the section of a version, dated today
+python -m release.changelog show 0.2.0     prints the section of a version, as the notes of its release
+python -m release.changelog cut 0.2.0      turns what is unreleased into the section of a version, dated today
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Builds the sdist, builds the wheel from it, and checks what both contain.
 
-    python -m release.check_artifacts dist                                  builds and checks
-    python -m release.check_artifacts dist --tests tests/core tests/io      then runs these tests from the unpacked sdist
+    python -m release.check_artifacts dist                         builds and checks
+    python -m release.check_artifacts dist --tests tests/core      then runs these tests from the unpacked sdist
 
 The sdist must contain all that the repository tracks, so that it can be tested and built again. The wheel must contain
 all of `src/lookaway`, templates, prompts, styles and scripts included, and nothing else.
@@ -47,7 +47,7 @@ def _build(target: str, root: Path, into: Path) -> Path:
     into.mkdir(parents=True, exist_ok=True)
     script = f"import sys; from hatchling.build import build_{target} as build; print(build(sys.argv[1]))"
     command = [sys.executable, "-c", script, str(into.resolve())]
-    done = subprocess.run(command, cwd=root, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    done = subprocess.run(command, cwd=root, text=True, capture_output=True)
     if done.returncode:
         raise RuntimeError(f"The {target} cannot be built:\n{done.stdout}{done.stderr}")
     return into / done.stdout.split()[-1]

@@ -1,7 +1,7 @@
 """Whether the package, its citation, its changelog and a tag agree on the version.
 
-    python -m release.check_versions            package and citation
-    python -m release.check_versions v0.2.0     the tag and the changelog too, as before a release
+python -m release.check_versions            package and citation
+python -m release.check_versions v0.2.0     the tag and the changelog too, as before a release
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Whether the subject of a commit is short and in the imperative.
 
-    python -m release.commit_subject FILE     the file of a commit message, as git gives it to a commit-msg hook
+python -m release.commit_subject FILE     the file of a commit message, as git gives it to a commit-msg hook
 """
 
 from __future__ import annotations

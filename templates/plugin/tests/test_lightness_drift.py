@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 from lookaway.core import Abstention, Case, Feature, Outcome, Reason, Rollout, Score
+
 from lookaway_example.lightness_drift import LightnessDrift
 
 ROLLOUT = Rollout(case=Case(id="hall", subset="all", scene="hall"), model="any", video=Path("unused.mp4"))
