@@ -23,7 +23,7 @@ RUN python -m pip install --no-deps --no-index ./lookaway-*.whl
 FROM ${PYTHON_IMAGE}
 # hadolint ignore=DL3008
 RUN apt-get update \
-    && apt-get install --yes --no-install-recommends libegl1 libgl1-mesa-dri \
+    && apt-get install --yes --no-install-recommends libegl1 libgl1-mesa-dri libopengl0 \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --create-home --uid 1000 lookaway \
     && install --directory --owner lookaway /data
