@@ -69,7 +69,7 @@ def _demo(lookaway: list[str], folder: Path, home: Path) -> None:
 def main(arguments: list[str]) -> None:
     """Check one wheel in both ways."""
     if len(arguments) != 1:
-        sys.exit(f"Expected the path of one wheel, found {len(arguments)} arguments.")
+        sys.exit(f"Expected the path of one wheel, found {len(arguments)}. Remove old ones.")
     wheel = Path(arguments[0]).resolve()
     with tempfile.TemporaryDirectory() as work:
         check_with_pip(wheel, Path(work))
