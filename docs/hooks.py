@@ -447,7 +447,7 @@ def _card_rows(prefix: str, kind: type[BaseModel]) -> Iterator[tuple[str, str]]:
             yield from _card_rows(f"{prefix}{name}{repeats}.", nested)
 
 
-# Outcomes, errors, files, rooms
+# Outcomes, errors, files, packages
 
 
 def reasons() -> str:
@@ -506,18 +506,16 @@ def rollout_columns() -> str:
     return _table(("Column", "Meaning"), [(f"`{name}`", known[name]) for name in run_folder.ROLLOUT_COLUMNS])
 
 
-def rooms() -> str:
-    """The layers of the package, from the contract that the import linter enforces."""
+def packages() -> str:
+    """The packages in their layers, from the contract that the import linter enforces."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     layers = next(c["layers"] for c in project["tool"]["importlinter"]["contracts"] if c["type"] == "layers")
     rows = []
     for number, layer in enumerate(layers, start=1):
-        for room in layer.split(" | "):
-            module = import_module(f"lookaway.{room}")
-            files = list(Path(module.__file__ or "").parent.rglob("*.py"))
-            empty = " *Empty today.*" if len(files) == 1 else ""
-            rows.append((str(number), f"`{room}`", _text(_first_line(module.__doc__)) + empty))
-    return _table(("Layer", "Room", "What lives there"), rows)
+        for package in layer.split(" | "):
+            module = import_module(f"lookaway.{package}")
+            rows.append((str(number), f"`{package}`", _text(_first_line(module.__doc__))))
+    return _table(("Layer", "Package", "Contents"), rows)
 
 
 GENERATED: dict[str, Callable[[], str]] = {
@@ -528,9 +526,9 @@ GENERATED: dict[str, Callable[[], str]] = {
     "extractors": extractors,
     "metrics": metrics,
     "outcome-columns": outcome_columns,
+    "packages": packages,
     "reasons": reasons,
     "rollout-columns": rollout_columns,
-    "rooms": rooms,
     "run-files": run_files,
     "suites": suites,
     "weights": weights,
