@@ -88,7 +88,7 @@ class Binding:
         """Value and meaning of every constant, by its path in the lock."""
         found = dict(_constants("", self.bound.metric))
         for feature, recipe in sorted(self.bound.recipes.items()):
-            found[feature] = f"`{recipe.name}` version {recipe.version}", "how the feature is perceived"
+            found[feature] = f"`{recipe.name}` version {recipe.version}", "how the feature is extracted"
             found.update(_constants(f"{feature}.", recipe))
         return found
 
@@ -187,7 +187,7 @@ def _features(names: Sequence[str], recipes: Mapping[str, str]) -> str:
 
 def _names(bound: Sequence[Binding]) -> str:
     if not bound:
-        return "No installed suite binds it. Ask for it by its own name with `--metrics`."
+        return "No installed suite includes it. Select it by its own name with `--metrics`."
     rows = [
         (f"`{entry.bound.name}`", f"[`{entry.suite}`](../suites.md#{entry.suite})", _subsets(entry.bound))
         for entry in bound
@@ -300,7 +300,7 @@ def extractors() -> str:
                 [
                     ("Version", str(kind.version)),
                     ("Software in the lock", _software(kind)),
-                    ("Rough cost", f"{kind.seconds_per_frame:g} s and {kind.bytes_per_frame:g} bytes a frame"),
+                    ("Rough cost", f"{kind.seconds_per_frame:g} s and {kind.bytes_per_frame:g} bytes per frame"),
                     ("Used by", ", ".join(f"[{user}](metrics/{user}.md)" for user in users) or "no installed suite"),
                 ],
             ),
@@ -325,7 +325,7 @@ def _default(field: dataclasses.Field[Any]) -> str:
 
 def _software(kind: Any) -> str:
     if not isinstance(kind.software, tuple):
-        return "that of its parts"
+        return "that of its components"
     return ", ".join(f"`{entry}`" for entry in kind.software) or "none"
 
 
@@ -351,7 +351,7 @@ def weights() -> str:
                 pinned,
             )
         )
-    return _table(("Weights", "Purpose", "MB", "Licence", "Gate", "Source", "Hash known of"), rows)
+    return _table(("Weights", "Purpose", "MB", "Licence", "Access", "Source", "Known hashes"), rows)
 
 
 # Command line
@@ -409,21 +409,21 @@ def world_cameras() -> str:
 
 
 def world_faults() -> str:
-    """All faults, with their dials and with the measurements that must and must not react."""
+    """All faults, with their severities and with the metrics that must and must not react."""
     rows = []
     for fault in FAULTS.values():
         moves, spares = (
-            ", ".join(f"[{name}](metrics/{name}.md)" for name in names) or "none yet"
+            ", ".join(f"[{name}](metrics/{name}.md)" for name in names) or "none"
             for names in (fault.moves, fault.spares)
         )
-        begins = "while the target is unseen" if fault.begins_unseen else "with the camera's motion"
+        begins = "while the target is out of view" if fault.begins_unseen else "with the camera's motion"
         rows.append((f"`{fault.name}`", _text(fault.summary), fault.dose_unit, begins, moves, spares))
-    header = ("Fault", "At severity s", "Dose is counted in", "Begins", "Must move", "Must not move")
+    header = ("Fault", "At severity s", "Unit of dose", "Begins", "Must react", "Must not react")
     return _table(header, rows)
 
 
 def world_actors() -> str:
-    """All actors in their true order."""
+    """All actors, from the best to the worst."""
     rows = []
     for actor in ACTORS.values():
         habits = ", ".join(f"`{fault}` {low:g} to {high:g}" for fault, (low, high) in actor.habits)
@@ -451,7 +451,7 @@ def _card_rows(prefix: str, kind: type[BaseModel]) -> Iterator[tuple[str, str]]:
 
 
 def reasons() -> str:
-    """Every typed reason, what it means, what to do, and whether anything gives it today."""
+    """Every typed reason, its meaning, what to do, and whether anything uses it."""
     known = _data("meanings.yml")["reasons"]
     source = "".join(
         path.read_text(encoding="utf-8")
@@ -462,7 +462,7 @@ def reasons() -> str:
     for reason in Reason:
         given = f"Reason.{reason.name}" in source or f'"{reason.value}"' in source
         means, remedy = known[reason.value]
-        later = "" if given else " *Reserved: nothing gives it yet.*"
+        later = "" if given else " *Reserved: not used yet.*"
         rows.append((f"`{reason.value}`{{ #{reason.value} }}", means + later, remedy))
     return _table(("Reason", "Meaning", "What to do"), rows)
 
