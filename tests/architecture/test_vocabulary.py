@@ -36,6 +36,9 @@ RETIRED_NAMES = {
     r"\bREADING\b[^\n]*= [({]": "Suite.options",
     r"\bwhy_unwatchable\b|\bwhy_declined\b": "video_problem, why_not_applicable",
     r"\bObjectsInPlace\b": "DuckDBObjectFS",
+    r"\bclass (?:Take|Board|Watch|Showing|Reread)\b": "CaseVideo, Leaderboard, Extraction, FrameBatch, reload_dataset",
+    r"\bclass (?:Effort|Account|Changes|Lost|Introduction)\b": "StageTimings, SessionLog, Overrides, GaveUp ...",
+    r"\b(?:patiently|is_passing|read_again|gathered)\(": "retry, is_transient, reload_dataset, load_runs",
     r"\b(?:perceptual_distance|peak_signal_to_noise|structural_similarity|mean_squared_error)\b": "lpips, psnr ...",
 }
 """Identifiers and options that were renamed, as patterns, with what they are called."""
@@ -46,7 +49,7 @@ RETIRED_PHRASES = {
     r"true videos?\b": "reference video",
     r"in a little other light": "in slightly different light",
     r"holds? (?:two|one) (?:runs? )?against": "compare",
-    r"what it took\b": "cost",
+    r"(?-i:What it took)\b": "cost",
     r"\bgoes? a path\b|models go a path": "follow a path",
     r"\bwho speaks for\b": "which source is used",
     r"something you can put right": "an error you can fix",
