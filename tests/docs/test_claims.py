@@ -103,9 +103,8 @@ def sentences(text: str) -> Iterator[str]:
     """The sentences of a page without its code blocks; those of a definition begin with the term."""
     for block in reversed(blocks(text)):
         text = text[: block.start] + text[block.stop :]
-    text = re.sub(
-        r"<!--.*?-->|^```.*$|\[(?=[^\]]*\]\()|(?<=\])\([^)]*\)|\*\*", "", text, flags=re.DOTALL | re.MULTILINE
-    )
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    text = re.sub(r"^```[^\n]*$|\[(?=[^\]]*\]\()|\]\([^)]*\)|\*\*", "", text, flags=re.MULTILINE)
     for paragraph in re.split(r"\n\s*\n|\n(?=\s*(?:[-*] |\d+\. |[|#]))", text):
         term, is_definition, body = paragraph.partition("\n:   ")
         joined = " ".join((body if is_definition else paragraph).split()).lstrip("-*#| ")
@@ -137,6 +136,7 @@ def test_a_page_denies_nothing_that_is_registered(path: Path) -> None:
         "Installing `judge` has no effect yet.",
         "The extractor tracked_poses is not implemented.",
         "**Not a [simulator](world.md).**",
+        "```console\n$ lookaway show run\n```\n\nThere is no judge.",
     ],
 )
 def test_a_false_claim_is_found(text: str) -> None:
