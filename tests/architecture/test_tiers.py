@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 TIERS = {"merge", "nightly"}
 SMOKE = {
-    "render": "tests/house/test_made_once.py::test_a_copied_clip_is_the_drawn_one_and_is_drawn_once",
+    "render": "tests/architecture/test_made_once.py::test_a_copied_clip_is_the_drawn_one_and_is_drawn_once",
     "ray": "tests/engine/test_ray_pool.py::test_every_item_is_worked_on_once_and_by_several_processes_of_their_own",
     "browser": "tests/reports/site/test_in_browser.py::test_what_is_seen_is_the_frame_that_is_named",
     "server": "tests/io/test_object_storage.py::test_an_object_comes_back_as_it_was_written",
