@@ -35,7 +35,7 @@ class Draw:
         likely, order = (ahead / self.sampling.temperature).softmax(-1).sort(descending=True, stable=True)
         # A token counts where those before it do not make up the share yet; the likeliest always does.
         likely[likely.cumsum(-1) - likely >= self.sampling.top_p] = 0.0
-        drawn = order.load_runs(1, self.torch.multinomial(likely, 1, generator=self.generator))
+        drawn = order.gather(1, self.torch.multinomial(likely, 1, generator=self.generator))
         return self.torch.full_like(logits, -self.torch.inf).scatter(1, drawn.to(logits.device), 0.0)
 
 

@@ -104,4 +104,4 @@ def _similarity(torch: ModuleType, vectors: Any) -> Any:
     """[frames, 101]: of each frame with those around it, 0 beyond the ends."""
     padded = torch.nn.functional.pad(vectors @ vectors.T, (REACH, REACH))
     around = torch.arange(len(vectors), device=vectors.device)[:, None]
-    return padded.load_runs(1, around + torch.arange(2 * REACH + 1, device=vectors.device))
+    return padded.gather(1, around + torch.arange(2 * REACH + 1, device=vectors.device))
