@@ -39,7 +39,7 @@ def bucket(server: S3Server) -> Path:
 
 
 def filled(path: Path) -> RunFolder:
-    folder = begin(path, *ENTRIES)
+    folder = start(path, *ENTRIES)
     for number, entry in enumerate(ENTRIES):
         folder.add([measured(score(number / 10, 0.1, 0.2), entry)])
     return folder
@@ -77,7 +77,7 @@ def test_a_folder_that_is_no_run_says_how_to_make_one(bucket):
 
 
 def test_a_run_without_rows_is_all_not_yet_measured(bucket):
-    (group,) = OutcomeReader(begin(bucket), [ASKED]).groups()
+    (group,) = OutcomeReader(start(bucket), [ASKED]).groups()
     assert group.reasons == {"not_yet_measured": 1}
 
 
@@ -97,7 +97,7 @@ def test_a_database_reads_rows_in_place_and_copies_nothing(server, bucket, tmp_p
 
 def test_of_a_large_object_only_what_is_asked_for_is_fetched(bucket, monkeypatch):
     monkeypatch.setattr(objects_in_place, "SMALL_BYTES", 4096)
-    folder = begin(bucket, *ENTRIES)
+    folder = start(bucket, *ENTRIES)
     units = [float(value) for value in np.random.default_rng(0).random(20_000)]
     folder.add([measured(score(0.5, *units), ENTRIES[0])])
     fetched: list[tuple[int, int]] = []
