@@ -1,4 +1,4 @@
-"""The nouns, contracts and errors that every room shares."""
+"""The nouns, contracts and errors that all packages share."""
 
 from lookaway.core.cases import Case, Dataset, Problem, Reference, Rollout, Target
 from lookaway.core.compute import Compute, Resources
@@ -42,6 +42,7 @@ from lookaway.core.frames import Frame, FrameRequest, Partners, Timeline
 from lookaway.core.judging import JudgeModel, JudgeRequest, Picture, Sampling
 from lookaway.core.lock import Json, Lock, canonical_json, describe, digest
 from lookaway.core.masks import MASK_ARRAYS, Mask, MaskTrack
+from lookaway.core.metric_base import MetricBase
 from lookaway.core.options import Option, OptionType
 from lookaway.core.outcomes import Abstention, Failure, Outcome, Reason, Score, Unit
 from lookaway.core.pairs import Pairs, PairSelector
@@ -53,8 +54,6 @@ __all__ = [
     "TRAJECTORY_ARRAYS",
     "Abstention",
     "ArtifactError",
-    "JudgeHandle",
-    "JudgeExtractor",
     "BoundMetric",
     "BudgetSpent",
     "Case",
@@ -62,10 +61,9 @@ __all__ = [
     "Compute",
     "Dataset",
     "DatasetError",
-    "ServiceClient",
-    "ServiceClients",
     "Estimate",
     "Executor",
+    "Extraction",
     "Extractor",
     "Failure",
     "Feature",
@@ -74,19 +72,23 @@ __all__ = [
     "Frame",
     "FrameRequest",
     "Gated",
+    "GaveUp",
     "Group",
     "Indices",
     "Json",
     "Judge",
+    "JudgeExtractor",
+    "JudgeHandle",
     "JudgeModel",
     "JudgeRequest",
     "JudgeUnusable",
+    "LoadedExtractor",
     "Lock",
     "LookawayError",
-    "GaveUp",
     "Mask",
     "MaskTrack",
     "Metric",
+    "MetricBase",
     "MissingDevice",
     "MissingExtra",
     "NameClash",
@@ -98,7 +100,6 @@ __all__ = [
     "Pairs",
     "Partners",
     "Pending",
-    "LoadedExtractor",
     "Picture",
     "Pixels",
     "Problem",
@@ -110,6 +111,8 @@ __all__ = [
     "Sampling",
     "Score",
     "Service",
+    "ServiceClient",
+    "ServiceClients",
     "StorageError",
     "Suite",
     "Table",
@@ -122,7 +125,6 @@ __all__ = [
     "UnsafePath",
     "UserError",
     "VideoError",
-    "Extraction",
     "angles_degrees",
     "canonical_json",
     "describe",

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 
-from lookaway.core import Abstention, Features, Floats, Outcome, Reason, Rollout, Score, Trajectory, Unit
+from lookaway.core import Abstention, Features, Floats, MetricBase, Outcome, Reason, Rollout, Score, Trajectory, Unit
 from lookaway.metrics.relative_pose import MOTIONS, WAITS, Motion, parse_action
 
 
 @dataclass(frozen=True, slots=True)
-class CameraInteraction:
+class CameraInteraction(MetricBase):
     """Mean cosine between the camera's motion from frame to frame and the motion that the action asks for.
 
     A motion is the translation and the axis-angle rotation between neighbouring posed frames, in the camera's own axes,
@@ -26,14 +26,9 @@ class CameraInteraction:
     for an action that is unknown or asks for no motion; `too_short` for fewer than `min_steps` scored steps.
     """
 
-    name: ClassVar[str] = "camera_interaction"
-    version: ClassVar[int] = 1
-    unit: ClassVar[str] = "score"
-    raw_unit: ClassVar[str | None] = "mean cosine"
-    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
-    higher_is_better: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("poses",)
-    uses: ClassVar[tuple[str, ...]] = ()
+    name = "camera_interaction"
+    raw_unit = "mean cosine"
+    needs = ("poses",)
 
     negligible_turn_degrees: Annotated[float, "a clip that turns less than this does not turn"] = 0.1
     negligible_extent: Annotated[float, "a path shorter than this part of the median depth is jitter, not motion"] = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 
-from lookaway.core import Abstention, Feature, Features, Floats, Json, Outcome, Reason, Rollout, Score, Unit
+from lookaway.core import Abstention, Feature, Features, Floats, Json, MetricBase, Outcome, Reason, Rollout, Score, Unit
 
 
 def score_of_frames(
@@ -35,7 +35,7 @@ def _score(number: float, full_scale: float | None) -> Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Mse:
+class Mse(MetricBase):
     """Mean over compared frames of the mean squared difference of their pixels.
 
     Channels go from 0 to 1, and the mean of a frame is over all pixels and the channels red, green and blue: 0 where
@@ -46,18 +46,10 @@ class Mse:
     `invalid_input` where sizes differ and no canvas is named; a reason of the video where one cannot be read.
     """
 
-    name: ClassVar[str] = "mse"
-    version: ClassVar[int] = 1
-    unit: ClassVar[str] = "squared difference"
-    raw_unit: ClassVar[str | None] = None
-    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
-    higher_is_better: ClassVar[bool] = False
-    needs: ClassVar[tuple[str, ...]] = ("fidelity",)
-    uses: ClassVar[tuple[str, ...]] = ()
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nothing beyond its features is needed."""
-        return None
+    name = "mse"
+    unit = "squared difference"
+    higher_is_better = False
+    needs = ("fidelity",)
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
@@ -65,7 +57,7 @@ class Mse:
 
 
 @dataclass(frozen=True, slots=True)
-class Psnr:
+class Psnr(MetricBase):
     """Mean over compared frames of PSNR, 10 log10(1 / MSE), in decibels.
 
     MSE is the mean squared difference of a frame's pixels, with channels from 0 to 1. Equal frames have no finite PSNR:
@@ -76,13 +68,9 @@ class Psnr:
     `invalid_input` where sizes differ and no canvas is named; a reason of the video where one cannot be read.
     """
 
-    name: ClassVar[str] = "psnr"
-    version: ClassVar[int] = 1
-    unit: ClassVar[str] = "dB"
-    raw_unit: ClassVar[str | None] = None
-    higher_is_better: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("fidelity",)
-    uses: ClassVar[tuple[str, ...]] = ()
+    name = "psnr"
+    unit = "dB"
+    needs = ("fidelity",)
 
     ceiling_db: Annotated[float, "the most that a frame counts, in decibels"] = 100.0
 
@@ -91,13 +79,9 @@ class Psnr:
             raise ValueError(f"a ceiling is above 0 decibels, found {self.ceiling_db}.")
 
     @property
-    def range(self) -> tuple[float | None, float | None]:
+    def range(self) -> tuple[float | None, float | None]:  # type: ignore[override]  # depends on a constant
         """From black against white to the ceiling."""
         return 0.0, self.ceiling_db
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nothing beyond its features is needed."""
-        return None
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
@@ -109,7 +93,7 @@ class Psnr:
 
 
 @dataclass(frozen=True, slots=True)
-class Ssim:
+class Ssim(MetricBase):
     """Mean over compared frames of SSIM, the structural similarity of Wang et al. (2004).
 
     Around every pixel and in every channel, means, variances and covariance under a gaussian window give
@@ -121,18 +105,10 @@ class Ssim:
     `invalid_input` where sizes differ and no canvas is named; a reason of the video where one cannot be read.
     """
 
-    name: ClassVar[str] = "ssim"
-    version: ClassVar[int] = 1
-    unit: ClassVar[str] = "similarity"
-    raw_unit: ClassVar[str | None] = None
-    range: ClassVar[tuple[float | None, float | None]] = (-1.0, 1.0)
-    higher_is_better: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("fidelity",)
-    uses: ClassVar[tuple[str, ...]] = ()
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nothing beyond its features is needed."""
-        return None
+    name = "ssim"
+    unit = "similarity"
+    range = (-1.0, 1.0)
+    needs = ("fidelity",)
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
@@ -140,7 +116,7 @@ class Ssim:
 
 
 @dataclass(frozen=True, slots=True)
-class Lpips:
+class Lpips(MetricBase):
     """Mean over compared frames of LPIPS, the learned perceptual distance of Zhang et al. (2018).
 
     The distance of two frames is the squared difference of what a network sees at the same place, of unit length,
@@ -152,18 +128,11 @@ class Lpips:
     no distances.
     """
 
-    name: ClassVar[str] = "lpips"
-    version: ClassVar[int] = 1
-    unit: ClassVar[str] = "distance"
-    raw_unit: ClassVar[str | None] = None
-    range: ClassVar[tuple[float | None, float | None]] = (0.0, None)
-    higher_is_better: ClassVar[bool] = False
-    needs: ClassVar[tuple[str, ...]] = ("lpips",)
-    uses: ClassVar[tuple[str, ...]] = ()
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nothing beyond its features is needed."""
-        return None
+    name = "lpips"
+    unit = "distance"
+    range = (0.0, None)
+    higher_is_better = False
+    needs = ("lpips",)
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
@@ -171,7 +140,7 @@ class Lpips:
 
 
 @dataclass(frozen=True, slots=True)
-class FeatureError:
+class FeatureError(MetricBase):
     """Mean over compared frames of the mean squared difference of patch tokens.
 
     Tokens have unit length, and the mean of a frame is over patches and channels: 0 where frames are equal,
@@ -182,18 +151,11 @@ class FeatureError:
     no tokens.
     """
 
-    name: ClassVar[str] = "feature_error"
-    version: ClassVar[int] = 1
-    unit: ClassVar[str] = "squared difference"
-    raw_unit: ClassVar[str | None] = None
-    range: ClassVar[tuple[float | None, float | None]] = (0.0, None)
-    higher_is_better: ClassVar[bool] = False
-    needs: ClassVar[tuple[str, ...]] = ("feature_error",)
-    uses: ClassVar[tuple[str, ...]] = ()
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nothing beyond its features is needed."""
-        return None
+    name = "feature_error"
+    unit = "squared difference"
+    range = (0.0, None)
+    higher_is_better = False
+    needs = ("feature_error",)
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
@@ -201,7 +163,7 @@ class FeatureError:
 
 
 @dataclass(frozen=True, slots=True)
-class ImagingQuality:
+class ImagingQuality(MetricBase):
     """Mean over frames of the image quality that a network gives each, divided by 100.
 
     Noise, blur and blocks lower it, whatever the picture shows. The raw value is the mean on the scale of the weights,
@@ -211,18 +173,10 @@ class ImagingQuality:
     quality.
     """
 
-    name: ClassVar[str] = "imaging_quality"
-    version: ClassVar[int] = 1
-    unit: ClassVar[str] = "score"
-    raw_unit: ClassVar[str | None] = "quality, 0 to 100"
-    range: ClassVar[tuple[float | None, float | None]] = (None, None)
-    higher_is_better: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("quality",)
-    uses: ClassVar[tuple[str, ...]] = ()
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nothing beyond its features is needed."""
-        return None
+    name = "imaging_quality"
+    raw_unit = "quality, 0 to 100"
+    range = (None, None)
+    needs = ("quality",)
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
@@ -230,7 +184,7 @@ class ImagingQuality:
 
 
 @dataclass(frozen=True, slots=True)
-class AestheticQuality:
+class AestheticQuality(MetricBase):
     """Mean over frames of the aesthetic score that a network gives each, divided by 10.
 
     The raw value is the mean on the head's own scale, on which people gave 0 to 10; nothing is cut where the head
@@ -239,18 +193,10 @@ class AestheticQuality:
     Abstains: `too_short` where no frame was looked at; a reason of the video or of the weights where there is no score.
     """
 
-    name: ClassVar[str] = "aesthetic_quality"
-    version: ClassVar[int] = 1
-    unit: ClassVar[str] = "score"
-    raw_unit: ClassVar[str | None] = "aesthetic score, 0 to 10"
-    range: ClassVar[tuple[float | None, float | None]] = (None, None)
-    higher_is_better: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("aesthetic",)
-    uses: ClassVar[tuple[str, ...]] = ()
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nothing beyond its features is needed."""
-        return None
+    name = "aesthetic_quality"
+    raw_unit = "aesthetic score, 0 to 10"
+    range = (None, None)
+    needs = ("aesthetic",)
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from lookaway.core import Abstention, Features, Outcome, Reason, Rollout, Score
+from lookaway.core import Abstention, Features, MetricBase, Outcome, Reason, Rollout, Score
 
 
 @dataclass(frozen=True, slots=True)
-class Triggered:
+class Triggered(MetricBase):
     """1 where most repeats of the question say that the video poses the memory test, else 0.
 
     The mean over rollouts is the share of videos that pose the test: a model that never looks away has a low one. The
@@ -20,18 +19,10 @@ class Triggered:
     split evenly; `judge_refused` where it would not answer; `missing_input` without captions.
     """
 
-    name: ClassVar[str] = "triggered"
-    version: ClassVar[int] = 1
-    unit: ClassVar[str] = "share"
-    raw_unit: ClassVar[str | None] = "confidence"
-    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
-    higher_is_better: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("trigger_verdict",)
-    uses: ClassVar[tuple[str, ...]] = ()
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nothing beyond its features is needed."""
-        return None
+    name = "triggered"
+    unit = "share"
+    raw_unit = "confidence"
+    needs = ("trigger_verdict",)
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
@@ -44,7 +35,7 @@ class Triggered:
 
 
 @dataclass(frozen=True, slots=True)
-class Reobserved:
+class Reobserved(MetricBase):
     """1 where the main subject is judgeable in a second, not judgeable in a later one, and judgeable again after that.
 
     Otherwise 0, and `detail.reason` says why: `no_oov` where it is never out of view, `no_initial_judgeable` where it
@@ -54,18 +45,9 @@ class Reobserved:
     Abstains: never by itself; a reason of the judge where it did not answer.
     """
 
-    name: ClassVar[str] = "reobserved"
-    version: ClassVar[int] = 1
-    unit: ClassVar[str] = "share"
-    raw_unit: ClassVar[str | None] = None
-    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
-    higher_is_better: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("reobservation",)
-    uses: ClassVar[tuple[str, ...]] = ()
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nothing beyond its features is needed."""
-        return None
+    name = "reobserved"
+    unit = "share"
+    needs = ("reobservation",)
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""

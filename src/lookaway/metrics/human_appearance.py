@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 
-from lookaway.core import Abstention, Feature, Features, Outcome, Rollout
+from lookaway.core import Feature, Features, MetricBase, Outcome, Rollout
 from lookaway.metrics.track_similarity import greedy_tracks, track_similarity
 
 
 @dataclass(frozen=True, slots=True)
-class HumanAppearance:
+class HumanAppearance(MetricBase):
     """How like itself every body stays: the mean cosine of what its masks show with their mean, averaged over people.
 
     People are told apart by their faces, joined into tracks as for `human_identity`; each face has one body, which is
@@ -24,20 +24,11 @@ class HumanAppearance:
     video or of the weights where there are no embeddings.
     """
 
-    name: ClassVar[str] = "human_appearance"
-    version: ClassVar[int] = 1
-    unit: ClassVar[str] = "score"
-    raw_unit: ClassVar[str | None] = "cosine"
-    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
-    higher_is_better: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("faces", "bodies")
-    uses: ClassVar[tuple[str, ...]] = ()
+    name = "human_appearance"
+    raw_unit = "cosine"
+    needs = ("faces", "bodies")
 
     min_cosine: Annotated[float, "with a track, from which on a face continues it"] = 0.15
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nothing beyond its features is needed."""
-        return None
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-from lookaway.core import Abstention, Features, Outcome, Rollout
+from lookaway.core import Features, MetricBase, Outcome, Rollout
 from lookaway.metrics.track_similarity import greedy_tracks, track_similarity
 
 
 @dataclass(frozen=True, slots=True)
-class HumanIdentity:
+class HumanIdentity(MetricBase):
     """How like itself every face stays: the mean cosine of its embeddings with their mean, averaged over people.
 
     Faces of the sampled frames are joined into tracks by their embeddings, from frame to frame: the likest pair of a
@@ -22,20 +22,11 @@ class HumanIdentity:
     the weights where there are no embeddings.
     """
 
-    name: ClassVar[str] = "human_identity"
-    version: ClassVar[int] = 1
-    unit: ClassVar[str] = "score"
-    raw_unit: ClassVar[str | None] = "cosine"
-    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
-    higher_is_better: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("faces",)
-    uses: ClassVar[tuple[str, ...]] = ()
+    name = "human_identity"
+    raw_unit = "cosine"
+    needs = ("faces",)
 
     min_cosine: Annotated[float, "with a track, from which on a face continues it"] = 0.15
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nothing beyond its features is needed."""
-        return None
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""

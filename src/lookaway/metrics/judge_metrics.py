@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 
-from lookaway.core import Abstention, Feature, Features, Json, Outcome, Reason, Rollout, Score, Unit
+from lookaway.core import Abstention, Feature, Features, Json, MetricBase, Outcome, Reason, Rollout, Score, Unit
 
 LOWEST, HIGHEST = 1, 5
 
@@ -33,7 +33,7 @@ def rating_detail(feature: Feature) -> dict[str, Json]:
 
 
 @dataclass(frozen=True, slots=True)
-class StateProgress:
+class StateProgress(MetricBase):
     """How far an event advanced out of sight, as a judge rates it: (rating - 1) / 4, the median over repeats.
 
     The raw value is the rating, from 1 to 5.
@@ -42,18 +42,9 @@ class StateProgress:
     it would not answer; `missing_input` without the text of an event.
     """
 
-    name: ClassVar[str] = "state_progress"
-    version: ClassVar[int] = 1
-    unit: ClassVar[str] = "score"
-    raw_unit: ClassVar[str | None] = "rating from 1 to 5"
-    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
-    higher_is_better: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("progress_rating",)
-    uses: ClassVar[tuple[str, ...]] = ()
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nothing beyond its features is needed."""
-        return None
+    name = "state_progress"
+    raw_unit = "rating from 1 to 5"
+    needs = ("progress_rating",)
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
@@ -62,7 +53,7 @@ class StateProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class ProgressCorrectness:
+class ProgressCorrectness(MetricBase):
     """Progress times plausibility: g s, with g = (progress rating - 1) / 4 and s = (correctness rating - 1) / 4.
 
     An event that did not go on is not right, however plausible a standstill looks. Ratings are medians over repeats;
@@ -72,18 +63,9 @@ class ProgressCorrectness:
     it would not answer; `missing_input` without the text of an event.
     """
 
-    name: ClassVar[str] = "progress_correctness"
-    version: ClassVar[int] = 1
-    unit: ClassVar[str] = "score"
-    raw_unit: ClassVar[str | None] = "rating from 1 to 5"
-    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
-    higher_is_better: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("progress_rating", "correctness_rating")
-    uses: ClassVar[tuple[str, ...]] = ()
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nothing beyond its features is needed."""
-        return None
+    name = "progress_correctness"
+    raw_unit = "rating from 1 to 5"
+    needs = ("progress_rating", "correctness_rating")
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
@@ -93,7 +75,7 @@ class ProgressCorrectness:
 
 
 @dataclass(frozen=True, slots=True)
-class ProbeSupport:
+class ProbeSupport(MetricBase):
     """Mean over probes of the probability of the answer that speaks for the video.
 
     That is `p_yes` where a yes speaks for it and 1 - `p_yes` where a yes speaks against it; `p_yes` is the median over
@@ -102,20 +84,11 @@ class ProbeSupport:
     Abstains: `missing_input` where a named probe was not asked; a reason of the judge where one was not answered.
     """
 
-    name: ClassVar[str] = "probe_support"
-    version: ClassVar[int] = 1
-    unit: ClassVar[str] = "probability"
-    raw_unit: ClassVar[str | None] = None
-    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
-    higher_is_better: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("probe_probabilities",)
-    uses: ClassVar[tuple[str, ...]] = ()
+    name = "probe_support"
+    unit = "probability"
+    needs = ("probe_probabilities",)
 
     probes: Annotated[tuple[str, ...], "names of the probes that count; all that were asked where none is named"] = ()
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nothing beyond its features is needed."""
-        return None
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
@@ -138,7 +111,7 @@ class ProbeSupport:
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionPassRate:
+class QuestionPassRate(MetricBase):
     """Share of questions answered as they are for a video that is right: positive ones with yes, negative ones with no.
 
     Every question counts the same; one that was put several times passes by the share of its repeats.
@@ -147,20 +120,11 @@ class QuestionPassRate:
     answer all questions.
     """
 
-    name: ClassVar[str] = "question_pass_rate"
-    version: ClassVar[int] = 1
-    unit: ClassVar[str] = "share"
-    raw_unit: ClassVar[str | None] = None
-    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
-    higher_is_better: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("question_verdicts",)
-    uses: ClassVar[tuple[str, ...]] = ()
+    name = "question_pass_rate"
+    unit = "share"
+    needs = ("question_verdicts",)
 
     dimension: Annotated[str | None, "the questions that count; all where none is named"] = None
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nothing beyond its features is needed."""
-        return None
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""

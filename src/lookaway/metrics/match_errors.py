@@ -9,20 +9,28 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from lookaway.core import Abstention, Feature, Features, Floats, Outcome, Reason, Rollout, Score, Trajectory, Unit
+from lookaway.core import (
+    Abstention,
+    Feature,
+    Features,
+    Floats,
+    MetricBase,
+    Outcome,
+    Reason,
+    Rollout,
+    Score,
+    Trajectory,
+    Unit,
+)
 from lookaway.metrics.two_views import TwoViews, epipolar_distances, reprojection_distances, transfer_distances
 
 
 @dataclass(frozen=True, slots=True)
-class MatchErrors:
+class MatchErrors(MetricBase):
     """Mean error in pixels over the matches of each pair; exp(-error / scale) averaged over pairs."""
 
-    unit: ClassVar[str] = "score"
-    raw_unit: ClassVar[str | None] = "pixels"
-    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
-    higher_is_better: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("poses", "matches")
-    uses: ClassVar[tuple[str, ...]] = ()
+    raw_unit = "pixels"
+    needs = ("poses", "matches")
     model: ClassVar[str]
     """What the units call the error of a pair that has a baseline."""
 
@@ -31,10 +39,6 @@ class MatchErrors:
     negligible_baseline: Annotated[float, "baseline, as a part of the median depth, below which a pair is a turn"] = (
         1e-3
     )
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nothing beyond its features is needed."""
-        return None
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout: one unit per frame pair."""
@@ -94,9 +98,8 @@ class SpatialEpipolar(MatchErrors):
     `min_matches` matches; `too_short` where no two frames are far enough apart.
     """
 
-    name: ClassVar[str] = "spatial_epipolar"
-    version: ClassVar[int] = 1
-    model: ClassVar[str] = "epipolar"
+    name = "spatial_epipolar"
+    model = "epipolar"
 
     def distances(self, views: TwoViews, points_1: Floats, points_2: Floats) -> Floats:
         """[M] error in pixels of each match of a pair that has a baseline."""
@@ -119,9 +122,8 @@ class SpatialReprojection(MatchErrors):
     `min_matches` matches; `too_short` where no two frames are far enough apart.
     """
 
-    name: ClassVar[str] = "spatial_reprojection"
-    version: ClassVar[int] = 1
-    model: ClassVar[str] = "triangulation"
+    name = "spatial_reprojection"
+    model = "triangulation"
 
     def distances(self, views: TwoViews, points_1: Floats, points_2: Floats) -> Floats:
         """[M] error in pixels of each match of a pair that has a baseline."""

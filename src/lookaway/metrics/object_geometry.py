@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
-from lookaway.core import Abstention, Feature, Features, Outcome, Reason, Rollout, Score, Unit
+from lookaway.core import Abstention, Feature, Features, MetricBase, Outcome, Reason, Rollout, Score, Unit
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectGeometry:
+class ObjectGeometry(MetricBase):
     """Mean SSIM between the target before and after the camera looked away, the later frame warped onto the earlier.
 
     The warp follows the poses and the depth of the earlier frame, so that what is left is a change of the thing itself.
@@ -23,18 +22,9 @@ class ObjectGeometry:
     masks.
     """
 
-    name: ClassVar[str] = "object_geometry"
-    version: ClassVar[int] = 1
-    unit: ClassVar[str] = "score"
-    raw_unit: ClassVar[str | None] = "SSIM"
-    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
-    higher_is_better: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("warped_similarity",)
-    uses: ClassVar[tuple[str, ...]] = ()
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nothing beyond its features is needed."""
-        return None
+    name = "object_geometry"
+    raw_unit = "SSIM"
+    needs = ("warped_similarity",)
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from lookaway.core import Abstention, Features, Outcome, Reason, Rollout, Score, Unit
+from lookaway.core import Abstention, Features, MetricBase, Outcome, Reason, Rollout, Score, Unit
 from lookaway.core.frames import segment_bounds
 
 
 @dataclass(frozen=True, slots=True)
-class PromptInteraction:
+class PromptInteraction(MetricBase):
     """Mean cosine between frames and the prompt segment that they belong to, cut to 0 and 1.
 
     Segments share the video in equal parts. First the mean over the sampled frames of each segment, then over
@@ -23,14 +22,9 @@ class PromptInteraction:
     or of the weights where there are no embeddings.
     """
 
-    name: ClassVar[str] = "prompt_interaction"
-    version: ClassVar[int] = 1
-    unit: ClassVar[str] = "score"
-    raw_unit: ClassVar[str | None] = "cosine"
-    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
-    higher_is_better: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("similarity",)
-    uses: ClassVar[tuple[str, ...]] = ()
+    name = "prompt_interaction"
+    raw_unit = "cosine"
+    needs = ("similarity",)
 
     def declines(self, rollout: Rollout) -> Abstention | None:
         """A prompt is needed."""

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Final, TypeAlias, get_args
+from typing import Annotated, Final, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from lookaway.core import (
     Floats,
     Indices,
     Json,
+    MetricBase,
     Outcome,
     Reason,
     Rollout,
@@ -60,14 +61,11 @@ class StepErrors:
 
 
 @dataclass(frozen=True, slots=True)
-class RelativePoseError:
+class RelativePoseError(MetricBase):
     """Mean over all steps from a frame to the next of how far the estimated step is from the true one."""
 
-    version: ClassVar[int] = 1
-    raw_unit: ClassVar[str | None] = None
-    higher_is_better: ClassVar[bool] = False
-    needs: ClassVar[tuple[str, ...]] = ("poses", "reference_poses")
-    uses: ClassVar[tuple[str, ...]] = ()
+    higher_is_better = False
+    needs = ("poses", "reference_poses")
 
     alignment: Annotated[Alignment, "what is fitted before paths are compared: `sim3`, `se3` (no scale) or `none`"] = (
         "sim3"
@@ -89,10 +87,6 @@ class RelativePoseError:
             raise UserError(f"A mean needs at least 1 step, found min_steps={self.min_steps}.")
         if self.max_frames is not None and self.max_frames < 2:
             raise UserError(f"A step needs 2 frames, found max_frames={self.max_frames}.")
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nothing beyond its features is needed."""
-        return None
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout: one unit per step."""
@@ -221,9 +215,9 @@ class RelativeRotationError(RelativePoseError):
     fewer steps are to be compared, or are left without outliers; `pose_failed` where poses hold no valid camera.
     """
 
-    name: ClassVar[str] = "relative_rotation_error"
-    unit: ClassVar[str] = "degrees"
-    range: ClassVar[tuple[float | None, float | None]] = (0.0, 180.0)
+    name = "relative_rotation_error"
+    unit = "degrees"
+    range = (0.0, 180.0)
 
     def errors(self, steps: StepErrors) -> Floats:
         """[steps] angles."""
@@ -245,9 +239,9 @@ class RelativeTranslationError(RelativePoseError):
     fewer steps are to be compared, or are left without outliers; `pose_failed` where poses hold no valid camera.
     """
 
-    name: ClassVar[str] = "relative_translation_error"
-    unit: ClassVar[str] = "unit of the reference's poses"
-    range: ClassVar[tuple[float | None, float | None]] = (0.0, None)
+    name = "relative_translation_error"
+    unit = "unit of the reference's poses"
+    range = (0.0, None)
 
     def errors(self, steps: StepErrors) -> Floats:
         """[steps] lengths."""

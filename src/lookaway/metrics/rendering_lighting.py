@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 
-from lookaway.core import Abstention, Features, Floats, Outcome, PairSelector, Reason, Rollout, Score, Trajectory, Unit
+from lookaway.core import (
+    Abstention,
+    Features,
+    Floats,
+    MetricBase,
+    Outcome,
+    PairSelector,
+    Reason,
+    Rollout,
+    Score,
+    Trajectory,
+    Unit,
+)
 from lookaway.metrics.fold_pairs import FoldPairs
 
 
 @dataclass(frozen=True, slots=True)
-class RenderingLighting:
+class RenderingLighting(MetricBase):
     """Change of mean lightness and mean colour between the way out and the way back, mapped by exp(-D / tau).
 
     Around each frame of a pair lies a segment of `segment_frames` frames, the two mirrored in time, as a camera that
@@ -28,23 +40,15 @@ class RenderingLighting:
     Abstains: `too_short` where no two segments are apart; a reason of the video where it cannot be read.
     """
 
-    name: ClassVar[str] = "rendering_lighting"
-    version: ClassVar[int] = 1
-    unit: ClassVar[str] = "score"
-    raw_unit: ClassVar[str | None] = "CIELAB distance"
-    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
-    higher_is_better: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("lab_means",)
-    uses: ClassVar[tuple[str, ...]] = ("poses",)
+    name = "rendering_lighting"
+    raw_unit = "CIELAB distance"
+    needs = ("lab_means",)
+    uses = ("poses",)
 
     pairs: Annotated[PairSelector, "which frames are compared"] = FoldPairs()
     lightness_weight: Annotated[float, "weight of lightness against colour"] = 0.5
     tau: Annotated[float, "CIELAB distance at which the score is 1/e"] = 10.0
     segment_frames: Annotated[int, "frames around each frame of a pair that are averaged"] = 8
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nothing beyond its features is needed."""
-        return None
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from lookaway.core import Abstention, Feature, Features, Outcome, Reason, Rollout, Score, Unit
+from lookaway.core import Abstention, Feature, Features, MetricBase, Outcome, Reason, Rollout, Score, Unit
 
 
 @dataclass(frozen=True, slots=True)
-class RenderingStyle:
+class RenderingStyle(MetricBase):
     """1 - D, cut to 0 and 1, with D the mean distance in style of consecutive sampled frames.
 
     The distance of two frames is the Frobenius distance of their Gram matrices, averaged over the layers of the
@@ -23,18 +22,10 @@ class RenderingStyle:
     style.
     """
 
-    name: ClassVar[str] = "rendering_style"
-    version: ClassVar[int] = 1
-    unit: ClassVar[str] = "score"
-    raw_unit: ClassVar[str | None] = "Gram distance"
-    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
-    higher_is_better: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("style",)
-    uses: ClassVar[tuple[str, ...]] = ("lpips", "dinov2")
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nothing beyond its features is needed."""
-        return None
+    name = "rendering_style"
+    raw_unit = "Gram distance"
+    needs = ("style",)
+    uses = ("lpips", "dinov2")
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
