@@ -44,7 +44,7 @@ class Network:
 
 @dataclass(frozen=True)
 class TrueNetwork(Network):
-    """One that looks at the true video."""
+    """One that reads the reference video."""
 
     of_reference: ClassVar[bool] = True
 
@@ -126,8 +126,8 @@ def test_the_answer_s_camera_and_the_true_one_are_never_one_feature(tmp_path, ex
 @pytest.mark.parametrize(
     ("feature", "extractor", "message"),
     [
-        ("reference_poses", "tracked_poses", "'reference_poses' tells of the true video, and the extractor 'tracked_"),
-        ("poses", "reference_poses", "'poses' tells of the answer, and the extractor 'reference_poses' of the true"),
+        ("reference_poses", "tracked_poses", "'reference_poses' is extracted from the reference video, but"),
+        ("poses", "reference_poses", "'poses' is extracted from the generated video, but"),
     ],
 )
 def test_a_camera_that_would_be_compared_with_itself_is_refused(tmp_path, feature, extractor, message):

@@ -15,6 +15,7 @@ from lookaway.perception.similarity.compared_frames import MirroredFrames, Refer
 from lookaway.perception.similarity.frame_fidelity import FrameFidelity
 from lookaway.reports import drift as drift_module
 from lookaway.reports.drift import SCHEMA, curve_rows, drifts, drifts_json, drifts_markdown, half_life_row, write_drifts
+from lookaway.reports.metric_facts import MetricFacts
 from lookaway.store.outcome_reader import FrameUnits
 from tests.support.drifting import STYLE, SUBSET, drifting_run, framed
 from tests.support.hand_made import hand_made_run
@@ -31,8 +32,8 @@ def run(tmp_path: Path) -> Run:
 
 def unbounded(monkeypatch) -> None:
     """Let every metric be an error without a worst value."""
-    metric = SimpleNamespace(range=(0.0, None), higher_is_better=False)
-    monkeypatch.setattr(drift_module, "installed_metric", lambda lock, name: metric)
+    facts = MetricFacts(unit="error", range=(0.0, None), higher_is_better=False)
+    monkeypatch.setattr(drift_module, "metric_facts", lambda run: {metric.name: facts for metric in run.metrics})
 
 
 def test_every_model_has_the_curve_and_the_half_life_of_its_frames(run):
@@ -85,7 +86,10 @@ def test_rollouts_keep_their_own_scenes():
         scenes=("x", "y", "y"),
     )
     stub = SimpleNamespace(
-        lock=Lock({}), metrics_with_frames=lambda: ["light"], frames=lambda names: [(name, units) for name in names]
+        lock=Lock({}),
+        about={"metrics": [{"name": "light"}]},
+        metrics_with_frames=lambda: ["light"],
+        frames=lambda names: [(name, units) for name in names],
     )
     a, b = drifts(stub)
     assert (a.bins[0].estimate.mean, a.bins[0].estimate.scored, a.bins[0].estimate.scenes) == (1.0, 1, 1)

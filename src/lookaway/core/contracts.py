@@ -1,4 +1,4 @@
-"""The seams of the house. A plugin is any object that fits one of them."""
+"""The protocols between packages. A plugin is any object that fits one of them."""
 
 from __future__ import annotations
 
@@ -103,7 +103,10 @@ class Extractor(Protocol):
 
 
 class Metric(Protocol):
-    """Arithmetic from features to an outcome: a frozen dataclass, no files, no networks, no clock."""
+    """Arithmetic from features to an outcome: a frozen dataclass that opens no file and loads no network.
+
+    `MetricBase` has defaults for all but `name` and `measure`.
+    """
 
     @property
     def name(self) -> str:
@@ -127,7 +130,7 @@ class Metric(Protocol):
 
     @property
     def range(self) -> tuple[float | None, float | None]:
-        """Least and greatest possible value."""
+        """Least and greatest possible value; `None` where there is no limit."""
         ...
 
     @property
@@ -163,12 +166,14 @@ class BoundMetric:
     recipes: Mapping[str, Extractor] = field(default_factory=dict)
     """The recipe of every feature that the metric needs or uses."""
     subsets: tuple[str, ...] | None = None
-    """Subsets of the dataset that it is asked of; `None` is all."""
+    """Subsets of the dataset that it applies to; `None` is all."""
     is_gate: bool = False
-    """Whether it says if a rollout was put to the test at all, rather than how it did."""
+    """Whether it decides which rollouts count, rather than scoring them."""
+    source_sha256: str | None = None
+    """Hash of the source of a metric that is not installed but was given as an object."""
 
     def applies_to(self, rollout: Rollout) -> bool:
-        """Whether the protocol asks for this metric on this rollout."""
+        """Whether the protocol has this metric for this rollout."""
         return self.subsets is None or rollout.case.subset in self.subsets
 
 
@@ -196,22 +201,22 @@ class Suite(Protocol):
         ...
 
     def recognises(self, root: Path) -> bool:
-        """Whether the folder looks like this suite's, judged by a glance."""
+        """Whether the folder looks like a dataset of this suite; quick, so that no file is opened."""
         ...
 
     def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
         """All cases and rollouts under a root. `options` has a checked value for every option, and no other.
 
-        Options that move numbers are added to the settings of the dataset by whoever calls this.
+        The engine adds the options that move numbers to the settings of the dataset.
         """
         ...
 
     def metrics(self, settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
-        """The protocol, under the settings of a dataset."""
+        """The suite's metrics, for a dataset with these settings."""
         ...
 
     def table(self, groups: Sequence[Group]) -> Table:
-        """The suite's aggregation."""
+        """The suite's table, from the values of each model, metric and subset."""
         ...
 
 

@@ -31,6 +31,9 @@ def about(plan: Plan, asked: Json) -> Json:
                 "lock": metric_key(bound),
                 "subsets": bound.subsets and list(bound.subsets),
                 "is_gate": bound.is_gate,
+                "unit": bound.metric.unit,
+                "range": list(bound.metric.range),
+                "higher_is_better": bound.metric.higher_is_better,
             }
             for bound in plan.metrics
         ],

@@ -1,4 +1,4 @@
-"""From metric names and overrides (`--use`, `--device`, a judge) to metrics that can run."""
+"""From metrics and overrides (`--use`, `--device`, a judge) to metrics that can run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lookaway.core import BoundMetric, Compute, Dataset, Extractor, JudgeModel, Metric, UnknownName, UserError, plugins
+from lookaway.core import (
+    BoundMetric,
+    Compute,
+    Dataset,
+    Extractor,
+    JudgeModel,
+    Metric,
+    UnknownName,
+    UserError,
+    describe,
+    plugins,
+)
+from lookaway.engine.locking import source_sha256
 from lookaway.engine.reading import load_suite
 
 
@@ -49,20 +61,20 @@ class Overrides:
         return dataclasses.replace(value, **changed) if changed else value
 
     def _recipe(self, feature: str, usual: Any) -> Any:
-        """The recipe of a feature; one of the answer's video and one of the true video never change places."""
+        """The recipe of a feature; one for the generated and one for the reference video never change places."""
         chosen = self.using.get(feature, usual)
         if _is_of_reference(chosen) != _is_of_reference(usual):
-            shown = {True: "the true video", False: "the answer"}
+            video = {True: "the reference video", False: "the generated video"}
             raise UserError(
-                f"The feature {feature!r} tells of {shown[_is_of_reference(usual)]}, and the extractor "
-                f"{chosen.name!r} of {shown[_is_of_reference(chosen)]}, which would be compared with itself. "
+                f"The feature {feature!r} is extracted from {video[_is_of_reference(usual)]}, but the extractor "
+                f"{chosen.name!r} reads {video[_is_of_reference(chosen)]}, which would be compared with itself. "
                 "Leave it out, or name another extractor."
             )
         return chosen
 
 
 def _is_of_reference(recipe: object) -> bool:
-    """Extractors that look at the true video alone declare it; all others look at the answer."""
+    """Extractors that read the reference video alone declare it; all others read the generated one."""
     return bool(getattr(recipe, "of_reference", False))
 
 
@@ -75,36 +87,76 @@ def _features(recipes: Mapping[str, Extractor]) -> Iterator[str]:
 
 def bind_metrics(
     dataset: Dataset,
-    names: Sequence[str] | None = None,
+    metrics: Sequence[str | Metric] | None = None,
     *,
     using: Mapping[str, str] | None = None,
     compute: Compute | None = None,
 ) -> tuple[BoundMetric, ...]:
-    """The suite's protocol, or the named part of it, or any installed metric by its own name.
+    """The suite's protocol, or the named part of it, or any installed metric by its own name, or metric objects.
 
     `using` names other extractors for features, and `compute` says where all networks run, and how precisely.
     """
     recipes = {feature: _default_recipe(extractor) for feature, extractor in (using or {}).items()}
-    return Overrides(using=recipes, compute=compute).apply(_chosen(dataset, names))
+    return Overrides(using=recipes, compute=compute).apply(_chosen(dataset, metrics))
 
 
-def _chosen(dataset: Dataset, names: Sequence[str] | None) -> tuple[BoundMetric, ...]:
+def _chosen(dataset: Dataset, metrics: Sequence[str | Metric] | None) -> tuple[BoundMetric, ...]:
     protocol = {bound.name: bound for bound in load_suite(dataset.suite).metrics(dataset.settings)}
-    if names is None:
+    if metrics is None:
         return tuple(protocol.values())
     chosen: dict[str, BoundMetric] = {}
-    for name in names:
-        matching = [bound for known, bound in protocol.items() if known == name or known.endswith(f".{name}")]
-        for bound in matching or [_installed(name, protocol)]:
-            chosen[bound.name] = bound
+    for wanted in metrics:
+        found = _named(wanted, protocol) if isinstance(wanted, str) else [_given(wanted, protocol)]
+        for bound in found:
+            if chosen.setdefault(bound.name, bound) != bound:
+                raise UserError(
+                    f"Two different metrics are named {bound.name!r}: {chosen[bound.name].metric} and {bound.metric}. "
+                    "Give one of them another name, or measure them in two runs."
+                )
     gates = [bound for bound in protocol.values() if bound.is_gate and _concerns(bound, chosen.values())]
     return (*(bound for bound in chosen.values() if not bound.is_gate), *gates)
 
 
 def _concerns(gate: BoundMetric, metrics: Iterable[BoundMetric]) -> bool:
-    """Whether any of the suite's metrics is asked of a subset that the gate is asked of."""
+    """Whether any of the metrics applies to a subset that the gate applies to."""
     subsets = {subset for bound in metrics for subset in bound.subsets or ()}
     return not subsets.isdisjoint(gate.subsets or ())
+
+
+def _named(name: str, protocol: dict[str, BoundMetric]) -> list[BoundMetric]:
+    matching = [bound for known, bound in protocol.items() if known == name or known.endswith(f".{name}")]
+    return matching or [_installed(name, protocol)]
+
+
+def _given(metric: Metric, protocol: dict[str, BoundMetric]) -> BoundMetric:
+    """A metric object; its source goes into the lock where no entry point leads to its class."""
+    kind = type(metric)
+    _require_metric(metric)
+    is_installed = metric.name in plugins.names("metrics") and plugins.load("metrics", metric.name) is kind
+    bound = BoundMetric(name=metric.name, metric=metric, recipes=_recipes(metric, protocol))
+    return bound if is_installed else dataclasses.replace(bound, source_sha256=source_sha256(kind))
+
+
+def _require_metric(metric: Any) -> None:
+    if isinstance(metric, type):
+        raise UserError(f"{metric.__name__} is a class, expected a metric: write {metric.__name__}().")
+    kind = type(metric).__qualname__
+    missing = [name for name in vars(Metric) if not name.startswith("_") and not hasattr(metric, name)]
+    if missing:
+        raise UserError(
+            f"{kind} is not a metric: it has no {', '.join(missing)}. Derive it from lookaway.MetricBase, and give it "
+            "a name and a method `measure`."
+        )
+    parameters = vars(type(metric)).get("__dataclass_params__")
+    if parameters is None or not parameters.frozen:
+        raise UserError(
+            f"{kind} is not a frozen dataclass, so its constants may not be in the lock: decorate it with "
+            "@dataclass(frozen=True)."
+        )
+    try:
+        describe(metric)
+    except TypeError as error:
+        raise UserError(f"{kind}: {error}") from error
 
 
 def _installed(name: str, protocol: dict[str, BoundMetric]) -> BoundMetric:
@@ -112,8 +164,11 @@ def _installed(name: str, protocol: dict[str, BoundMetric]) -> BoundMetric:
     if name not in plugins.names("metrics"):
         raise UnknownName("metric", name, {*protocol, *plugins.names("metrics")})
     metric: Metric = plugins.load("metrics", name)()
-    recipes = {feature: _recipe(feature, protocol) for feature in (*metric.needs, *metric.uses)}
-    return BoundMetric(name=name, metric=metric, recipes=recipes)
+    return BoundMetric(name=name, metric=metric, recipes=_recipes(metric, protocol))
+
+
+def _recipes(metric: Metric, protocol: dict[str, BoundMetric]) -> dict[str, Extractor]:
+    return {feature: _recipe(feature, protocol) for feature in (*metric.needs, *metric.uses)}
 
 
 def _recipe(feature: str, protocol: dict[str, BoundMetric]) -> Extractor:

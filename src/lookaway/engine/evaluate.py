@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lookaway.core import Compute, Dataset, Executor, Resources, UserError, plugins
+from lookaway.core import Compute, Dataset, Executor, Metric, Resources, UserError, plugins
 from lookaway.engine.about import about, asked
 from lookaway.engine.binding import bind_metrics
 from lookaway.engine.judging import asks_judge, with_judge, without_gates
@@ -26,7 +26,7 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     source: Dataset | Path | str,
     output: Path | str,
     *,
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[str | Metric] | None = None,
     using: Mapping[str, str] | None = None,
     compute: Compute | None = None,
     judge: JudgeSettings | None = None,
@@ -41,13 +41,15 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
 ) -> Run:
     """Measure every rollout of a dataset, or what a run that was cut off still lacks.
 
-    `metrics` names a part of the suite's protocol, or any installed metric. `using` names other extractors for
-    features, and `compute` says where networks run, and how precisely. `judge` says who answers questions, where a
-    metric has any; without one, and with `ignore_gates`, no gate says which rollouts count. `executor` runs the work,
-    with `resources`. `features` is a folder of features to share between runs; otherwise they are kept with the run.
-    Folders may be on object storage, such as `s3://bucket/run`. `shard` is the part of the dataset that this run
-    measures; `merge` puts the runs of all parts together. With `smoke` every metric is tried on one rollout before the
-    rest is begun. Other options go to `read`; a dataset that was read already takes none.
+    `metrics` names a part of the suite's protocol or any installed metric, or holds metrics themselves:
+    `[Flicker(), "rendering_lighting"]`. The source of a class that no entry point leads to is part of the lock, and
+    workers of Ray import its module, unless it is the script itself. `using` names other extractors for features, and
+    `compute` says where networks run, and how precisely. `judge` answers questions, where a metric has any; without
+    one, and with `ignore_gates`, all rollouts count. `executor` runs the work, with `resources`. `features` is a folder
+    of features to share between runs; otherwise they are kept with the run. Folders may be on object storage, such as
+    `s3://bucket/run`. `shard` is the part of the dataset that this run measures; `merge` joins the runs of all parts.
+    With `smoke`, every metric is tried on one rollout first. Other options go to `read`; a dataset that was read
+    already takes none.
     """
     dataset = _read(source, options)
     folder = RunFolder(as_path(output).absolute())  # workers may be in another folder
@@ -62,7 +64,8 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     if chosen.has_services:
         replicas = resources.replicas if resources else {}
         services = shared_services(plan.metrics, replicas, judge, folder.path)
-    said = {"metrics": metrics, "using": using, "compute": compute, "ignore_gates": ignore_gates, "features": features}
+    names = None if metrics is None else [entry if isinstance(entry, str) else entry.name for entry in metrics]
+    said = {"metrics": names, "using": using, "compute": compute, "ignore_gates": ignore_gates, "features": features}
     folder.start(plan.lock, plan.rollouts, about(plan, asked(judge, dataset.reading, **said)))
     work = plan.work(folder)
     first = choose_smoke(plan, work, folder) if smoke else None
@@ -85,7 +88,7 @@ def _read(source: Dataset | Path | str, options: Mapping[str, Any]) -> Dataset:
         return read(source, **options)
     if options:
         raise UserError(
-            f"{', '.join(sorted(options))}: the dataset was read already, which is when this is chosen. "
+            f"{', '.join(sorted(options))}: the dataset was read already, and options are for reading it. "
             "Give it to `lookaway.read`, or give `evaluate` the folder."
         )
     return source

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from lookaway.core import BoundMetric, Dataset, Extractor, Json, Lock, Rollout, Unmeasurable, describe, digest
+from lookaway.core import (
+    BoundMetric,
+    Dataset,
+    Extractor,
+    Json,
+    Lock,
+    Rollout,
+    Unmeasurable,
+    UserError,
+    describe,
+    digest,
+)
 from lookaway.engine.reading import load_suite
 from lookaway.io.files import content_hash
 from lookaway.io.video import decoder_identity
 
 ARITHMETIC = ("numpy", "scipy")
-"""What every metric computes with."""
+"""Packages that every metric computes with."""
 KEY_CHARACTERS = 32
+NOT_HASHED = ("abc", "builtins", "typing", "lookaway.core.metric_base")
+"""Modules of base classes whose version says enough."""
 
 
 def run_lock(dataset: Dataset, metrics: Sequence[BoundMetric]) -> Lock:
@@ -40,10 +55,32 @@ def metric_entries(bound: BoundMetric) -> dict[str, Json]:
     recipes = bound.recipes.values()
     return {
         "metric": describe(bound.metric),
+        **_source(bound),
         "features": {feature: describe(recipe) for feature, recipe in sorted(bound.recipes.items())},
         "software": _versions({*ARITHMETIC, *(name for recipe in recipes for name in _software(recipe))}),
         "decoder": decoder_identity(),
     }
+
+
+def _source(bound: BoundMetric) -> dict[str, Json]:
+    if bound.source_sha256 is None:
+        return {}
+    return {"source": {"class": type(bound.metric).__qualname__, "sha256": bound.source_sha256}}
+
+
+def source_sha256(kind: type) -> str:
+    """Hash of the modules that define a class and its bases, apart from Python's own and `lookaway.core`.
+
+    Whole modules, since a class computes with the functions beside it.
+    """
+    names = dict.fromkeys(base.__module__ for base in kind.__mro__ if base.__module__ not in NOT_HASHED)
+    try:
+        return digest([inspect.getsource(sys.modules[name]) for name in names])
+    except (KeyError, OSError, TypeError) as error:
+        raise UserError(
+            f"{kind.__qualname__} cannot go into the lock, since the source of its module {kind.__module__!r} was not "
+            f"found. Write the class into a file, such as {kind.__name__.lower()}.py, and import it from there."
+        ) from error
 
 
 def metric_key(bound: BoundMetric) -> str:
@@ -52,13 +89,13 @@ def metric_key(bound: BoundMetric) -> str:
 
 
 def recipe_key(recipe: Extractor) -> str:
-    """The part of a feature's key that says how it was perceived."""
+    """The part of a feature's key that says how it was extracted."""
     entries = {"recipe": describe(recipe), "software": _versions(_software(recipe)), "decoder": decoder_identity()}
     return digest(entries)[:KEY_CHARACTERS]
 
 
 def content_key(rollout: Rollout) -> str:
-    """The part of a key that says what was looked at: video, artifacts and case, but not where they lie."""
+    """The part of a key that says what was measured: video, artifacts and case, wherever the files lie."""
     files = {"video": rollout.video, **rollout.artifacts}
     hashes = {name: _hash(path) for name, path in files.items()}
     phases = {name: list(bounds) for name, bounds in rollout.phases.items()}
@@ -68,7 +105,7 @@ def content_key(rollout: Rollout) -> str:
 
 
 def _hash(path: Path) -> str | None:
-    """Of a file; there is nothing to hash where it is missing or cannot be opened, which measuring will find too."""
+    """Hash of a file; `None` where it is missing or cannot be opened, which measuring will find too."""
     try:
         return content_hash(path) if path.is_file() else None
     except OSError:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookaway.core import Estimate, Metric, UserError
+from lookaway.core import Estimate, UserError
 from lookaway.engine.run import Run
 from lookaway.reports.export.rows import write_file, write_row_file
-from lookaway.reports.metric_facts import installed_metric
+from lookaway.reports.metric_facts import MetricFacts, metric_facts
 from lookaway.reports.numbers import MIN_DIGITS, digits_for, fixed, print_json, print_lines, print_rows, visible
 from lookaway.statistics.drift import (
     DriftBin,
@@ -82,9 +82,8 @@ def drifts(
         raise UserError(f"{run.path}: no metric of this run has values of single frames, so nothing can drift.")
     given = {name: value for said, value in (towards or {}).items() for name in _named([said], known)}
     locked = run.lock.entries.get("metrics", {})
-    aims = {
-        name: _aim(name, locked.get(name, {}), installed_metric(run.lock, name), given.get(name)) for name in chosen
-    }
+    facts = metric_facts(run)
+    aims = {name: _aim(name, locked.get(name, {}), facts[name], given.get(name)) for name in chosen}
     return [drift for name, units in run.frames(chosen) for drift in _curves(aims[name], units, bin_width)]
 
 
@@ -101,7 +100,7 @@ def _named(names: Iterable[str], known: Sequence[str]) -> list[str]:
     return [entry for entry in known if entry in found]
 
 
-def _aim(name: str, entries: Mapping[str, Any], metric: Metric | None, given: float | None) -> _Aim:
+def _aim(name: str, entries: Mapping[str, Any], metric: MetricFacts | None, given: float | None) -> _Aim:
     recipes = entries.get("features", {}).values()
     is_mirrored = any(recipe.get("compared", {}).get("kind") == MIRRORED for recipe in recipes)
     if metric is None:

@@ -10,7 +10,7 @@ from typing import Any
 from lookaway.core import Group, Lock, Table, UserError
 from lookaway.engine.reading import load_suite
 from lookaway.engine.run import Run
-from lookaway.reports.metric_facts import installed_metric
+from lookaway.reports.metric_facts import MetricFacts, metric_facts
 from lookaway.store.outcome_reader import AskedMetric, OutcomeReader
 from lookaway.store.run_folder import RunFolder
 
@@ -110,7 +110,7 @@ def _names(places: Sequence[Path]) -> list[str]:
 
 def load_run(run: Run, name: str) -> SiteRun:
     """One run under a name; rollouts of subsets that no metric is about are no part of it."""
-    lock, about, asked = run.lock, run.about, run.metrics
+    lock, about, asked, facts = run.lock, run.about, run.metrics, metric_facts(run)
     suite = load_suite(about["suite"])
     groups = OutcomeReader(RunFolder(run.path), asked).groups()
     places = {(group.model, group.subset) for group in groups}
@@ -121,15 +121,14 @@ def load_run(run: Run, name: str) -> SiteRun:
         suite_title=suite.title,
         lock=lock,
         about=about,
-        metrics=tuple(_metric(entry, lock) for entry in asked),
+        metrics=tuple(_metric(entry, facts[entry.name]) for entry in asked),
         groups=tuple(groups),
         table=suite.table(groups),
         rollouts={r.id: r for r in _rollouts(RunFolder(run.path)) if (r.model, r.subset) in places},
     )
 
 
-def _metric(asked: AskedMetric, lock: Lock) -> SiteMetric:
-    known = installed_metric(lock, asked.name)
+def _metric(asked: AskedMetric, known: MetricFacts | None) -> SiteMetric:
     return SiteMetric(
         name=asked.name,
         lock=asked.lock,

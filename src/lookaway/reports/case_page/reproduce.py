@@ -43,7 +43,15 @@ def _command(run: SiteRun, chosen: Mapping[str, str], cases: Sequence[str]) -> s
     words += _suite_options(run)
     words += _options(_mapping(asked.get("compute")), ("device", "precision"))
     words += _settings(run, asked)
-    return shlex.join(words)
+    command = shlex.join(words)
+    if given := _given_as_objects(run):
+        command += f"  # in Python with lookaway.evaluate: {', '.join(given)} came as an object"
+    return command
+
+
+def _given_as_objects(run: SiteRun) -> list[str]:
+    """Metrics that no entry point leads to, so that no command line can name them."""
+    return [name for name, entries in run.lock.entries.get("metrics", {}).items() if "source" in entries]
 
 
 def _name(place: object) -> str:
