@@ -12,32 +12,113 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lookaway.core.compute import Resources
+    from lookaway.core import (
+        Abstention,
+        BoundMetric,
+        Case,
+        Cell,
+        Compute,
+        Dataset,
+        Estimate,
+        Executor,
+        Extractor,
+        Failure,
+        Feature,
+        Frame,
+        FrameRequest,
+        Gated,
+        Group,
+        JudgeModel,
+        Lock,
+        LookawayError,
+        Metric,
+        MetricBase,
+        Option,
+        Problem,
+        Reason,
+        Reference,
+        Resources,
+        Rollout,
+        Score,
+        Suite,
+        Table,
+        Target,
+        Timeline,
+        Unit,
+        Unmeasurable,
+        UserError,
+    )
     from lookaway.engine.evaluate import evaluate
     from lookaway.engine.merging import merge
     from lookaway.engine.reading import read
     from lookaway.engine.run import Run
+    from lookaway.engine.session import Progress
     from lookaway.engine.shard import Shard
+    from lookaway.judges.settings import JudgeSettings
 
-__all__ = ["Resources", "Run", "Shard", "evaluate", "merge", "read"]
+__all__ = [
+    "Abstention",
+    "BoundMetric",
+    "Case",
+    "Cell",
+    "Compute",
+    "Dataset",
+    "Estimate",
+    "Executor",
+    "Extractor",
+    "Failure",
+    "Feature",
+    "Frame",
+    "FrameRequest",
+    "Gated",
+    "Group",
+    "JudgeModel",
+    "JudgeSettings",
+    "Lock",
+    "LookawayError",
+    "Metric",
+    "MetricBase",
+    "Option",
+    "Problem",
+    "Progress",
+    "Reason",
+    "Reference",
+    "Resources",
+    "Rollout",
+    "Run",
+    "Score",
+    "Shard",
+    "Suite",
+    "Table",
+    "Target",
+    "Timeline",
+    "Unit",
+    "Unmeasurable",
+    "UserError",
+    "evaluate",
+    "merge",
+    "read",
+]
 
 _HOMES = {
-    "Resources": "lookaway.core.compute",
+    "JudgeSettings": "lookaway.judges.settings",
+    "Progress": "lookaway.engine.session",
     "Run": "lookaway.engine.run",
     "Shard": "lookaway.engine.shard",
     "evaluate": "lookaway.engine.evaluate",
     "merge": "lookaway.engine.merging",
     "read": "lookaway.engine.reading",
 }
+"""Modules of the names that are not from `lookaway.core`."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import the engine when it is first asked for, so that `import lookaway` costs nothing."""
-    if name not in _HOMES:
+    """Import what is used when it is first used, so that `import lookaway` loads nothing heavy."""
+    if name not in __all__:
         raise AttributeError(f"module 'lookaway' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_HOMES.get(name, "lookaway.core")), name)
 
 
 def __dir__() -> list[str]:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from importlib.metadata import requires
+from typing import get_args, get_type_hints
 
 import pytest
 
@@ -71,12 +72,30 @@ def test_the_base_install_asks_for_nothing_heavy():
     assert not [line for line in base if line.startswith(("torch", "ray", "mujoco", "matplotlib", "transformers"))]
 
 
-def test_the_public_names_are_those_that_are_there():
-    assert lookaway.__all__ == ["Resources", "Run", "Shard", "evaluate", "merge", "read"]
+def test_every_public_name_is_there_and_no_other():
     assert dir(lookaway) == lookaway.__all__
     assert all(callable(getattr(lookaway, name)) for name in lookaway.__all__)
     with pytest.raises(AttributeError, match="no attribute 'evalute'"):
         lookaway.evalute  # noqa: B018
+
+
+@pytest.mark.parametrize("function", [lookaway.evaluate, lookaway.read, lookaway.merge])
+def test_all_that_a_public_function_takes_or_gives_is_public(function):
+    classes = set().union(*(_own_classes(hint) for hint in get_type_hints(function).values()))
+    assert {kind.__name__ for kind in classes} <= set(lookaway.__all__)
+
+
+def _own_classes(hint: object) -> set[type]:
+    """Classes of ours in a type, however deep."""
+    inner = set().union(*(_own_classes(entry) for entry in (hint if isinstance(hint, list) else get_args(hint))), set())
+    is_ours = isinstance(hint, type) and hint.__module__.startswith("lookaway.")
+    return inner | ({hint} if is_ours else set())
+
+
+def test_importing_the_package_imports_none_of_its_modules():
+    script = "import lookaway, sys\nprint([name for name in sys.modules if name.startswith('lookaway.')])"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
 
 
 def test_core_offers_every_public_name_of_its_own_and_no_other():
