@@ -11,7 +11,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, ClassVar
 
-from lookaway.core import Abstention, BoundMetric, Dataset, Features, Outcome, Rollout, Score, Unit, plugins
+from lookaway.core import BoundMetric, Dataset, Features, MetricBase, Outcome, Rollout, Score, Unit, plugins
 from lookaway.perception.isolation.environment import lookaway_home
 from lookaway.perception.quality.lab_means import LabMeans
 from lookaway.suites.folder import Folder
@@ -22,21 +22,11 @@ SECONDS = "LOOKAWAY_TEST_SECONDS"
 
 
 @dataclass(frozen=True, slots=True)
-class MeanLightness:
+class MeanLightness(MetricBase):
     """Mean lightness, with a unit for each half of the clip; says where the worker believes its caches to be."""
 
-    name: ClassVar[str] = NAME
-    version: ClassVar[int] = 1
-    unit: ClassVar[str] = "score"
-    raw_unit: ClassVar[str | None] = None
-    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
-    higher_is_better: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("lab_means",)
-    uses: ClassVar[tuple[str, ...]] = ()
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Any video will do."""
-        return None
+    name = NAME
+    needs = ("lab_means",)
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""

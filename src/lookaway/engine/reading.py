@@ -78,19 +78,19 @@ def check_options(suite: Suite, given: Mapping[str, Any]) -> dict[str, Any]:
 def _unknown_option(suite: Suite, name: str) -> UserError:
     message = f"The suite {suite.name!r} has no option {name!r}."
     others = {other: option for other, options in suite_options().items() for option in options if option.name == name}
+    known = [option.name for option in suite.options]
     if others:
         flag = next(iter(others.values())).flag
         message += f" {flag} is for {', '.join(others)}: leave it out, or name another suite with --suite."
-    known = [option.name for option in suite.options]
-    if close := difflib.get_close_matches(name, [*known, *SELECTING], n=1):
+    elif close := difflib.get_close_matches(name, [*known, *SELECTING], n=1):
         message += f" Did you mean {close[0]!r}?"
-    elif not others:
+    else:
         message += f" Known: {', '.join(sorted(known)) or 'none'}."
     return UserError(message)
 
 
 def _locked(suite: Suite, checked: Mapping[str, Any]) -> dict[str, Any]:
-    """Values that can move a number, as settings; a suite may have settled one of them itself."""
+    """Values that can move a number, as settings; the suite may have set one of them itself."""
     values = {option.setting: checked[option.name] for option in suite.options if option.moves_numbers}
     return {name: value for name, value in values.items() if value is not None}
 
@@ -98,7 +98,7 @@ def _locked(suite: Suite, checked: Mapping[str, Any]) -> dict[str, Any]:
 def _recognised(root: Path) -> str:
     found = [name for name in plugins.names("suites") if load_suite(name).recognises(root)]
     if len(found) > 1:
-        raise DatasetError(f"{root}: looks like {' and '.join(found)}. Say which with --suite.")
+        raise DatasetError(f"{root}: looks like a dataset of {' and '.join(found)}. Choose one with --suite.")
     return found[0] if found else FALLBACK_SUITE
 
 

@@ -20,6 +20,7 @@ from lookaway.core import (
     Frame,
     FrameRequest,
     Group,
+    MetricBase,
     Option,
     Outcome,
     Reason,
@@ -68,25 +69,18 @@ class _Watch:
 
 
 @dataclass(frozen=True)
-class ContrastKept:
+class ContrastKept(MetricBase):
     """Contrast of the last frames as a part of that of the first.
 
     Abstains: `too_short` for fewer than `2 * edge_frames` frames; `not_applicable` where the first frames are flat.
     """
 
-    name: ClassVar[str] = "contrast_kept"
-    version: ClassVar[int] = 1
-    unit: ClassVar[str] = "ratio"
-    raw_unit: ClassVar[str | None] = None
-    range: ClassVar[tuple[float | None, float | None]] = (0.0, None)
-    higher_is_better: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("contrast",)
-    uses: ClassVar[tuple[str, ...]] = ()
+    name = "contrast_kept"
+    unit = "ratio"
+    range = (0.0, None)
+    needs = ("contrast",)
 
     edge_frames: int = 4
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        return None
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         deviations = features["contrast"]["deviations"]
@@ -101,10 +95,10 @@ class ContrastKept:
 class Reels:
     """Videos named in a list, one a line."""
 
-    name: ClassVar[str] = "reels"
-    version: ClassVar[int] = 1
-    title: ClassVar[str] = "Reels: a list of videos"
-    options: ClassVar[tuple[Option, ...]] = (
+    name = "reels"
+    version = 1
+    title = "Reels: a list of videos"
+    options = (
         Option(name="edge_frames", type=int, minimum=1, moves_numbers=True, help="Frames at either end of a video."),
         Option(name="listing", default="reels.txt", help="File that names the videos."),
     )
