@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from lookaway.statistics.agreement import Ratings, agreement, credit_matrix, ratings_of
+from lookaway.statistics.agreement import Ratings, agreement, credit_matrix, encode_ratings
 from tests.statistics.test_scene_replicates import draws
 
 ABSENT = -1
@@ -220,7 +220,7 @@ def test_items_that_nobody_rated_twice_say_nothing():
 def test_no_items_say_nothing():
     result = found(np.zeros((0, 3), int), 2, scale="ordinal", credit="linear")
     assert (result.items, result.raw, result.ac1, result.ac2, result.alpha) == (0, None, None, None, None)
-    assert agreement(ratings_of([], ["no", "yes"]), seed=1, shuffles=2).raw is None
+    assert agreement(encode_ratings([], ["no", "yes"]), seed=1, shuffles=2).raw is None
 
 
 def test_items_that_nobody_rated_do_not_count():
@@ -269,26 +269,26 @@ def test_the_chance_value_comes_from_the_seed_and_keeps_what_is_missing():
 def test_what_is_no_table_of_ratings_is_refused():
     with pytest.raises(ValueError, match="two or more different"):
         table([[0, 0]], 1)
-    with pytest.raises(ValueError, match="place in the 2 categories"):
+    with pytest.raises(ValueError, match="index of the 2 categories"):
         table([[0, 2]], 2)
-    with pytest.raises(ValueError, match="place in the 2 categories"):
+    with pytest.raises(ValueError, match="index of the 2 categories"):
         table([[0, -2]], 2)
     with pytest.raises(ValueError, match="one scene per item"):
         Ratings(codes=np.zeros((2, 2), int), categories=("a", "b"), scenes=["x"])
     with pytest.raises(ValueError, match=r"outside the declared categories .*'maybe'"):
-        ratings_of([["yes", "maybe"]], ["no", "yes"])
+        encode_ratings([["yes", "maybe"]], ["no", "yes"])
 
 
 def test_answers_become_places_in_the_declared_categories():
-    ratings = ratings_of([["b", None], ["a", "c"]], ["c", "b", "a"], ["x", "y"])
+    ratings = encode_ratings([["b", None], ["a", "c"]], ["c", "b", "a"], ["x", "y"])
     assert ratings.codes.tolist() == [[1, ABSENT], [2, 0]]
     assert list(ratings.scenes) == ["x", "y"]
-    assert len(set(ratings_of([["a", "a"]] * 12, ["a", "b"]).scenes)) == 12
+    assert len(set(encode_ratings([["a", "a"]] * 12, ["a", "b"]).scenes)) == 12
 
 
 @pytest.mark.parametrize(
     "credit", [np.eye(3), np.ones((2, 2)), np.array([[1, 0.5], [0.2, 1]]), np.array([[0.9, 0], [0, 1]]), -np.eye(2) + 2]
 )
 def test_credit_that_makes_no_sense_is_refused(credit):
-    with pytest.raises(ValueError, match="Credit is"):
+    with pytest.raises(ValueError, match="Credit (is|must be)"):
         found([[0, 1]], 2, credit=credit)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lookaway.statistics.paired_difference import detectable_effect, needed_pairs, needed_size
+from lookaway.statistics.paired_difference import detectable_effect, required_pairs, required_size
 
 
 @pytest.mark.parametrize(("size", "effect"), [(10, 0.18), (30, 0.10), (100, 0.056), (400, 0.028)])
@@ -15,11 +15,11 @@ def test_effects_are_those_that_are_known_for_a_deviation_of_a_fifth(size, effec
 
 @pytest.mark.parametrize(("probability", "pairs"), [(0.60, 194), (0.55, 783), (0.40, 194), (1.0, 4)])
 def test_pairs_are_those_that_are_known_and_losing_needs_as_many_as_winning(probability, pairs):
-    assert needed_pairs(probability) == pairs
+    assert required_pairs(probability) == pairs
 
 
 def test_votes_that_are_alike_need_to_be_more():
-    assert needed_pairs(0.60, design_effect=2) == 388
+    assert required_pairs(0.60, design_effect=2) == 388
 
 
 def test_the_effect_is_that_of_statsmodels():
@@ -44,13 +44,13 @@ def test_an_effect_of_this_size_is_found_as_often_as_asked(power):
 
 @pytest.mark.parametrize("effect", [0.02, 0.1, -0.1, 0.37])
 def test_the_needed_size_is_the_first_that_finds_the_effect(effect):
-    size = needed_size(effect, 0.25)
+    size = required_size(effect, 0.25)
     assert detectable_effect(0.25, size) <= abs(effect)
     assert size == 1 or detectable_effect(0.25, size - 1) > abs(effect)
 
 
 def test_the_needed_pairs_find_the_winner_in_a_simulation():
-    pairs = needed_pairs(0.60)
+    pairs = required_pairs(0.60)
     wins = np.random.default_rng(0).binomial(pairs, 0.60, 20_000)
     found = np.abs(wins / pairs - 0.5) > stats.norm.ppf(0.975) * 0.5 / np.sqrt(pairs)
     assert found.mean() == pytest.approx(0.80, abs=0.03)
@@ -58,7 +58,7 @@ def test_the_needed_pairs_find_the_winner_in_a_simulation():
 
 def test_what_never_differs_is_found_at_once():
     assert detectable_effect(0.0, 5) == 0.0
-    assert needed_size(0.1, 0.0) == 1
+    assert required_size(0.1, 0.0) == 1
 
 
 @pytest.mark.parametrize(
@@ -66,11 +66,11 @@ def test_what_never_differs_is_found_at_once():
     [
         lambda: detectable_effect(0.2, 0),
         lambda: detectable_effect(-0.2, 10),
-        lambda: needed_size(0.0, 0.2),
-        lambda: needed_size(0.1, -0.2),
-        lambda: needed_pairs(0.5),
-        lambda: needed_pairs(1.5),
-        lambda: needed_pairs(0.6, design_effect=0.5),
+        lambda: required_size(0.0, 0.2),
+        lambda: required_size(0.1, -0.2),
+        lambda: required_pairs(0.5),
+        lambda: required_pairs(1.5),
+        lambda: required_pairs(0.6, design_effect=0.5),
         lambda: detectable_effect(0.2, 10, power=1.0),
         lambda: detectable_effect(0.2, 10, risk=0.0),
     ],

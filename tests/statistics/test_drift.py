@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookaway.core import Estimate
-from lookaway.statistics.drift import FrameValues, drift_curve, usual_bin_width
+from lookaway.statistics.drift import FrameValues, default_bin_width, drift_curve
 from lookaway.statistics.intervals import scene_mean
 
 ROWS = st.lists(
@@ -109,7 +109,7 @@ def test_one_scene_alone_has_a_curve_without_bands():
 def test_no_value_is_no_curve():
     empty = np.array([], np.int64)
     data = FrameValues(frames=empty, values=np.array([]), rollouts=empty, scenes=[])
-    assert drift_curve(data, usual_bin_width(empty)) == ()
+    assert drift_curve(data, default_bin_width(empty)) == ()
 
 
 @pytest.mark.parametrize("width", [0, -3])
@@ -120,7 +120,7 @@ def test_a_bin_of_no_frames_is_refused(width):
 
 @pytest.mark.parametrize(("length", "width", "bins"), [(1, 1, 1), (20, 1, 20), (21, 2, 11), (400, 20, 20), (97, 5, 20)])
 def test_the_usual_width_gives_about_twenty_bins(length, width, bins):
-    assert usual_bin_width(np.arange(length)) == width
+    assert default_bin_width(np.arange(length)) == width
     assert len(drift_curve(clips([0.5] * length), width)) == bins
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lookaway.statistics.drift import FrameValues, HalfLife, half_life, nothing_left
+from lookaway.statistics.drift import FrameValues, HalfLife, half_life, worst_value
 from tests.statistics.test_drift import clips
 
 LINE = 1.0 - 0.01 * np.arange(100)
@@ -132,12 +132,12 @@ def test_an_interval_may_be_open_to_the_right():
 
 
 def test_nothing_is_left_at_the_worst_value_or_at_nought_on_the_way_there():
-    assert nothing_left((0.0, 1.0), higher_is_better=True) == 0.0
-    assert nothing_left((0.0, None), higher_is_better=True) == 0.0
-    assert nothing_left((1.0, 5.0), higher_is_better=True) == 1.0
-    assert nothing_left((-1.0, 1.0), higher_is_better=True) == 0.0
-    assert nothing_left((-1.0, None), higher_is_better=True) == 0.0
-    assert nothing_left((-9.0, 0.0), higher_is_better=True) == -9.0
-    assert nothing_left((None, 0.0), higher_is_better=True) is None
-    assert nothing_left((0.0, 180.0), higher_is_better=False) == 180.0
-    assert nothing_left((0.0, None), higher_is_better=False) is None
+    assert worst_value((0.0, 1.0), higher_is_better=True) == 0.0
+    assert worst_value((0.0, None), higher_is_better=True) == 0.0
+    assert worst_value((1.0, 5.0), higher_is_better=True) == 1.0
+    assert worst_value((-1.0, 1.0), higher_is_better=True) == 0.0
+    assert worst_value((-1.0, None), higher_is_better=True) == 0.0
+    assert worst_value((-9.0, 0.0), higher_is_better=True) == -9.0
+    assert worst_value((None, 0.0), higher_is_better=True) is None
+    assert worst_value((0.0, 180.0), higher_is_better=False) == 180.0
+    assert worst_value((0.0, None), higher_is_better=False) is None

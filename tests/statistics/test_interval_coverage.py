@@ -19,12 +19,11 @@ from lookaway.statistics.agreement import (
 from lookaway.statistics.bradley_terry import Strengths, bradley_terry
 from lookaway.statistics.drift import FrameValues, half_life
 from lookaway.statistics.gated_means import GatedValues, gated_means
-from lookaway.statistics.intervals import clustered_share, mean_estimates
+from lookaway.statistics.intervals import clustered_share, mean_estimates, ratio
 from lookaway.statistics.judge_confusion import judge_confusion
 from lookaway.statistics.pair_accuracy import pair_accuracy
 from lookaway.statistics.paired_difference import CaseValues, paired_difference
 from lookaway.statistics.rank_correlation import ModelReplicates, rank_correlation, spearman_interval
-from lookaway.statistics.ratio import ratio
 from lookaway.statistics.scene_bootstrap import SceneSums, scene_weights
 from lookaway.statistics.win_ratio import Votes, pair_verdicts, win_ratios
 

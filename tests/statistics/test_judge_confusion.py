@@ -91,8 +91,8 @@ def test_a_judge_that_always_says_yes_has_full_recall_and_nothing_else():
     found = judge_confusion(*clips(10, 40, 0, 0))
     assert (found.recall.mean, found.specificity.mean, found.balanced_accuracy.mean) == (1, 0, 0.5)
     assert (found.kappa.mean, found.matthews) == (0, None)
-    assert (found.sensitivity_counts.hits, found.sensitivity_counts.of) == (10, 10)
-    assert (found.specificity_counts.hits, found.specificity_counts.of) == (0, 40)
+    assert (found.sensitivity_counts.hits, found.sensitivity_counts.total) == (10, 10)
+    assert (found.specificity_counts.hits, found.specificity_counts.total) == (0, 40)
 
 
 def test_what_was_never_seen_is_not_known():

@@ -12,8 +12,8 @@ from lookaway.statistics.intervals import mean_estimates, scene_mean
 from lookaway.statistics.scene_bootstrap import (
     SceneSums,
     ValueColumns,
-    free_weights,
     named_scene_sums,
+    poisson_weights,
     scene_bootstrap,
     scene_sums,
     scene_weights,
@@ -163,7 +163,7 @@ def test_one_matrix_product_gives_what_draw_by_draw_gives(level):
     sums = scene_sums(rows, (3, 2, 60))
     assert sums.scenes.tolist() == [[60, 60], [42, 42], [60, 60]]
     found = mean_estimates(cells(sums), level=level, draws=500, seed=3)
-    weights = np.concatenate(list(free_weights(60, draws=500, seed=3))).T
+    weights = np.concatenate(list(poisson_weights(60, draws=500, seed=3))).T
     for cell, own in zip(found, cells(sums), strict=True):
         known = own.counts > 0
         expected = naive_interval(own.sums[known], own.counts[known], weights[:, known], level)
@@ -190,13 +190,13 @@ def test_every_draw_takes_as_many_scenes_as_there_are_and_the_seed_decides_which
 
 
 def test_a_scene_is_drawn_by_itself_as_often_as_poisson_has_it(monkeypatch):
-    weights = np.concatenate(list(free_weights(30, draws=4_000, seed=1)))
+    weights = np.concatenate(list(poisson_weights(30, draws=4_000, seed=1)))
     assert weights.shape == (30, 4_000)
     for times in range(6):
         assert np.mean(weights == times) == pytest.approx(stats.poisson.pmf(times, 1.0), abs=3e-3)
     assert abs(np.corrcoef(weights)[np.triu_indices(30, 1)]).max() < 0.08
     monkeypatch.setattr(scene_bootstrap_module, "SCENES_AT_ONCE", 7)
-    assert np.array_equal(weights[:20], np.concatenate(list(free_weights(20, draws=4_000, seed=1))))
+    assert np.array_equal(weights[:20], np.concatenate(list(poisson_weights(20, draws=4_000, seed=1))))
 
 
 def test_a_cell_is_what_it_is_alone_whatever_stands_beside_it():
@@ -300,7 +300,7 @@ def test_a_number_that_does_not_exist_without_one_scene_has_no_interval():
 
 
 def test_draws_of_fewer_scenes_than_there_are_are_refused():
-    with pytest.raises(ValueError, match="found 2 of 3"):
+    with pytest.raises(ValueError, match="3 scenes, found 2"):
         scene_bootstrap(np.ones((2, 1, 3)), share, [scene_weights(2).T])
 
 

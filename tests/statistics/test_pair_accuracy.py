@@ -117,9 +117,9 @@ def test_what_is_no_comparison_is_refused():
         (np.array([0.1]), np.array([2]), 0.1),
         (np.array([0.1]), np.array([1]), -0.1),
     ]:
-        with pytest.raises(ValueError, match="Differences are finite"):
+        with pytest.raises(ValueError, match="Expected finite differences"):
             pair_accuracy(differences, verdicts, ["a"], tie_threshold=threshold)
-    with pytest.raises(ValueError, match="One of each per pair"):
+    with pytest.raises(ValueError, match="one of each per pair"):
         pair_accuracy(np.zeros(2), np.zeros(1, int), ["a"], tie_threshold=0)
     with pytest.raises(ValueError, match=r"\[replicates, 1 scenes\]"):
         pair_accuracy(np.array([1.0, 2.0]), np.array([1, 0]), ["a", "a"], tie_threshold=0, weights=np.ones((3, 2)))

@@ -129,5 +129,5 @@ def test_without_a_case_of_both_there_is_no_comparison(other):
 
 
 def test_a_case_of_two_scenes_is_refused():
-    with pytest.raises(ValueError, match="Case '1' is of scene 'a' and of scene 'b'"):
+    with pytest.raises(ValueError, match="Case '1' has two scenes, 'a' and 'b'"):
         paired_difference(few([0.5], ["1"], ["a"]), few([0.5], ["1"], ["b"]))

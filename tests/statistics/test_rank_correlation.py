@@ -129,5 +129,5 @@ def test_other_scenes_give_an_interval_inside_the_range():
 
 def test_one_model_or_lists_that_do_not_match_are_refused():
     for metric, people in [(np.ones(1), np.ones(1)), (np.ones(3), np.ones(4))]:
-        with pytest.raises(ValueError, match="One number of each per model"):
+        with pytest.raises(ValueError, match="two or more models with a number of each"):
             rank_correlation(metric, people, seed=0)

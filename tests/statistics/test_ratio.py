@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lookaway.statistics.intervals import scene_mean
-from lookaway.statistics.ratio import ratio
+from lookaway.statistics.intervals import ratio, scene_mean
 from lookaway.statistics.scene_bootstrap import scene_bootstrap, scene_weights
 from tests.statistics.test_gated_means import gated_mean
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lookaway.statistics.intervals import scene_mean
-from lookaway.statistics.scene_replicates import SumStatistic, quotient, replicate_estimate
+from lookaway.statistics.scene_replicates import SumStatistic, replicate_estimate, safe_divide
 
 
 def draws(scenes: int, replicates: int, seed: int = 3) -> np.ndarray:
@@ -13,7 +13,7 @@ def draws(scenes: int, replicates: int, seed: int = 3) -> np.ndarray:
 
 def mean_of(values) -> SumStatistic:
     columns = np.column_stack([values, np.ones(len(values))])
-    return SumStatistic(columns, lambda sums: quotient(sums[:, 0], sums[:, 1]))
+    return SumStatistic(columns, lambda sums: safe_divide(sums[:, 0], sums[:, 1]))
 
 
 @pytest.mark.parametrize("count", [8, 15, 40])

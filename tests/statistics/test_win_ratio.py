@@ -168,9 +168,9 @@ def test_votes_that_cannot_be_are_refused():
     with pytest.raises(ValueError, match="same scene"):
         pair_verdicts(votes_of([("A", "B", "left", "1", "x"), ("A", "B", "left", "1", "y")]))
     good = {"models": ("A", "B"), "left": np.array([0]), "right": np.array([1]), "pairs": ["1"], "scenes": ["x"]}
-    with pytest.raises(ValueError, match="A verdict is"):
+    with pytest.raises(ValueError, match="A verdict must be"):
         Votes(verdicts=np.array([2]), **good)
-    with pytest.raises(ValueError, match="equally long"):
+    with pytest.raises(ValueError, match="one length"):
         Votes(verdicts=np.array([1, 1]), **good)
     with pytest.raises(ValueError, match="different names"):
         Votes(verdicts=np.array([1]), **{**good, "models": ("A", "A")})

@@ -20,10 +20,10 @@ from lookaway.statistics.drift import (
     DriftBin,
     FrameValues,
     HalfLife,
+    default_bin_width,
     drift_curve,
     half_life,
-    nothing_left,
-    usual_bin_width,
+    worst_value,
 )
 from lookaway.store.outcome_reader import FrameUnits
 
@@ -105,14 +105,14 @@ def _aim(name: str, entries: Mapping[str, Any], metric: MetricFacts | None, give
     is_mirrored = any(recipe.get("compared", {}).get("kind") == MIRRORED for recipe in recipes)
     if metric is None:
         return _Aim(name, None, given, is_mirrored)
-    usual = nothing_left(metric.range, higher_is_better=metric.higher_is_better)
+    usual = worst_value(metric.range, higher_is_better=metric.higher_is_better)
     return _Aim(name, metric.higher_is_better, usual if given is None else given, is_mirrored)
 
 
 def _curves(aim: _Aim, units: FrameUnits, bin_width: int | None) -> Iterator[Drift]:
     if aim.is_mirrored:
         units = _since_the_turn(units)
-    width = bin_width or usual_bin_width(units.frames)
+    width = bin_width or default_bin_width(units.frames)
     places = list(zip(units.subsets, units.models, strict=True))
     numbers = {place: number for number, place in enumerate(sorted(set(places)))}
     place_of_value = np.array([numbers[place] for place in places], np.int64)[units.rollouts]

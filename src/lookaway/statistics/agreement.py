@@ -1,4 +1,4 @@
-"""How much raters agree: several coefficients side by side, for any of them alone misleads."""
+"""Inter-rater agreement: several coefficients side by side, since each alone can mislead."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from lookaway.core import Estimate, Floats, Indices
-from lookaway.statistics.scene_replicates import SumStatistic, quotient
+from lookaway.statistics.scene_replicates import SumStatistic, safe_divide
 
 MISSING = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratings:
-    """A table of items and raters; some may not have rated some items."""
+    """A table of items and raters; ratings may be missing."""
 
     codes: Indices
-    """[items, raters]: the place of the answer in `categories`, or -1 where there is none."""
+    """[items, raters]: index of the answer in `categories`, or -1 where there is none."""
     categories: tuple[str, ...]
-    """The answers that could have been given, whether or not anybody gave them."""
+    """All possible answers, whether or not anybody gave them."""
     scenes: Sequence[str]
     """Scene of each item."""
 
@@ -34,21 +34,21 @@ class Ratings:
                 f"{len(self.scenes)} scenes."
             )
         if np.any((self.codes < MISSING) | (self.codes >= len(self.categories))):
-            raise ValueError(f"A code is a place in the {len(self.categories)} categories, or -1 for none.")
+            raise ValueError(f"A code is an index of the {len(self.categories)} categories, or -1 for none.")
 
 
-def ratings_of(
+def encode_ratings(
     answers: Sequence[Sequence[str | None]], categories: Sequence[str], scenes: Sequence[str] | None = None
 ) -> Ratings:
-    """Ratings from answers, item by item, `None` where a rater gave none; without scenes, each item is one.
+    """Ratings from answers, item by item, `None` where a rater gave none; without scenes, each item is its own.
 
-    >>> ratings_of([["yes", "no"], ["yes", None]], ["no", "yes"]).codes.tolist()
+    >>> encode_ratings([["yes", "no"], ["yes", None]], ["no", "yes"]).codes.tolist()
     [[1, 0], [1, -1]]
     """
     places: dict[str | None, int] = {name: place for place, name in enumerate(categories)}
-    strange = {answer for row in answers for answer in row if answer is not None} - set(places)
-    if strange:
-        raise ValueError(f"Answers outside the declared categories {list(categories)}: {sorted(map(str, strange))}.")
+    unknown = {answer for row in answers for answer in row if answer is not None} - set(places)
+    if unknown:
+        raise ValueError(f"Answers outside the declared categories {list(categories)}: {sorted(map(str, unknown))}.")
     raters = len(answers[0]) if answers else 0
     codes = np.array([[places.get(answer, MISSING) for answer in row] for row in answers], np.int64)
     own = [f"{number:09d}" for number in range(len(answers))]
@@ -68,16 +68,16 @@ Scale: TypeAlias = Literal["nominal", "ordinal", "interval"]
 
 
 def percent_agreement(counts: Floats, credit: Floats) -> SumStatistic:
-    """Mean over items of how much two of their raters agree; `credit` is what a pair of answers counts."""
+    """Mean over items of the agreement of two raters; `credit` is what a pair of answers counts."""
     agreeing, rated_twice = _item_agreement(counts, credit)
-    return SumStatistic(np.stack([agreeing, rated_twice], axis=1), lambda sums: quotient(sums[:, 0], sums[:, 1]))
+    return SumStatistic(np.stack([agreeing, rated_twice], axis=1), lambda sums: safe_divide(sums[:, 0], sums[:, 1]))
 
 
 def specific_agreement(counts: Floats, category: int) -> SumStatistic:
-    """How often another rater of the item gave this answer too, where one rater gave it."""
+    """Where one rater gave this answer, how often another rater of the item gave it too."""
     own, raters = counts[:, category], counts.sum(axis=1)
     columns = np.stack([own * (own - 1), own * (raters - 1)], axis=1)
-    return SumStatistic(columns, lambda sums: quotient(sums[:, 0], sums[:, 1]))
+    return SumStatistic(columns, lambda sums: safe_divide(sums[:, 0], sums[:, 1]))
 
 
 def gwet(counts: Floats, credit: Floats) -> SumStatistic:
@@ -88,10 +88,10 @@ def gwet(counts: Floats, credit: Floats) -> SumStatistic:
     columns = np.column_stack([*_item_agreement(counts, credit), raters > 0, shares])
 
     def formula(sums: Floats) -> Floats:
-        observed = quotient(sums[:, 0], sums[:, 1])
-        usual = quotient(sums[:, 3:], sums[:, 2:3])
+        observed = safe_divide(sums[:, 0], sums[:, 1])
+        usual = safe_divide(sums[:, 3:], sums[:, 2:3])
         by_chance = credit.sum() / (categories * (categories - 1)) * np.sum(usual * (1 - usual), axis=1)
-        return quotient(observed - by_chance, 1 - by_chance)
+        return safe_divide(observed - by_chance, 1 - by_chance)
 
     return SumStatistic(columns, formula)
 
@@ -109,7 +109,7 @@ def krippendorff_alpha(counts: Floats, values: Floats, scale: Scale) -> SumStati
         distances = _distances(totals, values, scale)
         observed = np.sum(seen * distances, axis=(1, 2))
         expected = np.sum(totals[:, :, None] * totals[:, None, :] * distances, axis=(1, 2))
-        return np.asarray(1 - (totals.sum(axis=1) - 1) * quotient(observed, expected))
+        return np.asarray(1 - (totals.sum(axis=1) - 1) * safe_divide(observed, expected))
 
     return SumStatistic(coincidences.reshape(len(counts), categories**2), formula)
 
@@ -127,7 +127,7 @@ def cohen_kappa(codes: Indices, credit: Floats) -> SumStatistic:
         expected = seen.sum(axis=2)[:, :, None] * seen.sum(axis=1)[:, None, :]
         count = seen.sum(axis=(1, 2))
         missed, by_chance = np.sum(blame * seen, axis=(1, 2)), np.sum(blame * expected, axis=(1, 2))
-        return np.asarray(1 - count * quotient(missed, by_chance))
+        return np.asarray(1 - count * safe_divide(missed, by_chance))
 
     return SumStatistic(columns, formula)
 
@@ -151,16 +151,16 @@ Credit = Literal["linear", "quadratic"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coefficient:
-    """A coefficient of agreement, and what it would be without any agreement."""
+    """A coefficient of agreement, and its value under chance."""
 
     estimate: Estimate
     by_chance: float | None
-    """Its mean where the answers of every rater are shuffled among the items that the rater saw."""
+    """Its mean where the answers of every rater are shuffled among the items they rated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """All that is to be shown together; `None` where a coefficient is not defined."""
+    """All coefficients of one table; `None` where one is not defined."""
 
     items: int
     """Items with two or more ratings."""
@@ -168,25 +168,25 @@ class Agreement:
     categories: tuple[str, ...]
     scale: Scale
     credit: tuple[tuple[float, ...], ...] | None
-    """What a pair of answers counts in AC2 and in the weighted kappa."""
+    """What a pair of answers counts in AC2 and in weighted kappa."""
     raw: Coefficient | None
     """Percent agreement."""
     specific: Mapping[str, Coefficient | None]
-    """Where one rater gave this answer: how often another did."""
+    """By answer: where one rater gave it, how often another did."""
     ac1: Coefficient | None
     ac2: Coefficient | None
     alpha: Coefficient | None
     kappa: Coefficient | None
-    """Cohen's, of exactly two raters."""
+    """Cohen's kappa; for exactly two raters."""
     weighted_kappa: Coefficient | None
     seed: int
     shuffles: int
     replicates: int
 
-    def is_reliable(self, line: float) -> bool:
-        """Whether the lower ends of alpha and AC1 both clear a line that was set before."""
+    def is_reliable(self, threshold: float) -> bool:
+        """Whether the lower bounds of alpha and AC1 both reach a threshold that was set before."""
         lows = [found.estimate.low if found else None for found in (self.alpha, self.ac1)]
-        return all(low is not None and low >= line for low in lows)
+        return all(low is not None and low >= threshold for low in lows)
 
 
 def agreement(
@@ -198,14 +198,13 @@ def agreement(
     weights: Floats | None = None,
     shuffles: int = 200,
 ) -> Agreement:
-    """Agreement of the raters of a table, with intervals where weights [replicates, scenes] are given.
+    """All coefficients, with intervals where weights [replicates, scenes] are given.
 
-    Answers are as far apart as their places in the categories. `credit` is for answers that are nearly the same:
-    linear or quadratic in that distance, or a matrix with ones on its diagonal.
+    The distance of two answers is that of their indices in the categories. `credit` gives partial credit: linear or
+    quadratic in that distance, or a matrix with ones on its diagonal.
 
-    >>> from lookaway.statistics.agreement import ratings_of
     >>> answers = [["yes", "yes"]] * 90 + [["yes", "no"]] * 5 + [["no", "yes"]] * 5
-    >>> found = agreement(ratings_of(answers, ["no", "yes"]), seed=1)
+    >>> found = agreement(encode_ratings(answers, ["no", "yes"]), seed=1)
     >>> [round(one.estimate.mean, 2) for one in (found.raw, found.kappa, found.alpha, found.ac1)]
     [0.9, -0.05, -0.05, 0.89]
     """
@@ -252,7 +251,7 @@ def credit_matrix(credit: Credit | Floats, categories: int) -> Floats:
     if not (np.array_equal(matrix, matrix.T) and np.all(np.diag(matrix) == 1)) or np.any(
         (off_diagonal < 0) | (off_diagonal >= 1)
     ):
-        raise ValueError("Credit is symmetric, 1 for the same answer, and from 0 to less than 1 for another one.")
+        raise ValueError("Credit must be symmetric, 1 for equal answers, and from 0 to less than 1 for different ones.")
     return matrix
 
 

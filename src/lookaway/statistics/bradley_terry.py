@@ -1,4 +1,4 @@
-"""Strengths of models from votes on pairs (Bradley-Terry), with ties and the advantage of a side."""
+"""Bradley-Terry strengths of models from votes on pairs, with ties and a side bias."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ VALUES_AT_ONCE = 20_000_000
 class PreferenceModel:
     """Utilities d/2 for left, log(nu) for a tie, -d/2 for right, with d a linear function of strengths and bias.
 
-    That is Bradley and Terry's model with an advantage of the left side, and Davidson's with ties. Where ties count
-    half, each is half a vote for either side. Votes that look alike are counted in cells.
+    That is Bradley and Terry's model with a left-side bias, and Davidson's with ties. Where ties count half, each is
+    half a vote for either side. Equal votes are counted in cells.
     """
 
     design: Floats
-    """[cells, parameters]: d of a cell as a function of strengths and, last, the advantage of the left side."""
+    """[cells, parameters]: d of a cell as a linear function of strengths and, last, the left-side bias."""
     cells: Indices
     """Cell of each vote."""
     ridge: float
     with_ties: bool
-    """Whether log(nu) is fitted, as one more parameter behind those of the design."""
+    """Whether log(nu) is fitted, as the last parameter."""
 
     @property
     def parameters(self) -> int:
-        """How many numbers are fitted."""
+        """Number of fitted parameters."""
         return int(self.design.shape[1]) + self.with_ties
 
     def fit(self, counts: Floats) -> Floats:
@@ -61,10 +61,10 @@ class PreferenceModel:
             found += step * np.where(moved > 0, np.log1p(moved) / np.where(moved > 0, moved, 1), 1)[:, None]
             if moved.max(initial=0) < TOLERANCE:
                 return found
-        raise ArithmeticError(f"Strengths did not settle in {STEPS} steps.")
+        raise ArithmeticError(f"Strengths did not converge in {STEPS} steps.")
 
     def probabilities(self, found: Floats) -> Floats:
-        """Of left, tie and right [replicates, cells, 3]."""
+        """Probabilities of left, tie and right [replicates, cells, 3]."""
         reach = found[:, : self.design.shape[1]] @ self.design.T / 2
         tie = np.broadcast_to(found[:, -1:], reach.shape) if self.with_ties else np.full_like(reach, -np.inf)
         utilities = np.stack([reach, tie, -reach], axis=2)
@@ -94,16 +94,16 @@ class PreferenceModel:
 
 
 def preference_model(votes: Votes, *, ties: Ties, ridge: float) -> PreferenceModel:
-    """The model of these votes; no advantage of a side is fitted where it cannot be told from strengths."""
+    """The model of these votes; no side bias is fitted where it is not identifiable."""
     shown, cells = np.unique(votes.left * len(votes.models) + votes.right, return_inverse=True)
     left, right = shown // len(votes.models), shown % len(votes.models)
     rows = np.arange(len(shown))
     strengths = np.zeros((len(shown), len(votes.models)))
     strengths[rows, left], strengths[rows, right] = 1, -1
     with_side = np.column_stack([strengths, np.ones(len(shown))])
-    can_tell = np.linalg.matrix_rank(with_side) > np.linalg.matrix_rank(strengths)
+    is_identifiable = np.linalg.matrix_rank(with_side) > np.linalg.matrix_rank(strengths)
     return PreferenceModel(
-        design=with_side if can_tell else strengths,
+        design=with_side if is_identifiable else strengths,
         cells=cells,
         ridge=ridge,
         with_ties=ties == "davidson" and bool(np.any(votes.verdicts == TIE)),
@@ -111,11 +111,11 @@ def preference_model(votes: Votes, *, ties: Ties, ridge: float) -> PreferenceMod
 
 
 def vote_columns(model: PreferenceModel, votes: Votes) -> Indices:
-    """The place of each vote among cells and outcomes, counted through."""
+    """Flat index of each vote among cells and outcomes."""
     return model.cells * len(OUTCOMES) + (1 - votes.verdicts)
 
 
-USUAL_RIDGE = 1e-3
+DEFAULT_RIDGE = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,14 +125,14 @@ class Strengths:
     models: tuple[str, ...]
     strengths: tuple[Estimate, ...]
     left_bias: Estimate | None
-    """By how much a model is stronger where it is shown on the left; `None` where votes cannot tell."""
+    """By how much a model is stronger on the left; `None` where it is not identifiable."""
     tie_weight: Estimate | None
-    """Davidson's nu: equals tie so many times as often as one of them beats the other; `None` where none was fitted."""
+    """Davidson's nu: odds of a tie against a win of one of two equal models; `None` where not fitted."""
     ties: Ties
     ridge: float
     separated: tuple[tuple[str, ...], ...]
-    """Groups of models of which one never lost to another, strongest first: how far they are apart is the ridge's
-    doing. Empty where all is well."""
+    """Groups of models, strongest first, where one group never lost to the next: their distance depends on the ridge
+    alone. Empty where all models are connected by wins and losses."""
     replicates: Floats
     """Strengths of resampled scenes [replicates, models], for ranks."""
 
@@ -145,13 +145,13 @@ class Unconnected:
 
 
 def bradley_terry(
-    votes: Votes, *, ties: Ties = "davidson", ridge: float = USUAL_RIDGE, weights: Floats | None = None
+    votes: Votes, *, ties: Ties = "davidson", ridge: float = DEFAULT_RIDGE, weights: Floats | None = None
 ) -> Strengths | Unconnected:
     """Strengths of all models, with intervals where weights [replicates, scenes] are given.
 
-    logit P(i beats j) = s_i - s_j + b where i is on the left; P(tie) is in proportion to nu * sqrt(P(i) P(j))
-    (Davidson), or a tie is half a win for both. The penalty ridge / 2 * (sum of squares) keeps a model that never lost
-    finite, and is of no account elsewhere.
+    logit P(i beats j) = s_i - s_j + b where i is on the left; P(tie) is proportional to nu * sqrt(P(i) P(j))
+    (Davidson), or a tie is half a win for both. The penalty ridge / 2 * (sum of squares) keeps the strength of a model
+    that never lost finite, and is negligible elsewhere.
     """
     groups = compared_groups(votes, strong=False)
     if len(groups) > 1:
@@ -213,30 +213,30 @@ def _strongest_first(
 
 
 ROUNDS = 8
-"""Of the votes that seem to be needed, this part is removed before looking again."""
+"""One in so many of the votes that seem needed are removed before strengths are fitted again."""
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swap:
-    """Votes without which two neighbours of a ranking change places."""
+    """Votes whose removal swaps two neighbours of a ranking."""
 
     better: str
     worse: str
     removed: Indices | None
-    """Rows of the votes; `None` where no removal was found that does it."""
+    """Rows of the votes; `None` where no such removal was found."""
     share: float | None
     """Their share of all votes."""
 
 
 def votes_to_swap(
-    votes: Votes, rank: int, *, ties: Ties = "davidson", ridge: float = USUAL_RIDGE
+    votes: Votes, rank: int, *, ties: Ties = "davidson", ridge: float = DEFAULT_RIDGE
 ) -> Swap | Unconnected:
     """Votes whose removal puts the model at `rank` + 1 (from 1) ahead of the one at `rank`, as few as were found.
 
-    Those votes are removed that most hold up the difference of the two strengths, to first order; then strengths are
-    fitted anew, and so on, one by one when few are missing. Putting back the last one puts back the order. The number
-    is an upper bound: other votes, chosen with more effort, might be fewer.
+    Greedily, the votes that support the difference of the two strengths most, to first order, are removed, and
+    strengths are fitted again; one by one at the end. Without the last removal the order is the old one. The number is
+    an upper bound: fewer, chosen otherwise, may do.
     """
     groups = compared_groups(votes, strong=False)
     if len(groups) > 1:
@@ -247,19 +247,19 @@ def votes_to_swap(
     found = model.fit(counts[None].astype(np.float64))[0]
     order = np.argsort(-found[: len(votes.models)], kind="stable")
     if not 1 <= rank < len(order):
-        raise ValueError(f"A rank with a neighbour is from 1 to {len(order) - 1}, found {rank}.")
+        raise ValueError(f"Expected a rank from 1 to {len(order) - 1}, found {rank}.")
     better, worse = int(order[rank - 1]), int(order[rank])
-    taken = _taken(model, counts, better, worse)
+    removed = _find_removals(model, counts, better, worse)
     return Swap(
         better=votes.models[better],
         worse=votes.models[worse],
-        removed=None if taken is None else _rows(cells, taken),
-        share=None if taken is None else len(taken) / len(votes),
+        removed=None if removed is None else _rows(cells, removed),
+        share=None if removed is None else len(removed) / len(votes),
     )
 
 
-def _taken(model: PreferenceModel, counts: Indices, better: int, worse: int) -> list[int] | None:
-    """Cells and outcomes, counted through, of the votes to remove, one after the other."""
+def _find_removals(model: PreferenceModel, counts: Indices, better: int, worse: int) -> list[int] | None:
+    """Flat cells of the votes to remove, in order."""
     left, taken = counts.reshape(-1).copy(), list[int]()
     while True:
         now = left.reshape(1, -1, len(OUTCOMES)).astype(np.float64)
@@ -279,13 +279,13 @@ def _taken(model: PreferenceModel, counts: Indices, better: int, worse: int) -> 
 
 
 def _rows(cells: Indices, taken: list[int]) -> Indices:
-    """The first votes of each kind that was taken, in the order of taking."""
+    """Rows of votes in these cells, the first ones of each, in order."""
     waiting = {kind: iter(np.flatnonzero(cells == kind).tolist()) for kind in set(taken)}
     return np.array([next(waiting[kind]) for kind in taken], np.int64)
 
 
 def vote_support(model: PreferenceModel, counts: Floats, found: Floats, better: int, worse: int) -> Floats:
-    """How much one vote of each cell and outcome, counted through, adds to the lead, to first order."""
+    """How much one vote of each flat cell adds to the lead, to first order."""
     probabilities = model.probabilities(found[None])[0]
     curvature = model.curvature(probabilities[None], counts.sum(axis=1)[None])[0]
     contrast = np.zeros(model.parameters)

@@ -1,4 +1,4 @@
-"""Cells of a table: plain means, and means over what passed a gate."""
+"""Cells of a table: plain means, and means over rollouts that passed a gate."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def mean_cells(groups: Sequence[Group]) -> tuple[Cell, ...]:
 
 
 def gated_cells(groups: Sequence[Group]) -> tuple[Cell, ...]:
-    """One cell per group that is no gate: the mean over rollouts that the gate of its model and subset let pass.
+    """One cell per group that is not a gate: the mean over rollouts that passed the gate of its model and subset.
 
-    What did not pass counts as `gate_closed`. A rollout whose gate is unknown, because the judge failed, counts neither
-    in the coverage nor in the mean; its gate says why. Where that is so of all of them, the cell has no estimate. It is
-    a plain mean only where there is no gate, or nobody to judge.
+    Others count as `gate_closed`. A rollout whose gate is unknown, because the judge failed, counts neither in the
+    coverage nor in the mean; the gate gives the reason. Where all are unknown, the cell has no estimate. It is a plain
+    mean where there is no gate or no judge.
     """
     gates = {(group.model, group.subset): group for group in groups if group.is_gate}
     shown = [group for group in groups if not group.is_gate]
@@ -60,7 +60,7 @@ def _gated_values(group: Group, gate: Group) -> GatedValues:
 
 
 def _gated_cell(group: Group, gate: Group, cell: Cell) -> Cell:
-    """The cell with what the gate left of its native values, and why the rest is missing."""
+    """The cell with the raw mean over rollouts that passed, and why the rest is missing."""
     passed, judged = passed_gate(group.rollouts, gate), set(gate.rollouts)
     closed = sum(rollout in judged for rollout in group.rollouts) - int(passed.sum())
     reasons = {

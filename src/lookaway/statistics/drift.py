@@ -1,4 +1,4 @@
-"""How a measurement changes with the frames since the mark: a curve over many rollouts."""
+"""Drift: how a metric changes with the frames since the mark, and its half-life."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ import numpy as np
 from lookaway.core import Estimate, Floats, Indices
 from lookaway.statistics.intervals import scene_means
 
-USUAL_BINS = 20
+DEFAULT_BINS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameValues:
-    """What one metric gave for every frame of many rollouts of one model: columns, for there may be millions."""
+    """Values of one metric for every frame of many rollouts of one model: columns, since there may be millions."""
 
     frames: Indices
     """Frames since the mark, from 0."""
     values: Floats
     rollouts: Indices
-    """Number of the rollout of each value: a place in `scenes`."""
+    """Index of the rollout of each value, in `scenes`."""
     scenes: Sequence[str]
     """Scene of each rollout."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinMeans:
-    """A stretch of frames: each rollout with a value there, once, with the mean of its values and of their frames."""
+    """A bin of frames: for each rollout with values in it, their mean and the mean of their frames."""
 
     number: int
     rollouts: Indices
@@ -39,34 +39,33 @@ class BinMeans:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriftBin:
-    """A stretch of a curve."""
+    """A point of the curve."""
 
     first: int
     last: int
-    """Frames of the stretch, both ends included, whether or not all of them have values."""
+    """Frames of the bin, both ends included."""
     frame: float
-    """Where it lies: the mean frame of its values. Clips that end inside it do not bend the curve."""
+    """The mean frame of its values, so that clips that end inside it do not bend the curve."""
     estimate: Estimate
-    """Mean over the rollouts that have a value here, with its interval, and how many they are."""
+    """Mean over the rollouts that have a value here."""
     change: Estimate | None
-    """Mean of what each of them changed since its own first stretch: clips that end earlier cannot move it. `None`
-    where none of them has a value in the first stretch."""
+    """Mean change of each rollout since its own first bin, so that clips that end earlier cannot move it. `None` where
+    none of them has a value in the first bin."""
 
 
-def usual_bin_width(frames: Indices) -> int:
-    """Width with which the longest clip has about twenty bins.
+def default_bin_width(frames: Indices) -> int:
+    """The width that gives the longest clip about twenty bins.
 
-    >>> usual_bin_width(np.arange(250))
+    >>> default_bin_width(np.arange(250))
     13
     """
-    return max(1, math.ceil((int(frames.max(initial=0)) + 1) / USUAL_BINS))
+    return max(1, math.ceil((int(frames.max(initial=0)) + 1) / DEFAULT_BINS))
 
 
 def drift_curve(data: FrameValues, bin_width: int) -> tuple[DriftBin, ...]:
-    """The curve, in bins of so many frames; bins without any value are left out.
+    """The curve, in bins of `bin_width` frames; bins without values are left out.
 
-    Frames of one rollout are not independent: each rollout counts once in a bin, with its mean. Rollouts of one scene
-    are not either: intervals are clustered by scene.
+    Each rollout counts once in a bin, with its mean; intervals are clustered by scene.
     """
     bins = bin_means(data, bin_width)
     estimates = means_over([(own.means, own.rollouts) for own in bins], data.scenes)
@@ -85,7 +84,7 @@ def drift_curve(data: FrameValues, bin_width: int) -> tuple[DriftBin, ...]:
 
 
 def bin_means(data: FrameValues, bin_width: int) -> list[BinMeans]:
-    """The mean of every rollout in every bin that has a value, whatever the order of the rows."""
+    """The mean of every rollout in every bin that has values, whatever the order of the rows."""
     if bin_width < 1:
         raise ValueError(f"A bin is at least one frame wide, found {bin_width}.")
     if not len(data.values):
@@ -105,13 +104,13 @@ def bin_means(data: FrameValues, bin_width: int) -> list[BinMeans]:
 
 
 def shared_rollouts(one: BinMeans, other: BinMeans) -> tuple[Indices, Indices]:
-    """Where the rollouts stand that both bins have, in the one and in the other."""
+    """Indices, in either bin, of the rollouts that both have."""
     _, here, there = np.intersect1d(one.rollouts, other.rollouts, assume_unique=True, return_indices=True)
     return here, there
 
 
 def means_over(series: Sequence[tuple[Floats, Indices]], scenes: Sequence[str]) -> tuple[Estimate | None, ...]:
-    """For each of several bins: the mean of one value for each of some rollouts, by scene; `None` of none."""
+    """The mean over rollouts in each bin, clustered by scene; `None` where there are none."""
     return scene_means([(values, [scenes[number] for number in rollouts.tolist()]) for values, rollouts in series])
 
 
@@ -122,34 +121,33 @@ def _change(own: BinMeans, start: BinMeans) -> tuple[Floats, Indices]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HalfLife:
-    """A half-life, and what it is the half-life of."""
+    """A half-life, and the curve it belongs to."""
 
     frames: float | None
-    """Frames since the mark; `None` where the clips end before: it is more than `within`."""
+    """Frames since the mark; `None` where it is more than `within`."""
     interval: tuple[float | None, float | None] | None
-    """95 % interval; an end that is `None` is more than `within`. One scene alone has none."""
+    """95 % interval; an end of `None` is more than `within`. One scene alone has no interval."""
     start: float
     """Mean of the first bin."""
     towards: float
-    """The value at which nothing would be left."""
+    """The value at which everything is lost."""
     within: float
-    """The frame up to which the curve is known: the mean frame of the last bin that two scenes reach."""
+    """The frame up to which the curve is known: the mean frame of the last bin with two scenes."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
     frame: float
     left: Estimate
-    """By how much the rollouts of a bin are still better than half-way from their own start to `towards`."""
+    """How much better the rollouts of a bin are than half-way from their own start to `towards`."""
 
 
 def half_life(data: FrameValues, bin_width: int, *, towards: float, higher_is_better: bool) -> HalfLife | None:
     """The first frame at which the mean is half-way from the first bin to `towards`; `None` if it starts no better.
 
-    In every bin, rollouts are held against their own first bin, so that clips that end earlier cannot move it. Between
-    bins, which lie at the mean frame of their values, the curve is straight. The ends of the interval are where the two
-    ends of the curve's own 95 % band are half-way: it knows of scenes what the band knows. A curve of several scenes
-    is followed as far as two of them reach.
+    Rollouts are compared with their own first bin, so that clips that end earlier cannot move it. Between bins, which
+    lie at the mean frame of their values, the curve is linear. The ends of the interval are where the ends of the
+    curve's 95 % band are half-way. A curve of several scenes is followed as long as two of them have values.
     """
     bins = bin_means(data, bin_width)
     sign = 1.0 if higher_is_better else -1.0
@@ -163,22 +161,22 @@ def half_life(data: FrameValues, bin_width: int, *, towards: float, higher_is_be
     lows = [step.left.low for step in steps if step.left.low is not None]
     highs = [step.left.high for step in steps if step.left.high is not None]
     return HalfLife(
-        frames=_first_used_up(frames, [step.left.mean for step in steps]),
-        interval=(_first_used_up(frames, lows), _first_used_up(frames, highs)) if has_interval else None,
+        frames=_first_at_zero(frames, [step.left.mean for step in steps]),
+        interval=(_first_at_zero(frames, lows), _first_at_zero(frames, highs)) if has_interval else None,
         start=float(bins[0].means.mean()),
         towards=towards,
         within=frames[-1],
     )
 
 
-def nothing_left(extent: tuple[float | None, float | None], *, higher_is_better: bool) -> float | None:
-    """The value of a metric at which nothing is left, as far as its range tells: its worst end, or 0 on the way there.
+def worst_value(extent: tuple[float | None, float | None], *, higher_is_better: bool) -> float | None:
+    """The worst value of a metric by its range; `None` where it has none.
 
-    Likenesses may be negative; two things that have nothing in common are at 0.
+    For a similarity that may be negative it is 0: two things that have nothing in common.
 
-    >>> nothing_left((0.0, 1.0), higher_is_better=True), nothing_left((-1.0, 1.0), higher_is_better=True)
+    >>> worst_value((0.0, 1.0), higher_is_better=True), worst_value((-1.0, 1.0), higher_is_better=True)
     (0.0, 0.0)
-    >>> nothing_left((0.0, 180.0), higher_is_better=False), nothing_left((0.0, None), higher_is_better=False)
+    >>> worst_value((0.0, 180.0), higher_is_better=False), worst_value((0.0, None), higher_is_better=False)
     (180.0, None)
     """
     low, high = extent
@@ -197,8 +195,8 @@ def _steps(bins: Sequence[BinMeans], scenes: Sequence[str], towards: float, sign
     return [_Step(float(own.mean()), mean) for own, mean in zip(frames, means, strict=True) if mean]
 
 
-def _first_used_up(frames: Sequence[float], left: Sequence[float]) -> float | None:
-    """The first frame at which nothing is left of what is left, on straight lines between the given frames."""
+def _first_at_zero(frames: Sequence[float], left: Sequence[float]) -> float | None:
+    """The first frame at which the curve, linear between the given frames, reaches 0."""
     if left[0] <= 0:
         return frames[0]
     for step in range(1, len(frames)):

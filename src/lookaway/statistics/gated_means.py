@@ -1,4 +1,4 @@
-"""Means over what passed a gate, how much passed it, and both as one number."""
+"""Means over rollouts that passed a gate, the share that passed, and both combined."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lookaway.statistics.intervals import clustered_estimate, clustered_share, s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatedValues:
-    """What one metric gave for the rollouts of one model, and what the gate said of them."""
+    """Values of one metric for the rollouts of one model, and those of the gate."""
 
     values: Floats
     scenes: Sequence[str]
@@ -26,10 +26,10 @@ class GatedValues:
 
 
 def gated_means(series: Sequence[GatedValues]) -> tuple[tuple[Estimate | None, Gated | None], ...]:
-    """For each, the mean over rollouts that passed, and what the gate makes of it; no `Gated` where nobody was judged.
+    """For each, the mean over rollouts that passed, and coverage and combined; no `Gated` where none was judged.
 
-    The combined number is 2 S C / (S + C) of score S and coverage C: 0 where nothing passed, unknown where nothing of
-    what passed has a score.
+    The combined number is 2 S C / (S + C) for score S and coverage C: 0 where nothing passed, unknown where nothing
+    that passed has a score.
 
     >>> judged = {"is_open": np.array([1, 1, 0, 0]), "gate_scenes": ["a", "b", "c", "d"]}
     >>> ((score, gated),) = gated_means([GatedValues(values=np.array([0.5, 0.7]), scenes=["a", "b"], **judged)])
@@ -48,16 +48,16 @@ def _gated(score: Estimate | None, data: GatedValues) -> Gated | None:
         is_full = coverage.mean == 1
         combined = _combined_of_all(score, coverage) if is_full else _combined(score.mean, coverage, data)
         return Gated(coverage=coverage, combined=combined)
-    # How far the number could rise depends on a score that nobody knows: it is 0, and has no interval.
+    # Its upper end depends on an unknown score: it is 0, without an interval.
     nothing = Estimate(mean=0.0, low=None, high=None, scored=0, scenes=coverage.scenes)
     return Gated(coverage=coverage, combined=nothing if coverage.mean == 0 else None)
 
 
 def _combined(score: float, coverage: Estimate, data: GatedValues) -> Estimate:
-    """The harmonic mean; a rollout moves the score by (value - S) / n, the coverage by (open - C) / N, and the
-    combined number by both, as far as it follows each of them.
+    """The harmonic mean, by the delta method: a rollout moves the score by (value - S) / n, the coverage by
+    (open - C) / N.
 
-    Where only 5 % of 160 clips passed, the interval of 95 % holds the truth in 92.7 %.
+    Where only 5 % of 160 clips passed, the 95 % interval covers the truth in 92.7 % of simulations.
     """
     share = coverage.mean
     total, scored = score + share, len(data.values)
@@ -76,8 +76,8 @@ def _combined(score: float, coverage: Estimate, data: GatedValues) -> Estimate:
 def _combined_of_all(score: Estimate, coverage: Estimate) -> Estimate:
     """The harmonic mean where all passed: no rollout moves the coverage, yet it need not be 1 on other clips.
 
-    So the two intervals are put together instead: with the score at one of its ends, and with the coverage at the
-    lower end of Wilson's interval, the number moves so far, and the squares of both ways add up.
+    So the two intervals are combined: the changes with the score at its end, and with the coverage at the lower end of
+    Wilson's interval, add up as squares.
     """
     mean = _harmonic(score.mean, 1.0)
     plain = Estimate(mean=mean, low=None, high=None, scored=score.scored, scenes=coverage.scenes)
@@ -93,6 +93,6 @@ def _harmonic(score: float, share: float) -> float:
 
 
 def passed_gate(rollouts: Sequence[str], gate: Group) -> NDArray[np.bool_]:
-    """Whether each rollout is known to have been put to the test; one that was not judged is not."""
+    """Whether each rollout passed the gate; one that was not judged did not."""
     is_open = {rollout for rollout, value in zip(gate.rollouts, gate.values.tolist(), strict=True) if value == 1.0}
     return np.array([rollout in is_open for rollout in rollouts], np.bool_)

@@ -1,4 +1,4 @@
-"""Means and shares with 95 % intervals, clustered by scene."""
+"""Means, shares and ratios with 95 % intervals, clustered by scene."""
 
 from __future__ import annotations
 
@@ -9,36 +9,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookaway.core import Estimate, Floats, Indices
-from lookaway.statistics.scene_bootstrap import DRAWS, SEED, SceneSums, free_weights, named_scene_sums, scene_bootstrap
+from lookaway.statistics.scene_bootstrap import (
+    DRAWS,
+    SEED,
+    Interval,
+    SceneSums,
+    named_scene_sums,
+    poisson_weights,
+    scene_bootstrap,
+    scene_weights,
+)
 
 
 def clustered_estimate(
     mean: float, influences: Floats, scenes: Sequence[str], *, scored: int, level: float = 0.95
 ) -> Estimate:
-    """An estimate with the interval that the influence of every rollout on it gives, clustered by scene."""
+    """An estimate with an interval from the influence of every rollout, clustered by scene."""
     _, scene = np.unique(np.asarray(scenes), return_inverse=True)
-    moves = np.bincount(scene, weights=influences).astype(np.float64, copy=False)
-    return moved_estimate(mean, moves, scored=scored, level=level)
+    by_scene = np.bincount(scene, weights=influences).astype(np.float64, copy=False)
+    return influence_estimate(mean, by_scene, scored=scored, level=level)
 
 
-def moved_estimate(mean: float, moves: Floats, *, scored: int, level: float = 0.95) -> Estimate:
-    """An estimate with the t interval of G-1 degrees of freedom, given how far each of its G scenes moves it.
+def influence_estimate(mean: float, influences: Floats, *, scored: int, level: float = 0.95) -> Estimate:
+    """An estimate with a t interval of G-1 degrees of freedom, from the influence of each of its G scenes.
 
-    The standard error is sqrt(G / (G-1) * sum of squared moves). One scene alone has no interval: nothing is known
-    about how scenes differ.
+    The standard error is sqrt(G / (G-1) * sum of squared influences). One scene alone has no interval, since nothing is
+    known about how scenes differ.
     """
-    scenes = len(moves)
+    scenes = len(influences)
     if scenes == 1:
         return Estimate(mean=mean, low=None, high=None, scored=scored, scenes=1)
     from scipy.special import stdtrit  # scipy.stats alone would double the start-up time
 
-    error = float(np.sqrt(scenes / (scenes - 1) * np.sum(moves**2)))
+    error = float(np.sqrt(scenes / (scenes - 1) * np.sum(influences**2)))
     reach = float(stdtrit(scenes - 1, (1 + level) / 2)) * error
     return Estimate(mean=mean, low=mean - reach, high=mean + reach, scored=scored, scenes=scenes)
 
 
 FEW_SCENES = 40
-"""With fewer, intervals are t intervals: they hold what they promise where draws of so few scenes do not."""
+"""With fewer, intervals are t intervals, since the bootstrap of so few scenes covers too little."""
 VALUES_AT_ONCE = 5_000_000
 
 
@@ -56,7 +65,7 @@ def mean_estimates(
     at_once = max(1, VALUES_AT_ONCE // max(largest, draws))
     for start in range(0, len(many), at_once):
         some = many[start : start + at_once]
-        weights = free_weights(largest, draws=draws, seed=seed)
+        weights = poisson_weights(largest, draws=draws, seed=seed)
         totals = _totals([cells[place] for place in some], largest)
         drawn = scene_bootstrap(totals, lambda parts: parts[0] / parts[1], weights, level=level)
         for place, interval in zip(some, drawn, strict=True):
@@ -67,7 +76,7 @@ def mean_estimates(
 
 
 def _totals(cells: Sequence[SceneSums], scenes: int) -> Floats:
-    """Sums and counts, [2, cells, scenes]; scenes that a cell has beyond its own are without a value."""
+    """Sums and counts, [2, cells, scenes], padded with scenes that have no value."""
     totals = np.zeros((2, len(cells), scenes))
     for place, cell in enumerate(cells):
         totals[:, place, : len(cell.sums)] = cell.sums, cell.counts
@@ -75,19 +84,18 @@ def _totals(cells: Sequence[SceneSums], scenes: int) -> Floats:
 
 
 def _with_t_interval(cell: SceneSums, level: float) -> Estimate | None:
-    """A scene moves the mean by the sum of its residuals, by how many values there are."""
+    """The influence of a scene is the sum of its residuals over the number of values."""
     scored = int(cell.counts.sum())
     if not scored:
         return None
     mean = float(cell.sums.sum()) / scored
-    moves = ((cell.sums - mean * cell.counts) / scored)[cell.counts > 0]
-    return moved_estimate(mean, moves, scored=scored, level=level)
+    influences = ((cell.sums - mean * cell.counts) / scored)[cell.counts > 0]
+    return influence_estimate(mean, influences, scored=scored, level=level)
 
 
 def scene_mean(values: Floats, scenes: Sequence[str], *, level: float = 0.95) -> Estimate | None:
-    """Mean with the interval of `mean_estimates`; None where there is no value.
+    """The mean of some values, with the interval of `mean_estimates`; `None` where there is no value.
 
-    >>> import numpy as np
     >>> estimate = scene_mean(np.array([0.2, 0.4, 0.6]), ["a", "b", "c"])
     >>> round(estimate.mean, 3), round(estimate.low, 3), round(estimate.high, 3), estimate.scored
     (0.4, -0.097, 0.897, 3)
@@ -96,13 +104,13 @@ def scene_mean(values: Floats, scenes: Sequence[str], *, level: float = 0.95) ->
 
 
 def scene_means(series: Sequence[tuple[Floats, Sequence[str]]], *, level: float = 0.95) -> tuple[Estimate | None, ...]:
-    """The same of many series of values and their scenes, in one go."""
+    """The means of many series of values and their scenes, computed together."""
     return mean_estimates([named_scene_sums(values, scenes) for values, scenes in series], level=level)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proportion:
-    """How many of how many, and between which shares the true one lies."""
+    """A share with its interval."""
 
     share: float
     low: float
@@ -112,7 +120,7 @@ class Proportion:
 
 
 def proportion(hits: int, total: int, *, level: float = 0.95) -> Proportion | None:
-    """A share with Wilson's interval, which treats rollouts as independent; `None` of none.
+    """A share with Wilson's interval, which takes rollouts as independent; `None` where there are none.
 
     >>> found = proportion(31, 300)
     >>> round(found.low, 3), round(found.high, 3)
@@ -125,7 +133,7 @@ def proportion(hits: int, total: int, *, level: float = 0.95) -> Proportion | No
 
 
 def wilson(hits: Indices, totals: Indices, *, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Both ends of Wilson's interval of many shares at once."""
+    """Both ends of Wilson's interval, for many shares at once."""
     from scipy.special import ndtri
 
     if not ((hits >= 0) & (hits <= totals) & (totals > 0)).all():
@@ -141,12 +149,12 @@ def wilson(hits: Indices, totals: Indices, *, level: float = 0.95) -> tuple[Floa
 
 
 def clustered_share(yes: NDArray[np.bool_], scenes: Sequence[str], *, level: float = 0.95) -> Estimate | None:
-    """The share of yes with Wilson's interval for as many independent clips as these are worth; `None` of none.
+    """The share of yes with Wilson's interval at the effective sample size; `None` where there is no clip.
 
-    With one clip per scene that is Wilson's interval itself. With more, n is divided by how much the clustered variance
-    exceeds that of independent clips, times (t / z)^2 of G-1 degrees of freedom, for G scenes tell that only so well
-    (Korn and Graubard); clips are worth no more than their number. Where all say the same, nothing is known about it,
-    and a scene counts as one clip. One scene alone has no interval.
+    With one clip per scene that is Wilson's interval itself. With more, n is divided by the design effect, the ratio of
+    the clustered to the independent variance, times (t / z)^2 of G-1 degrees of freedom (Korn and Graubard), but not by
+    less than 1. Where all answers are equal, the design effect is unknown, and a scene counts as one clip. One scene
+    alone has no interval.
 
     >>> found = clustered_share(np.arange(50) < 37, [str(clip) for clip in range(50)])
     >>> found.mean, round(found.low, 2), round(found.high, 2)
@@ -158,18 +166,18 @@ def clustered_share(yes: NDArray[np.bool_], scenes: Sequence[str], *, level: flo
     count, share = len(yes), float(np.mean(yes))
     if len(sizes) == 1:
         return Estimate(mean=share, low=None, high=None, scored=count, scenes=1)
-    worth = float(count)
+    effective = float(count)
     if count > len(sizes):
         residuals = np.bincount(scene, weights=yes - share)
         clustered = len(sizes) / (len(sizes) - 1) * float(np.sum(residuals**2)) / count**2
         independent = share * (1 - share) / count
-        excess = clustered / independent * _doubt(len(sizes), level) if independent else count / len(sizes)
-        worth = count / max(1.0, excess)
-    low, high = wilson(np.array([share * worth]), np.array([worth]), level=level)
+        excess = clustered / independent * _t_inflation(len(sizes), level) if independent else count / len(sizes)
+        effective = count / max(1.0, excess)
+    low, high = wilson(np.array([share * effective]), np.array([effective]), level=level)
     return Estimate(mean=share, low=float(low[0]), high=float(high[0]), scored=count, scenes=len(sizes))
 
 
-def _doubt(scenes: int, level: float) -> float:
+def _t_inflation(scenes: int, level: float) -> float:
     from scipy.special import ndtri, stdtrit
 
     return float(stdtrit(scenes - 1, (1 + level) / 2) / ndtri((1 + level) / 2)) ** 2
@@ -177,20 +185,20 @@ def _doubt(scenes: int, level: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectiveSize:
-    """Arrays without the axis of scenes."""
+    """Effective sample sizes; arrays without the axis of scenes."""
 
     size: Floats
-    """n / (1 + (m - 1) ICC) of n values with m values in the mean scene; 0 where there is no value."""
+    """n / (1 + (m - 1) ICC) for n values with m values in the mean scene; 0 where there is no value."""
     similarity: Floats
-    """ICC, the intraclass correlation: how alike values of one scene are, from 0 (no more than any) to 1 (the same)."""
+    """ICC, the intraclass correlation: similarity of values of one scene, from 0 (as any others) to 1 (equal)."""
 
 
 def effective_size(sums: SceneSums) -> EffectiveSize:
-    """The size, with the intraclass correlation of a one-way analysis of variance.
+    """The effective sample size, with the intraclass correlation of a one-way analysis of variance.
 
-    ICC = (B - W) / (B + (k - 1) W) of the mean squares B between and W within scenes, where k = (n - sum n_g^2 / n) /
+    ICC = (B - W) / (B + (k - 1) W) for the mean squares B between and W within scenes, where k = (n - sum n_g^2 / n) /
     (G - 1) values are in a scene. It is taken as 0 where it would be negative, where no scene has two values, and
-    where all values are equal. One scene alone is worth one value: nothing is known about how scenes differ.
+    where all values are equal. One scene alone counts as one value.
     """
     counts = sums.counts.astype(np.float64)
     n, scenes = counts.sum(-1), sums.scenes.astype(np.float64)
@@ -203,8 +211,46 @@ def effective_size(sums: SceneSums) -> EffectiveSize:
     whole = between + (usual - 1) * within
     # Equal values have means that differ in their last digits.
     noise = 1e-24 * np.max(np.abs(scene_means), axis=-1, initial=0.0) ** 2
-    can_tell = (n > scenes) & (between + within > noise)
-    similarity = np.divide(between - within, whole, out=np.zeros_like(whole), where=can_tell)
+    is_known = (n > scenes) & (between + within > noise)
+    similarity = np.divide(between - within, whole, out=np.zeros_like(whole), where=is_known)
     similarity = np.where((scenes == 1) & (n > 1), 1.0, np.clip(similarity, 0.0, 1.0))
     size = n / (1 + (n / np.maximum(scenes, 1) - 1) * similarity)
     return EffectiveSize(size=size, similarity=similarity)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """A ratio of sums with its interval by the delta method, and by resampling scenes."""
+
+    estimate: Estimate
+    """With the delta-method interval, clustered by scene."""
+    drawn: Interval | None
+    """Bootstrap interval; `None` where the ratio is undefined without some scene."""
+    draws: int
+    seed: int
+
+
+def ratio(
+    numerators: Floats, denominators: Floats, scenes: Sequence[str], *, draws: int = DRAWS, seed: int = SEED
+) -> Ratio | None:
+    """The sum of numerators over that of denominators; `None` where the latter is not above 0.
+
+    >>> found = ratio(np.array([1.0, 0.0, 2.0]), np.array([2.0, 1.0, 2.0]), ["a", "b", "c"])
+    >>> found.estimate.mean
+    0.6
+    """
+    tops, bottoms = np.asarray(numerators, np.float64), np.asarray(denominators, np.float64)
+    whole = float(bottoms.sum())
+    if whole <= 0:
+        return None
+    mean = float(tops.sum()) / whole
+    names, place = np.unique(np.asarray(scenes, np.str_), return_inverse=True)
+    totals = np.array([[np.bincount(place, weights=part, minlength=len(names))] for part in (tops, bottoms)])
+    weights = scene_weights(len(names), draws=draws, seed=seed).T
+    (drawn,) = scene_bootstrap(totals, lambda parts: parts[0] / parts[1], [weights])
+    return Ratio(
+        estimate=clustered_estimate(mean, (tops - mean * bottoms) / whole, scenes, scored=len(tops)),
+        drawn=drawn,
+        draws=draws,
+        seed=seed,
+    )

@@ -1,4 +1,4 @@
-"""How well a metric foretells which of two clips people prefer."""
+"""How well a metric predicts which of two clips people prefer."""
 
 from __future__ import annotations
 
@@ -9,35 +9,31 @@ import numpy as np
 
 from lookaway.core import Estimate, Floats, Indices
 from lookaway.statistics.intervals import clustered_share
-from lookaway.statistics.scene_replicates import (
-    defined,
-    quotient,
-    replicate_estimate,
-)
+from lookaway.statistics.scene_replicates import finite_or_none, replicate_estimate, safe_divide
 
 VALUES_AT_ONCE = 2_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairAccuracy:
-    """What a metric makes of pairs of clips that people compared; `None` where a number is not defined."""
+    """A metric against people's verdicts on pairs of clips; `None` where a number is not defined."""
 
     pairs: int
     tie_threshold: float
-    """Clips whose values differ by no more are called a tie. It comes from other pairs than these."""
+    """Values that differ by no more are a tie. It must be chosen on other pairs."""
     accuracy: Estimate | None
-    """Share of pairs of which the metric says what people say: left, right or tie."""
+    """Share of pairs on which metric and people agree: left, right or tie."""
     decided_accuracy: Estimate | None
-    """The same of pairs that neither people nor the metric call a tie."""
+    """The same over pairs that neither people nor the metric call a tie."""
     reversals: int
-    """Pairs of which the metric says the opposite of what people say."""
+    """Pairs on which the metric says the opposite."""
     missed_ties: int
-    """Ties of people between whose clips the metric decides."""
+    """People's ties that the metric decides."""
     false_ties: int
-    """Decisions of people that the metric calls a tie."""
+    """People's decisions that the metric calls a tie."""
     spearman: Estimate | None
     kendall: Estimate | None
-    """Of differences with verdicts (tau-b)."""
+    """Rank correlations of differences with verdicts (Kendall's is tau-b)."""
 
 
 def pair_accuracy(
@@ -48,33 +44,33 @@ def pair_accuracy(
     tie_threshold: float,
     weights: Floats | None = None,
 ) -> PairAccuracy:
-    """A metric against people, pair by pair.
+    """Compare a metric with people, pair by pair.
 
     Intervals of shares are Wilson's, clustered by scene; those of correlations need weights [replicates, scenes].
 
-    `differences` are left minus right, positive where the metric finds left better; `verdicts` are 1, 0 or -1. The
-    threshold is never chosen here: chosen on the pairs it is tested on, it flatters.
+    `differences` are left minus right, positive where the metric finds left better; `verdicts` are 1, 0 or -1. A
+    threshold chosen on the same pairs would overestimate the accuracy.
 
     >>> found = pair_accuracy(np.array([0.5, -0.2, 0.01]), np.array([1, 1, 0]), ["a", "b", "c"], tie_threshold=0.05)
     >>> round(found.accuracy.mean, 3), found.reversals
     (0.667, 1)
     """
     if not len(differences) == len(verdicts) == len(scenes):
-        raise ValueError(f"One of each per pair, found {len(differences)}, {len(verdicts)}, {len(scenes)}.")
+        raise ValueError(f"Expected one of each per pair, found {len(differences)}, {len(verdicts)}, {len(scenes)}.")
     if tie_threshold < 0 or not np.isin(verdicts, (-1, 0, 1)).all() or not np.isfinite(differences).all():
-        raise ValueError("Differences are finite, verdicts are 1, 0 or -1, and the threshold is not negative.")
-    said = np.where(np.abs(differences) <= tie_threshold, 0, np.sign(differences)).astype(np.int64)
-    decided = (said != 0) & (verdicts != 0)
-    hit = said == verdicts
+        raise ValueError("Expected finite differences, verdicts of 1, 0 or -1, and a threshold of 0 or more.")
+    predicted = np.where(np.abs(differences) <= tie_threshold, 0, np.sign(differences)).astype(np.int64)
+    decided = (predicted != 0) & (verdicts != 0)
+    hit = predicted == verdicts
     spearman, kendall = _correlations(differences, verdicts, scenes, weights)
     return PairAccuracy(
-        pairs=len(said),
+        pairs=len(predicted),
         tie_threshold=tie_threshold,
         accuracy=clustered_share(hit, scenes),
         decided_accuracy=clustered_share(hit[decided], np.asarray(scenes, np.str_)[decided].tolist()),
-        reversals=int(np.sum(said * verdicts == -1)),
-        missed_ties=int(np.sum((verdicts == 0) & (said != 0))),
-        false_ties=int(np.sum((verdicts != 0) & (said == 0))),
+        reversals=int(np.sum(predicted * verdicts == -1)),
+        missed_ties=int(np.sum((verdicts == 0) & (predicted != 0))),
+        false_ties=int(np.sum((verdicts != 0) & (predicted == 0))),
         spearman=spearman,
         kendall=kendall,
     )
@@ -83,7 +79,7 @@ def pair_accuracy(
 def _correlations(
     differences: Floats, verdicts: Indices, scenes: Sequence[str], weights: Floats | None
 ) -> tuple[Estimate | None, Estimate | None]:
-    """Spearman's and Kendall's, of a table of how often each difference goes with each verdict."""
+    """Spearman's and Kendall's, from a table of how often each difference meets each verdict."""
     if not len(differences):
         return None, None
     from scipy.sparse import csr_array
@@ -111,7 +107,7 @@ def _correlations(
         return None if value is None else replicate_estimate(value, known, scored=len(scene), scenes=len(names))
 
     spearman, kendall = both(np.ones((1, len(names))))[:, 0].tolist()
-    return estimate(0, defined(spearman)), estimate(1, defined(kendall))
+    return estimate(0, finite_or_none(spearman)), estimate(1, finite_or_none(kendall))
 
 
 def _spearman(table: Floats) -> Floats:
@@ -119,11 +115,11 @@ def _spearman(table: Floats) -> Floats:
     one, other = _mean_ranks(rows), _mean_ranks(columns)
     together = np.sum(one * (table @ other[:, :, None])[:, :, 0], axis=1)
     spread = np.sum(rows * one**2, axis=1) * np.sum(columns * other**2, axis=1)
-    return np.asarray(np.clip(quotient(together, np.sqrt(spread)), -1, 1))
+    return np.asarray(np.clip(safe_divide(together, np.sqrt(spread)), -1, 1))
 
 
 def _mean_ranks(counts: Floats) -> Floats:
-    """The mean rank of every level, less the mean of all ranks."""
+    """The mean rank of every level, centred."""
     return np.asarray(np.cumsum(counts, axis=1) - counts / 2 - counts.sum(axis=1, keepdims=True) / 2)
 
 
@@ -133,4 +129,4 @@ def _kendall(table: Floats) -> Floats:
     opposed = table[:, :, 1] * below[:, :, 2] + table[:, :, 0] * (below[:, :, 1] + below[:, :, 2])
     whole = table.sum(axis=(1, 2)) ** 2
     untied = [(whole - np.sum(table.sum(axis=axis) ** 2, axis=1)) / 2 for axis in (2, 1)]
-    return np.clip(quotient(np.sum(agreeing - opposed, axis=1), np.sqrt(untied[0] * untied[1])), -1, 1)
+    return np.clip(safe_divide(np.sum(agreeing - opposed, axis=1), np.sqrt(untied[0] * untied[1])), -1, 1)

@@ -1,4 +1,4 @@
-"""Two models on the same cases: how far apart they are, and whether that could be chance."""
+"""Paired comparison of two models on the same cases: difference, tests, false discovery, power."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from lookaway.core import Estimate, Floats, Indices
 from lookaway.statistics.intervals import scene_mean
 
 EXACT_UP_TO = 20
-"""Differences with a sign of which all 2^n flips are tried."""
+"""Up to this many nonzero differences, all 2^n flips are enumerated."""
 DRAWS = 9_999
 _DRAWS_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignFlip:
-    """A two-sided permutation test of "the differences lie around zero"."""
+    """A two-sided sign-flip test that differences are symmetric about 0."""
 
     p: float
     flips: int
-    """How many were looked at."""
+    """Number of flips."""
     seed: int | None
-    """Of the draws; `None` where all flips were tried and nothing was drawn."""
+    """Seed of the draws; `None` where all flips were enumerated."""
 
 
 def sign_flip(differences: Floats, *, draws: int = DRAWS, seed: int = 0) -> SignFlip:
-    """The share of flips whose sum is as far from zero as that of the differences.
+    """The share of flips whose sum is at least as far from 0 as that of the differences.
 
-    All flips are tried where there are at most 2^20 that differ (a zero has no sign to flip); else so many are drawn,
-    and p is (b + 1) / (draws + 1) of b as extreme ones.
+    Up to 2^20 flips are enumerated (a zero has no sign to flip); otherwise `draws` are drawn, and p is
+    (b + 1) / (draws + 1) with b as extreme ones.
 
     >>> sign_flip(np.array([0.1, 0.2, 0.3, 0.4, 0.5])).p
     0.0625
     """
     if not len(differences):
-        raise ValueError("Without a difference there is nothing to test.")
+        raise ValueError("Expected at least one difference to test.")
     sizes = np.abs(np.asarray(differences, np.float64))
     sizes = sizes[sizes > 0]
     # Sums of the same numbers in another order differ in their last digits and must count as the same.
@@ -56,7 +56,7 @@ def sign_flip(differences: Floats, *, draws: int = DRAWS, seed: int = 0) -> Sign
 
 
 def all_flips(sizes: Floats) -> Floats:
-    """The sums of some numbers with every choice of signs.
+    """The sums for every choice of signs.
 
     >>> all_flips(np.array([1.0, 2.0]))
     array([ 3.,  1., -1., -3.])
@@ -69,20 +69,20 @@ def all_flips(sizes: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignedRanks:
-    """Wilcoxon's signed-rank test, two-sided, in the way of Pratt: zeros have ranks, and then do not count."""
+    """Wilcoxon's signed-rank test, two-sided, with Pratt's treatment of zeros: ranked, then dropped."""
 
     p: float
     differences: int
-    """How many are left after zeros."""
+    """Differences other than 0."""
     zeros: int
     min_p: float
-    """The smallest p that so many differences could have given: 2 / 2^n."""
+    """The smallest p possible with so many differences: 2 / 2^n."""
     is_exact: bool
-    """Whether all flips of signs were tried; with more than 20 differences p is that of the normal distribution."""
+    """Whether all flips were enumerated; with more than 20 differences p is from the normal distribution."""
 
 
 def signed_ranks(differences: Floats) -> SignedRanks:
-    """The test. Equal sizes share the mean of their ranks.
+    """Wilcoxon's signed-rank test. Ties share their mean rank.
 
     >>> found = signed_ranks(np.array([0.1, 0.2, 0.3, 0.4, 0.5]))
     >>> found.p, found.min_p
@@ -119,7 +119,7 @@ def _normal_p(signed: Floats) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseValues:
-    """What one metric gave for the rollouts of one model; a case may have several, with different seeds."""
+    """Values of one metric for the rollouts of one model; a case may have several, with different seeds."""
 
     values: Floats
     cases: Sequence[str]
@@ -134,25 +134,25 @@ class PairedDifference:
 
     first: float
     second: float
-    """Means of the two; their difference is that of `difference`."""
+    """Means of the two models."""
     difference: Estimate
-    """With the interval of a mean over scenes; `scored` are the cases."""
+    """Mean difference with its interval over scenes; `scored` counts cases."""
     by_scene: Mapping[str, float]
     """Mean difference of each scene."""
     deviation: float | None
-    """Standard deviation of the scenes' differences; one scene has none."""
+    """Standard deviation of the scenes' differences; `None` for one scene."""
     sign_flip: SignFlip
     signed_ranks: SignedRanks
     only_first: int
     only_second: int
-    """Cases that one of them lacks."""
+    """Cases that only one of them has."""
 
 
 def paired_difference(first: CaseValues, second: CaseValues, *, seed: int = 0) -> PairedDifference | None:
-    """The comparison; `None` where no case has values of both.
+    """Compare two models; `None` where no case has values of both.
 
-    Seeds of one model are not those of another: a case counts with the mean of its values. What is compared, and what
-    signs are flipped of, are the mean differences of scenes, for cases of one scene are not independent.
+    A case counts with the mean over its seeds, which two models do not share. Tests are on the mean differences of
+    scenes, since cases of one scene are not independent.
     """
     names, own = _case_means(first)
     others, theirs = _case_means(second)
@@ -200,25 +200,25 @@ def _scene_of_cases(*both: CaseValues) -> dict[str, str]:
     for data in both:
         for case, scene in zip(data.cases, data.scenes, strict=True):
             if scene_of.setdefault(case, scene) != scene:
-                raise ValueError(f"Case {case!r} is of scene {scene_of[case]!r} and of scene {scene!r}.")
+                raise ValueError(f"Case {case!r} has two scenes, {scene_of[case]!r} and {scene!r}; expected one.")
     return scene_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FalseDiscovery:
-    """The q-value of each test of a family, and how large the family is."""
+    """The q-value of each test of a family."""
 
     q: tuple[float | None, ...]
     """`None` where there was no test."""
     family: int
-    """How many tests there were."""
+    """Number of tests."""
     tests_may_depend: bool
 
 
 def false_discovery(p_values: Sequence[float | None], *, tests_may_depend: bool = False) -> FalseDiscovery:
-    """q-values of Benjamini and Hochberg, or those of Benjamini and Yekutieli, which hold whatever the dependence.
+    """q-values of Benjamini and Hochberg, or of Benjamini and Yekutieli, which hold under any dependence.
 
-    A family is one table: all tests that a reader picks findings from. What could not be tested is no part of it.
+    A family is one table: all tests that a reader picks findings from.
 
     >>> false_discovery([0.01, None, 0.04, 0.03]).q
     (0.03, None, 0.04, 0.04)
@@ -238,9 +238,9 @@ def false_discovery(p_values: Sequence[float | None], *, tests_may_depend: bool 
 
 
 def detectable_effect(deviation: float, size: float, *, risk: float = 0.05, power: float = 0.80) -> float:
-    """The least true mean difference that so many independent differences of this standard deviation would find.
+    """The minimum detectable mean difference for `size` independent differences of this standard deviation.
 
-    `risk` is how often a two-sided test finds what is not there, `power` how often it finds what is.
+    `risk` is the false positive rate of a two-sided test, `power` its true positive rate.
 
     >>> [round(detectable_effect(0.20, size), 3) for size in (10, 30, 100, 400)]
     [0.177, 0.102, 0.056, 0.028]
@@ -250,10 +250,10 @@ def detectable_effect(deviation: float, size: float, *, risk: float = 0.05, powe
     return _distance(risk, power) * deviation / math.sqrt(size)
 
 
-def needed_size(effect: float, deviation: float, *, risk: float = 0.05, power: float = 0.80) -> int:
-    """How many independent differences of this standard deviation find a true mean difference.
+def required_size(effect: float, deviation: float, *, risk: float = 0.05, power: float = 0.80) -> int:
+    """The sample size that detects a mean difference, for independent differences of this standard deviation.
 
-    >>> needed_size(0.05, 0.20)
+    >>> required_size(0.05, 0.20)
     126
     """
     if deviation < 0 or effect == 0:
@@ -261,12 +261,14 @@ def needed_size(effect: float, deviation: float, *, risk: float = 0.05, power: f
     return max(1, math.ceil((_distance(risk, power) * deviation / effect) ** 2))
 
 
-def needed_pairs(win_probability: float, *, design_effect: float = 1.0, risk: float = 0.05, power: float = 0.80) -> int:
-    """How many decided pairs tell a model that wins so often from one that wins half of them.
+def required_pairs(
+    win_probability: float, *, design_effect: float = 1.0, risk: float = 0.05, power: float = 0.80
+) -> int:
+    """The number of decided pairs that separates this win probability from one half.
 
-    `design_effect` is how many times more votes are needed because those of one scene are alike.
+    `design_effect` is the factor by which clustering by scene raises it.
 
-    >>> needed_pairs(0.60), needed_pairs(0.60, design_effect=2), needed_pairs(0.55)
+    >>> required_pairs(0.60), required_pairs(0.60, design_effect=2), required_pairs(0.55)
     (194, 388, 783)
     """
     if not 0 <= win_probability <= 1 or win_probability == 0.5 or design_effect < 1:

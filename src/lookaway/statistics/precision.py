@@ -1,4 +1,4 @@
-"""How sure a number of a table is: fit to be compared, marked, or not estimable."""
+"""How precise a number of a table is: unmarked, imprecise, or not estimable."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from lookaway.core import Estimate, Floats
 
 MIN_VALUES = 10
 MIN_EFFECTIVE = 30.0
-WIDEST_REACH = 0.10
+MAX_HALF_WIDTH = 0.10
 
 
 class Mark(Enum):
-    """What stands beside a number."""
+    """The mark beside a number."""
 
     NONE = ""
     IMPRECISE = "†"
@@ -25,7 +25,7 @@ class Mark(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Precision:
-    """A mark and what it rests on."""
+    """A mark and its reasons."""
 
     mark: Mark
     scored: int
@@ -35,16 +35,15 @@ class Precision:
 
     @property
     def is_estimable(self) -> bool:
-        """Whether the number may be averaged or be the best; else only its interval is shown."""
+        """Whether the number may be averaged or ranked; otherwise only its interval is shown."""
         return self.mark is not Mark.NOT_ESTIMABLE
 
 
 def precision(estimate: Estimate | None, effective: float, *, span: float | None = 1.0) -> Precision:
-    """The mark of an estimate that so many independent values would be worth.
+    """The mark of an estimate with this effective sample size.
 
-    ‡ with fewer than 10 values; † if half the width of the clustered interval is more than a tenth of what the metric
-    spans, or unknown, or if the values are worth fewer than 30 independent ones. A metric without two ends has no
-    span: its width says nothing.
+    ‡ with fewer than 10 values; † if the half-width of the clustered interval is unknown or above a tenth of the range
+    of the metric (`span`, `None` for a metric without limits), or if the effective sample size is below 30.
 
     >>> precision(Estimate(mean=0.5, low=0.42, high=0.58, scored=60, scenes=40), 48.0).mark.value
     ''
@@ -55,7 +54,7 @@ def precision(estimate: Estimate | None, effective: float, *, span: float | None
         half_width = (estimate.high - estimate.low) / 2
     if scored < MIN_VALUES:
         mark = Mark.NOT_ESTIMABLE
-    elif effective < MIN_EFFECTIVE or half_width is None or (span is not None and half_width > WIDEST_REACH * span):
+    elif effective < MIN_EFFECTIVE or half_width is None or (span is not None and half_width > MAX_HALF_WIDTH * span):
         mark = Mark.IMPRECISE
     else:
         mark = Mark.NONE
@@ -69,9 +68,9 @@ class SeedSpread:
     means: Mapping[int, float]
     """Mean of each seed."""
     counts: Mapping[int, int]
-    """How many values each seed has: means of different cases differ for other reasons than the seed."""
+    """Number of values of each seed."""
     deviation: float | None
-    """Standard deviation of the means; one seed has none."""
+    """Standard deviation of the means; `None` for one seed."""
     low: float
     high: float
 
@@ -82,7 +81,7 @@ class SeedSpread:
 
 
 def seed_spread(values: Floats, seeds: Sequence[int]) -> SeedSpread | None:
-    """The spread over seeds, of values whose rollouts had these seeds; `None` where there is no value.
+    """The spread over seeds, given the seed of each value; `None` where there is no value.
 
     >>> found = seed_spread(np.array([0.2, 0.4, 0.5, 0.7]), [0, 0, 1, 1])
     >>> {seed: round(mean, 6) for seed, mean in found.means.items()}, round(found.deviation, 4)

@@ -1,4 +1,4 @@
-"""How well a metric orders models as people do: rank correlations over few models."""
+"""Rank correlation of a metric with people over few models."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from statistics import NormalDist
 import numpy as np
 
 from lookaway.core import Estimate, Floats, Indices
-from lookaway.statistics.scene_replicates import defined, quotient, replicate_estimate
+from lookaway.statistics.scene_replicates import finite_or_none, replicate_estimate, safe_divide
 
 MIN_POINTS = 4
 CERTAIN = 1e-12
 
 
 def spearman_interval(value: float, points: int) -> tuple[float, float] | None:
-    """Bonett and Wright's 95 % interval of Spearman's correlation; none of fewer than 4 points, nor of 1 and -1.
+    """Bonett and Wright's 95 % interval of Spearman's correlation; `None` for fewer than 4 points, and for 1 and -1.
 
     >>> [round(end, 2) for end in spearman_interval(0.71, 6)]
     [-0.36, 0.97]
@@ -29,23 +29,23 @@ def spearman_interval(value: float, points: int) -> tuple[float, float] | None:
 
 
 MAX_ENUMERATED = 9
-"""Models whose orders are all looked at, 362,880 of them; of more models, as many orders as `shuffles` says."""
+"""Up to this many models, all orders are enumerated (362,880); for more, `shuffles` orders are drawn."""
 VALUES_AT_ONCE = 5_000_000
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correlation:
-    """A rank correlation, and how sure it is."""
+    """A rank correlation with its p-value and intervals."""
 
     value: float
     p: float
-    """How often models in random order have one at least as far from 0."""
+    """Share of random orders of the models whose correlation is at least as far from 0."""
     over_models: tuple[float, float] | None
-    """95 % interval, were the models drawn from many: wide, for they are few. Bonett and Wright's, for Spearman's
-    correlation of four or more models that is not perfect."""
+    """95 % interval over models, wide since they are few. Bonett and Wright's, for Spearman's correlation of four or
+    more models that is not perfect."""
     over_scenes: Estimate | None
-    """The same models on other scenes; `None` without replicates."""
+    """Interval over scenes, for these models; `None` without replicates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class RankCorrelation:
     spearman: Correlation | None
     kendall: Correlation | None
     orders: int
-    """Orders of the models that p rests on."""
+    """Orders of the models behind p."""
     is_exact: bool
     """Whether these are all orders."""
     seed: int
@@ -76,8 +76,8 @@ def rank_correlation(
 ) -> RankCorrelation:
     """Correlation of a metric with people over models, one number of each per model.
 
-    Over few models Kendall's tau has values that lie far apart, and its interval over scenes must hold them whole: of
-    ten models on 40 scenes it holds the truth in 99 % instead of 95 %.
+    Over few models Kendall's tau has few possible values, which makes its interval over scenes conservative: for ten
+    models on 40 scenes it covers the truth in 99 % instead of 95 %.
 
     >>> found = rank_correlation(np.array([1, 2, 3, 4, 5, 6]), np.array([1, 2, 3, 4, 6, 5]), seed=0)
     >>> round(found.spearman.value, 3), round(found.spearman.p, 3), found.orders
@@ -85,16 +85,16 @@ def rank_correlation(
     """
     models = len(metric)
     if metric.shape != people.shape or metric.ndim != 1 or models < 2:
-        raise ValueError(f"One number of each per model, of two or more, found {metric.shape} and {people.shape}.")
+        raise ValueError(f"Expected two or more models with a number of each, found {metric.shape} and {people.shape}.")
     is_exact = models <= MAX_ENUMERATED
     orders = _all_orders(models) if is_exact else _random_orders(models, shuffles, seed)
 
     def found(parts: Callable[[Floats], Floats]) -> Correlation | None:
         one, other = parts(metric[None]), parts(people[None])
-        value = defined(_cosines(one, other)[0])
+        value = finite_or_none(_cosines(one, other)[0])
         if value is None:
             return None
-        reached = _as_far(one[0], other[0], orders)
+        reached = _count_as_extreme(one[0], other[0], orders)
         return Correlation(
             value=value,
             p=reached / len(orders) if is_exact else (reached + 1) / (len(orders) + 1),
@@ -121,11 +121,11 @@ def _cosines(one: Floats, other: Floats) -> Floats:
     """Cosines of the rows."""
     one, other = one.reshape(len(one), -1), other.reshape(len(other), -1)
     lengths = np.sqrt(np.sum(one**2, axis=1) * np.sum(other**2, axis=1))
-    return np.asarray(np.clip(quotient(np.sum(one * other, axis=1), lengths), -1, 1))
+    return np.asarray(np.clip(safe_divide(np.sum(one * other, axis=1), lengths), -1, 1))
 
 
 def _centred_ranks(values: Floats) -> Floats:
-    """Mean ranks of each row, less their mean; the cosine of two is Spearman's rho."""
+    """Centred mean ranks of each row; the cosine of two is Spearman's rho."""
     return np.asarray(_signs(values).sum(axis=2) / 2)
 
 
@@ -145,8 +145,8 @@ def _random_orders(models: int, shuffles: int, seed: int) -> Indices:
     return np.random.default_rng(seed).permuted(np.tile(np.arange(models), (shuffles, 1)), axis=1)
 
 
-def _as_far(one: Floats, other: Floats, orders: Indices) -> int:
-    """How many orders of the models make the product as far from 0 as it is; of ranks, or of signs of pairs."""
+def _count_as_extreme(one: Floats, other: Floats, orders: Indices) -> int:
+    """How many orders of the models give a product at least as far from 0; of ranks, or of signs of pairs."""
     bar = abs(float(np.sum(one * other))) - ROUNDING
     at_once = max(1, VALUES_AT_ONCE // one.size)
     reached = 0

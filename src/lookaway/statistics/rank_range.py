@@ -1,4 +1,4 @@
-"""Between which ranks a model lies, for all models of a table at once."""
+"""Simultaneous confidence ranges of ranks, for all models of a table."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from lookaway.core import Floats, Indices
 from lookaway.statistics.scene_bootstrap import DRAWS, SEED, SceneSums, scene_weights
 
-MIN_DRAWN = 20
-"""Draws of fewer scenes do not know how differences hang together; their bar is Bonferroni's."""
+MIN_SCENES_DRAWN = 20
+"""With fewer scenes, draws do not show how differences correlate; the threshold is Bonferroni's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankRange:
-    """The best and the worst rank that a model may have; 1 is the best there is."""
+    """The best and the worst rank that a model may have; 1 is best."""
 
     best: int
     worst: int
@@ -24,14 +24,14 @@ class RankRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankRanges:
-    """The ranges of all models, and which of them can be told apart."""
+    """The ranges of all models, and which differences are significant."""
 
     ranges: tuple[RankRange | None, ...]
     """`None` for a model without values."""
     order: tuple[int, ...]
-    """Models with values, the best mean first; equal ones in the order they were given."""
+    """Models with values, best mean first; equal ones in the given order."""
     beats: tuple[frozenset[int], ...]
-    """For each model, those that it is told apart from and better than."""
+    """For each model, those that it is significantly better than."""
     draws: int
     seed: int
 
@@ -46,19 +46,19 @@ class _Pairs:
     spreads: Floats
     """Standard deviation of each difference over draws of scenes."""
     supports: Indices
-    """Scenes of that model of the two which has fewer."""
+    """Scenes of the model with fewer."""
     rounding: float
-    """What is equal differs by less, in its last digits."""
+    """Differences below this are rounding errors."""
 
 
 def rank_ranges(
     sums: SceneSums, *, higher_is_better: bool, level: float = 0.95, draws: int = DRAWS, seed: int = SEED
 ) -> RankRanges:
-    """Ranges that hold the true ranks of all models together, of one metric; sums are [models, scenes].
+    """Ranges that cover the true ranks of all models together, for one metric; sums are [models, scenes].
 
-    All pairwise differences are drawn at once, by scenes, and the largest |difference| / error of each draw gives the
-    bar that a difference must clear to count. The best rank of a model is 1 + how many are better than it by the bar,
-    its worst rank is the number of models - how many are worse by the bar.
+    Scenes are resampled for all pairwise differences at once, and the quantile of the largest |difference| / error of a
+    draw is the threshold of significance. The best rank of a model is 1 + the number of significantly better models,
+    its worst rank is the number of models - the number of significantly worse ones.
     """
     known = np.flatnonzero(sums.counts.sum(-1) > 0)
     known_sums = sums.of(known)
@@ -67,7 +67,7 @@ def rank_ranges(
     influences = (known_sums.sums - means[:, None] * known_sums.counts) / known_sums.counts.sum(-1, keepdims=True)
     pairs = _pairs(goodness, influences, known_sums.scenes)
     weights = scene_weights(influences.shape[-1], draws=draws, seed=seed)
-    counts = _are_apart(pairs, weights @ influences.T, level)
+    counts = _are_significant(pairs, weights @ influences.T, level)
     beats = np.zeros((len(known), len(known)), np.bool_)
     beats[pairs.first, pairs.second] = counts & (pairs.differences > 0)
     beats[pairs.second, pairs.first] = counts & (pairs.differences < 0)
@@ -93,18 +93,18 @@ def _pairs(goodness: Floats, influences: Floats, scenes: Indices) -> _Pairs:
     )
 
 
-def _are_apart(pairs: _Pairs, moves: Floats, level: float) -> NDArray[np.bool_]:
-    """Which differences clear the bar, given how far each draw moves each model, [draws, models].
+def _are_significant(pairs: _Pairs, moves: Floats, level: float) -> NDArray[np.bool_]:
+    """Which differences are significant, given the change of each model in each draw, [draws, models].
 
-    The bar is one tail for all pairs, and for each the t with this tail of as many scenes as it has.
+    All pairs share one tail probability; the threshold of each is the t with this tail for its number of scenes.
     """
     from scipy.special import ndtr, stdtrit
 
     varies = pairs.spreads > 0
     drawn = np.abs(moves[:, pairs.first[varies]] - moves[:, pairs.second[varies]]) / pairs.spreads[varies]
-    bar = np.quantile(drawn.max(axis=-1, initial=0.0), level)
+    threshold = np.quantile(drawn.max(axis=-1, initial=0.0), level)
     bonferroni = (1 - level) / 2 / max(1, len(pairs.spreads))
-    tails = np.where(pairs.supports < MIN_DRAWN, bonferroni, ndtr(-bar))
+    tails = np.where(pairs.supports < MIN_SCENES_DRAWN, bonferroni, ndtr(-threshold))
     degrees = np.maximum(pairs.supports - 1, 1)
     errors = pairs.spreads * np.sqrt((degrees + 1) / degrees)
     cleared: NDArray[np.bool_] = np.abs(pairs.differences) > -stdtrit(degrees, tails) * errors + pairs.rounding
@@ -114,8 +114,8 @@ def _are_apart(pairs: _Pairs, moves: Floats, level: float) -> NDArray[np.bool_]:
 def tie_groups(ranking: RankRanges) -> tuple[tuple[int, ...], ...]:
     """Every model with values in one group, the best group first, and the best mean first in each.
 
-    The best model that is in no group yet leads the next one; with it go all the others that are in no group yet and
-    that it does not beat. Two models of a group need not be alike: each is only not told apart from their leader.
+    The best model without a group leads the next one; all others without a group that it does not significantly beat
+    join it. Two members of a group may differ significantly: neither differs from their leader.
     """
     groups = []
     left = list(ranking.order)

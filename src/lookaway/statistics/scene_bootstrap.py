@@ -1,4 +1,4 @@
-"""Intervals by drawing scenes anew, all draws of all numbers in one matrix product."""
+"""Bootstrap over scenes: all draws of all numbers in one matrix product."""
 
 from __future__ import annotations
 
@@ -13,95 +13,93 @@ from lookaway.core import Floats, Indices
 
 DRAWS = 2_000
 SEED = 0
-"""Of every draw behind a table: the same rows give the same intervals, whoever asks."""
+"""Seed of every table, so that the same rows give the same intervals."""
 SCENES_AT_ONCE = 5_000
-TICKETS = 2**16
-"""So many of them stand for one draw of a scene, for two, and so on: far quicker than asking for Poisson numbers."""
+POISSON_LEVELS = 2**16
+"""Entries of a table of Poisson quantiles, which is far quicker than drawing Poisson numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """Two ends."""
+    """A confidence interval."""
 
     low: float
     high: float
 
 
 def scene_weights(scenes: int, *, draws: int = DRAWS, seed: int = SEED) -> Floats:
-    """How often each scene was drawn, [draws, scenes]: as many as there are, with replacement."""
+    """Bootstrap counts [draws, scenes]: as many scenes as there are, with replacement."""
     picks = np.random.default_rng(seed).integers(scenes, size=(draws, scenes))
     picks += np.arange(draws)[:, None] * scenes
     return np.bincount(picks.ravel(), minlength=draws * scenes).reshape(draws, scenes).astype(np.float64)
 
 
-def free_weights(scenes: int, *, draws: int = DRAWS, seed: int = SEED) -> Iterator[Floats]:
-    """How often each scene was drawn, each by itself: a Poisson number of mean 1; parts of [scenes, draws].
+def poisson_weights(scenes: int, *, draws: int = DRAWS, seed: int = SEED) -> Iterator[Floats]:
+    """Poisson bootstrap counts of mean 1, in parts of [scenes, draws] to save memory.
 
-    The numbers of a scene do not depend on how many follow it. So cells of different scenes share one product, and
-    none of them depends on the others. Parts are for memory.
+    The counts of a scene do not depend on how many scenes follow, so that cells with different scenes share one product
+    and do not depend on each other.
     """
-    random, times = np.random.default_rng(seed), _times_drawn()
+    random, quantiles = np.random.default_rng(seed), _poisson_quantiles()
     for start in range(0, scenes, SCENES_AT_ONCE):
-        tickets = random.integers(TICKETS, size=(min(SCENES_AT_ONCE, scenes - start), draws), dtype=np.uint16)
-        yield times[tickets]
+        levels = random.integers(POISSON_LEVELS, size=(min(SCENES_AT_ONCE, scenes - start), draws), dtype=np.uint16)
+        yield quantiles[levels]
 
 
 @cache
-def _times_drawn() -> Floats:
-    """What each ticket stands for."""
+def _poisson_quantiles() -> Floats:
     from scipy.special import pdtr
 
-    shares = (np.arange(TICKETS) + 0.5) / TICKETS
+    shares = (np.arange(POISSON_LEVELS) + 0.5) / POISSON_LEVELS
     return np.searchsorted(pdtr(np.arange(10), 1.0), shares).astype(np.float64)
 
 
 def scene_bootstrap(
     totals: Floats, combine: Callable[[Floats], Floats], weights: Iterable[Floats], *, level: float = 0.95
 ) -> tuple[Interval | None, ...]:
-    """Intervals of numbers that are made of totals over scenes; `None` where one does not exist without some scene.
+    """Intervals of statistics of totals over scenes; `None` where one is undefined without some scene.
 
-    `totals` are [parts, numbers, scenes], and those of a scene that a number does not have are 0; `combine` makes
-    numbers of the parts, whatever axes follow the first, e.g. `lambda parts: parts[0] / parts[1]` a mean of sums and
-    counts. `weights` say how often each scene was drawn, [scenes, draws], in one part or several. Intervals are
-    bias-corrected and accelerated (BCa); as they rest on G scenes, they are widened from the normal distribution to
-    Student's t with G-1 degrees of freedom.
+    `totals` are [parts, numbers, scenes], 0 for a scene that a number does not have; `combine` computes the numbers
+    from the parts, whatever axes follow the first: `lambda parts: parts[0] / parts[1]` is a mean from sums and counts.
+    `weights` are bootstrap counts [scenes, draws], in one part or several. Intervals are bias-corrected and accelerated
+    (BCa), and widened from the normal distribution to Student's t with G-1 degrees of freedom for G scenes.
     """
     parts, numbers, scenes = totals.shape
-    redrawn = _redrawn(totals.reshape(-1, scenes), weights)
+    resampled = _resampled_totals(totals.reshape(-1, scenes), weights)
     with np.errstate(divide="ignore", invalid="ignore"):
         whole = totals.sum(axis=-1)
         found = combine(whole)
-        drawn = combine(redrawn.reshape(parts, numbers, -1))
+        drawn = combine(resampled.reshape(parts, numbers, -1))
         without = combine(whole[:, :, None] - totals)
     present = np.any(totals != 0, axis=0)
     exists = np.isfinite(found) & np.isfinite(drawn).all(-1) & np.isfinite(without).all(-1) & (present.sum(-1) > 1)
     present = present[exists]
-    ends = _accelerated(found[exists], drawn[exists], _pulls(without[exists], present), present.sum(-1), level)
+    ends = _bca_ends(found[exists], drawn[exists], _influences(without[exists], present), present.sum(-1), level)
     intervals: list[Interval | None] = [None] * numbers
     for place, low, high in zip(np.flatnonzero(exists).tolist(), *ends.tolist(), strict=True):
         intervals[place] = Interval(low=low, high=high)
     return tuple(intervals)
 
 
-def _redrawn(totals: Floats, weights: Iterable[Floats]) -> Floats:
-    """The totals of every draw, [totals, draws]."""
+def _resampled_totals(totals: Floats, weights: Iterable[Floats]) -> Floats:
+    """Totals of every draw [totals, draws]."""
     start, products = 0, []
     for part in weights:
         products.append(totals[:, start : start + len(part)] @ part)
         start += len(part)
     if start != totals.shape[-1]:
-        raise ValueError(f"Every scene has its weights, found {start} of {totals.shape[-1]}.")
+        raise ValueError(f"Expected weights for {totals.shape[-1]} scenes, found {start}.")
     return np.asarray(sum(products[1:], products[0]))
 
 
-def _pulls(without: Floats, present: NDArray[np.bool_]) -> Floats:
-    """How far each scene pulls a number, from the numbers without it; a scene that it does not have pulls nothing."""
+def _influences(without: Floats, present: NDArray[np.bool_]) -> Floats:
+    """Jackknife influence of each scene; 0 for a scene that a number does not have."""
     usual = np.sum(without, axis=-1, where=present) / present.sum(-1)
     return np.where(present, usual[:, None] - without, 0.0)
 
 
-def _accelerated(found: Floats, drawn: Floats, pulls: Floats, supports: Indices, level: float) -> Floats:
-    """Both ends, [2, numbers], from draws and from the pull of each scene, [numbers, draws or scenes]."""
+def _bca_ends(found: Floats, drawn: Floats, influences: Floats, supports: Indices, level: float) -> Floats:
+    """Both ends [2, numbers], from draws and from the influence of each scene, [numbers, draws or scenes]."""
     from scipy.special import ndtr, ndtri, stdtrit
 
     draws = drawn.shape[-1]
@@ -110,8 +108,8 @@ def _accelerated(found: Floats, drawn: Floats, pulls: Floats, supports: Indices,
     apart = drawn - found[:, None]
     below = ((apart < -rounding).sum(-1) + (apart <= rounding).sum(-1)) / 2
     bias = ndtri(np.clip(below, 0.5, draws - 0.5) / draws)
-    spread = np.sum(pulls**2, axis=-1) ** 1.5
-    acceleration = np.divide(np.sum(pulls**3, axis=-1), 6 * spread, out=np.zeros_like(spread), where=spread > 0)
+    spread = np.sum(influences**2, axis=-1) ** 1.5
+    acceleration = np.divide(np.sum(influences**3, axis=-1), 6 * spread, out=np.zeros_like(spread), where=spread > 0)
     tail = stdtrit(supports - 1, (1 + level) / 2) * np.sqrt(supports / (supports - 1))
     shares = []
     for reach in (-tail, tail):
@@ -123,7 +121,7 @@ def _accelerated(found: Floats, drawn: Floats, pulls: Floats, supports: Indices,
 
 
 def _quantiles(ordered: Floats, shares: Floats) -> Floats:
-    """Quantiles of each row of sorted numbers, [rows, draws], at its own shares, [ends, rows]."""
+    """Quantiles of each sorted row [rows, draws], at its own shares [ends, rows]."""
     places = shares * (ordered.shape[-1] - 1)
     lower = np.floor(places).astype(np.int64)
     upper = np.minimum(lower + 1, ordered.shape[-1] - 1)
@@ -135,23 +133,23 @@ def _quantiles(ordered: Floats, shares: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueColumns:
-    """One value of one rollout in each row, in any order: columns, for there may be millions."""
+    """One value of one rollout in each row, in any order: columns, since there may be millions."""
 
     models: Indices
     metrics: Indices
     scenes: Indices
-    """Numbers from 0 of the model, metric and scene of each value."""
+    """Indices of the model, metric and scene of each value."""
     values: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SceneSums:
-    """What is known of every scene; scenes are the last axis of all arrays, and 0 values in one are no value there."""
+    """Sums over the values of each scene; scenes are the last axis, and a scene without values has count 0."""
 
     sums: Floats
     counts: Indices
     squares: Floats
-    """Sum of squared differences from the mean of the scene."""
+    """Sum of squared deviations from the mean of the scene."""
 
     @property
     def scenes(self) -> Indices:
@@ -165,17 +163,17 @@ class SceneSums:
 
 
 def scene_sums(rows: ValueColumns, shape: tuple[int, int, int]) -> SceneSums:
-    """Sums by model, metric and scene, of which there are as many as `shape` says."""
+    """Sums by model, metric and scene; `shape` is how many there are of each."""
     codes = (rows.models, rows.metrics, rows.scenes)
     for code, size in zip(codes, shape, strict=True):
         if len(code) and not 0 <= code.min() <= code.max() < size:
-            raise ValueError(f"Numbers of models, metrics and scenes must lie inside {shape}.")
+            raise ValueError(f"Indices of models, metrics and scenes must lie inside {shape}.")
     keys = (rows.models.astype(np.int64) * shape[1] + rows.metrics) * shape[2] + rows.scenes
     return _sums(keys, np.asarray(rows.values, np.float64), shape)
 
 
 def named_scene_sums(values: Floats, scenes: Sequence[str]) -> SceneSums:
-    """Sums of one model and metric by the names of scenes, in the order of the names.
+    """Sums of one model and metric by scene, in the order of the scenes' names.
 
     >>> named_scene_sums(np.array([0.2, 0.4, 0.9]), ["b", "b", "a"]).counts
     array([1, 2])
@@ -186,7 +184,7 @@ def named_scene_sums(values: Floats, scenes: Sequence[str]) -> SceneSums:
 
 def _sums(keys: Indices, values: Floats, shape: tuple[int, ...]) -> SceneSums:
     if not np.isfinite(values).all():
-        raise ValueError("Values must be finite numbers; what has no value has no row.")
+        raise ValueError("Values must be finite numbers; leave out rows without a value.")
     size = int(np.prod(shape))
     counts = np.bincount(keys, minlength=size)
     sums = _sum_by(keys, values, size)

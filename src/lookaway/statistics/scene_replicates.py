@@ -1,4 +1,4 @@
-"""Statistics of sums over scenes, with the interval that resampled scenes give them."""
+"""Statistics that are functions of sums over scenes, with intervals from resampled scenes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from lookaway.core import Estimate, Floats
 
 MAX_UNDEFINED = 0.05
-"""Share of replicates that may leave a statistic undefined before its interval does not count."""
+"""Share of undefined replicates above which there is no interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class SumStatistic:
-    """A number that depends on rows by the sums of their columns alone."""
+    """A number that is a function of the sums of columns."""
 
     columns: Floats
     """[rows, sums]"""
@@ -24,12 +24,12 @@ class SumStatistic:
 
     def value(self) -> float | None:
         """The number itself."""
-        return defined(self.formula(self.columns.sum(axis=0, keepdims=True))[0])
+        return finite_or_none(self.formula(self.columns.sum(axis=0, keepdims=True))[0])
 
     def estimate(self, scenes: Sequence[str], weights: Floats | None, *, scored: int | None = None) -> Estimate | None:
-        """The number with its interval; weights [replicates, scenes] say how often each scene was drawn.
+        """The number with its interval; weights [replicates, scenes] are bootstrap counts of scenes, ordered by name.
 
-        Scenes stand in the order of their names. Without weights there is no interval.
+        Without weights there is no interval.
         """
         value = self.value()
         if value is None:
@@ -44,7 +44,7 @@ class SumStatistic:
 def sums_by_scene(columns: Floats, scenes: Sequence[str]) -> Floats:
     """Sums of the rows of every scene [scenes, sums], in the order of the scenes' names."""
     if len(columns) != len(scenes):
-        raise ValueError(f"Every row has one scene, found {len(columns)} rows and {len(scenes)} scenes.")
+        raise ValueError(f"Expected one scene per row, found {len(columns)} rows and {len(scenes)} scenes.")
     names, scene = np.unique(np.asarray(scenes), return_inverse=True)
     sums = np.zeros((len(names), columns.shape[1]))
     np.add.at(sums, scene, columns)
@@ -54,7 +54,7 @@ def sums_by_scene(columns: Floats, scenes: Sequence[str]) -> Floats:
 def resampled_sums(sums: Floats, weights: Floats) -> Floats:
     """Sums of resampled scenes [replicates, sums]."""
     if weights.ndim != 2 or weights.shape[1] != len(sums):
-        raise ValueError(f"Weights are [replicates, {len(sums)} scenes], found {list(weights.shape)}.")
+        raise ValueError(f"Expected weights [replicates, {len(sums)} scenes], found {list(weights.shape)}.")
     return np.asarray(weights, np.float64) @ sums
 
 
@@ -63,8 +63,8 @@ def replicate_estimate(
 ) -> Estimate:
     """An estimate with the expanded percentile interval of its replicates.
 
-    Percentiles of resampled scenes are too narrow where scenes are few. They are taken so far out that the interval of
-    a mean is as wide as its t interval with G-1 degrees of freedom; it never leaves the range of the statistic.
+    Percentile intervals are too narrow where scenes are few. The percentiles are moved out so that the interval of a
+    mean is as wide as its t interval with G-1 degrees of freedom; it never leaves the range of the statistic.
 
     >>> replicates = np.random.default_rng(1).normal(0.5, 0.1, 2000)
     >>> estimate = replicate_estimate(0.5, replicates, scored=80, scenes=40)
@@ -81,14 +81,14 @@ def replicate_estimate(
     return Estimate(mean=value, low=float(low), high=float(high), scored=scored, scenes=scenes)
 
 
-def quotient(numerator: Floats, denominator: Floats) -> Floats:
-    """A quotient that is NaN where it would be divided by nothing."""
+def safe_divide(numerator: Floats, denominator: Floats) -> Floats:
+    """A quotient that is NaN where the denominator is 0."""
     shape = np.broadcast_shapes(np.shape(numerator), np.shape(denominator))
     out = np.full(shape, np.nan)
     np.divide(numerator, denominator, out=out, where=np.broadcast_to(np.asarray(denominator) != 0, shape))
     return out
 
 
-def defined(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
     """A plain number, or `None` where it is not defined."""
     return float(value) if np.isfinite(value) else None

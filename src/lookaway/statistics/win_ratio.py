@@ -1,4 +1,4 @@
-"""How often a model was preferred, and how often people could not tell."""
+"""Win ratios from people's votes on pairs of videos, and how often people tie or disagree."""
 
 from __future__ import annotations
 
@@ -8,42 +8,42 @@ from dataclasses import dataclass
 import numpy as np
 
 from lookaway.core import Estimate, Floats, Indices
-from lookaway.statistics.scene_replicates import SumStatistic, quotient
+from lookaway.statistics.scene_replicates import SumStatistic, safe_divide
 
 LEFT, TIE, RIGHT = 1, 0, -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Votes:
-    """One vote of one person in each row: columns, for there may be millions."""
+    """One vote in each row: columns, since there may be millions."""
 
     models: tuple[str, ...]
     left: Indices
     right: Indices
-    """Places of the two models in `models`, as they were shown."""
+    """Indices of the two models, as they were shown."""
     verdicts: Indices
-    """1 where the left one was better, -1 where the right one was, 0 for a tie."""
+    """1 where left was better, -1 where right was, 0 for a tie."""
     pairs: Sequence[str]
-    """Which two clips were compared: votes of several people on the same clips share it, whichever was left."""
+    """Which two clips were compared; the same for all votes on the same clips, whichever was left."""
     scenes: Sequence[str]
 
     def __post_init__(self) -> None:
         columns = (self.left, self.right, self.verdicts, self.pairs, self.scenes)
         if len({len(column) for column in columns}) != 1:
-            raise ValueError(f"Columns of votes are equally long, found {[len(column) for column in columns]}.")
+            raise ValueError(f"Columns of votes must have one length, found {[len(column) for column in columns]}.")
         if len(self.models) < 2 or len(set(self.models)) != len(self.models):
-            raise ValueError(f"Votes are about two or more models with different names, found {list(self.models)}.")
+            raise ValueError(f"Expected two or more models with different names, found {list(self.models)}.")
         shown = np.concatenate([self.left, self.right])
         if np.any((shown < 0) | (shown >= len(self.models))) or np.any(self.left == self.right):
-            raise ValueError(f"A vote is between two different ones of the {len(self.models)} models.")
+            raise ValueError(f"A vote must be between two different ones of the {len(self.models)} models.")
         if not np.isin(self.verdicts, (LEFT, TIE, RIGHT)).all():
-            raise ValueError("A verdict is 1 (left), 0 (tie) or -1 (right).")
+            raise ValueError("A verdict must be 1 (left), 0 (tie) or -1 (right).")
 
     def __len__(self) -> int:
         return len(self.verdicts)
 
     def keep(self, rows: Indices) -> Votes:
-        """Some of the votes."""
+        """The votes in some rows."""
         return Votes(
             models=self.models,
             left=self.left[rows],
@@ -63,34 +63,34 @@ def model_columns(votes: Votes, model: int) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WinRatio:
-    """The votes of one model; ratios are `None` where there is nothing to divide by."""
+    """The votes on one model; ratios are `None` where there are no votes."""
 
     model: str
     wins: int
     ties: int
     losses: int
     ratio: Estimate | None
-    """Wins and half of the ties, of all votes."""
+    """Wins plus half the ties, over all votes."""
     ties_excluded: Estimate | None
-    """Wins of the votes that were no ties: another question, and usually further from a half."""
+    """Wins over votes that were not ties: another question, and usually further from one half."""
     tie_rate: Estimate | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairVerdicts:
-    """What a majority would make of pairs that two or more people voted on: how much it would throw away."""
+    """Majorities over pairs with two or more votes."""
 
     pairs: int
     decided: int
-    """Pairs for whose one model more than half of the people voted."""
+    """Pairs where more than half of the votes are for one model."""
     tied: int
-    """Pairs that more than half of the people called a tie."""
+    """Pairs where more than half of the votes are ties."""
     split: int
-    """Pairs without any majority."""
+    """Pairs without a majority."""
     tie_rate: Estimate | None
     split_rate: Estimate | None
     ceiling: Estimate | None
-    """How often a person says what most of the other people said of the pair, where most of them said the same."""
+    """How often a person agrees with the majority of the others on the pair, where there is one."""
 
 
 def win_ratios(votes: Votes, weights: Floats | None = None) -> tuple[WinRatio, ...]:
@@ -99,12 +99,12 @@ def win_ratios(votes: Votes, weights: Floats | None = None) -> tuple[WinRatio, .
 
 
 def pair_verdicts(votes: Votes, weights: Floats | None = None) -> PairVerdicts:
-    """How many pairs of clips have a majority, and how well people foretell each other."""
+    """How many pairs of clips have a majority, and how well people predict each other."""
     _, first, pair = np.unique(np.asarray(votes.pairs, np.str_), return_index=True, return_inverse=True)
     one, other = np.minimum(votes.left, votes.right), np.maximum(votes.left, votes.right)
     scenes = np.asarray(votes.scenes, np.str_)
     if not all(np.array_equal(column, column[first][pair]) for column in (one, other, scenes)):
-        raise ValueError("All votes on a pair are about the same two models and the same scene.")
+        raise ValueError("All votes on a pair must be about the same two models and the same scene.")
     said = np.where(votes.left == one, votes.verdicts, -votes.verdicts)
     ballots = np.zeros((len(first), 3), np.int64)
     np.add.at(ballots, (pair, 1 - said), 1)
@@ -131,7 +131,7 @@ def _win_ratio(votes: Votes, model: int, weights: Floats | None) -> WinRatio:
     wins, ties, losses = (int(number) for number in columns.sum(axis=0))
 
     def estimate(gain: Floats, of: Floats, scored: int) -> Estimate | None:
-        statistic = SumStatistic(columns, lambda sums: quotient(sums @ gain, sums @ of))
+        statistic = SumStatistic(columns, lambda sums: safe_divide(sums @ gain, sums @ of))
         return statistic.estimate(votes.scenes, weights, scored=scored)
 
     everything, decided = np.ones(3), np.array([1.0, 0.0, 1.0])
@@ -157,5 +157,5 @@ def _ceiling(ballots: Indices, said: Indices, votes: Votes, weights: Floats | No
 
 
 def _share(columns: Floats, place: int) -> SumStatistic:
-    """The share that the column at a place has of the last one."""
-    return SumStatistic(columns, lambda sums: quotient(sums[:, place], sums[:, -1]))
+    """The sum of one column over that of the last one."""
+    return SumStatistic(columns, lambda sums: safe_divide(sums[:, place], sums[:, -1]))

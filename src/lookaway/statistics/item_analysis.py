@@ -1,4 +1,4 @@
-"""Which questions tell a true clip from a failed one."""
+"""Item analysis of a question bank: which questions separate true clips from failed ones."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionAnswers:
-    """What a judge made of questions: one answer on one video in each row."""
+    """Whether a judge's answers passed: one answer about one video in each row."""
 
     questions: Indices
-    """Place of the question in `clips` and `asks_for_good`."""
+    """Index of the question in `clips` and `asks_for_good`."""
     is_truth: NDArray[np.bool_]
-    """Whether the video is the true one, and not a known failure."""
+    """Whether the video is the true one, rather than a known failure."""
     passed: NDArray[np.bool_]
     clips: Sequence[str]
-    """Clip of each question."""
+    """Clip that each question is about."""
     asks_for_good: Sequence[bool]
-    """Whether yes is the good answer, for each question."""
+    """Whether yes is the right answer for a good video, for each question."""
 
     def __post_init__(self) -> None:
         rows = (self.questions, self.is_truth, self.passed)
         if len({len(column) for column in rows}) != 1 or len(self.clips) != len(self.asks_for_good):
-            raise ValueError("Columns of answers are equally long, and so are those of questions.")
+            raise ValueError("The columns of answers must have one length, and so must those of questions.")
         if np.any((self.questions < 0) | (self.questions >= len(self.clips))):
-            raise ValueError(f"An answer is to one of the {len(self.clips)} questions.")
+            raise ValueError(f"The index of a question must be from 0 to {len(self.clips) - 1}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,31 +45,32 @@ class QuestionItem:
     pass_on_truth: float | None
     pass_on_failures: float | None
     discrimination: float | None
-    """Pass rate on truth less pass rate on failures: 1 tells them apart, 0 does not, below 0 it misleads."""
+    """Pass rate on true videos minus pass rate on failures: 1 separates them, 0 does not, below 0 misleads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionBank:
-    """All questions, and whether each clip has enough that tell."""
+class BankStatistics:
+    """All questions of a bank, and whether each clip has enough that discriminate."""
 
     items: tuple[QuestionItem, ...]
-    bar: float
-    at_least: int
+    min_discrimination: float
+    min_questions: int
     discriminating: Mapping[str, int]
-    """By clip: questions whose discrimination is at least the bar."""
+    """By clip: how many questions have at least `min_discrimination`."""
     short: tuple[str, ...]
-    """Clips that have fewer than they need."""
+    """Clips with fewer than `min_questions` of them."""
     good_share: float | None
-    """Share of questions to which yes is the good answer: far from a half, a judge that likes to say yes gains or
-    loses by it."""
+    """Share of questions whose good answer is yes: far from one half, it rewards or punishes a judge biased to yes."""
     unbalanced: tuple[str, ...]
     """Clips whose questions all have the same good answer."""
 
 
-def question_bank(answers: QuestionAnswers, *, bar: float = 0.5, at_least: int = 1) -> QuestionBank:
-    """Item analysis: a question is to pass on the truth and to fail on failures.
+def item_analysis(
+    answers: QuestionAnswers, *, min_discrimination: float = 0.5, min_questions: int = 1
+) -> BankStatistics:
+    """Discrimination of every question, which should pass on true videos and fail on failures.
 
-    A question has to have been asked of both to count as telling. `bar` and `at_least` are the caller's standards.
+    A question counts as discriminating only if it was asked about both.
     """
     truths, on_truth = _pass_rates(answers, is_truth=True)
     failures, on_failures = _pass_rates(answers, is_truth=False)
@@ -86,21 +87,22 @@ def question_bank(answers: QuestionAnswers, *, bar: float = 0.5, at_least: int =
     )
     discriminating = dict.fromkeys(sorted(set(answers.clips)), 0)
     for item in items:
-        discriminating[item.clip] += item.discrimination is not None and item.discrimination >= bar - ROUNDING
+        if item.discrimination is not None and item.discrimination >= min_discrimination - ROUNDING:
+            discriminating[item.clip] += 1
     kinds = set(zip(answers.clips, map(bool, answers.asks_for_good), strict=True))
-    return QuestionBank(
+    return BankStatistics(
         items=items,
-        bar=bar,
-        at_least=at_least,
+        min_discrimination=min_discrimination,
+        min_questions=min_questions,
         discriminating=discriminating,
-        short=tuple(clip for clip, count in discriminating.items() if count < at_least),
+        short=tuple(clip for clip, count in discriminating.items() if count < min_questions),
         good_share=float(np.mean(answers.asks_for_good)) if items else None,
         unbalanced=tuple(clip for clip in discriminating if not {(clip, True), (clip, False)} <= kinds),
     )
 
 
 def _pass_rates(answers: QuestionAnswers, *, is_truth: bool) -> tuple[list[int], list[float | None]]:
-    """How often each question was asked of such videos, and its pass rate there."""
+    """How often each question was asked about such videos, and its pass rate there."""
     rows = answers.is_truth == is_truth
     asked = np.bincount(answers.questions[rows], minlength=len(answers.clips)).tolist()
     passed = np.bincount(answers.questions[rows & answers.passed], minlength=len(answers.clips)).tolist()

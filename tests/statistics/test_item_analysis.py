@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lookaway.statistics.question_bank import QuestionAnswers, question_bank
+from lookaway.statistics.item_analysis import QuestionAnswers, item_analysis
 
 CLIPS = ("one", "one", "one", "two", "two")
 ROWS = [
@@ -32,7 +32,7 @@ def answers_of(rows, clips=CLIPS, good=(True, False, True, True, True)) -> Quest
 
 
 def test_a_question_discriminates_as_far_as_truth_passes_and_failures_do_not():
-    items = question_bank(answers_of(ROWS)).items
+    items = item_analysis(answers_of(ROWS)).items
     assert [item.discrimination for item in items] == pytest.approx([1, 0, 0.5, 1 / 3, -1])
     assert [(item.truths, item.failures) for item in items] == [(2, 2), (1, 1), (2, 1), (1, 3), (1, 1)]
     assert (items[2].pass_on_truth, items[3].pass_on_failures) == (0.5, pytest.approx(2 / 3))
@@ -40,22 +40,22 @@ def test_a_question_discriminates_as_far_as_truth_passes_and_failures_do_not():
 
 
 def test_a_clip_without_enough_questions_that_tell_is_named():
-    bank = question_bank(answers_of(ROWS), bar=0.5, at_least=1)
+    bank = item_analysis(answers_of(ROWS), min_discrimination=0.5, min_questions=1)
     assert (bank.discriminating, bank.short) == ({"one": 2, "two": 0}, ("two",))
-    assert question_bank(answers_of(ROWS), bar=0.3).short == ()
-    assert question_bank(answers_of(ROWS), bar=0.3, at_least=2).short == ("two",)
-    assert question_bank(answers_of(ROWS), bar=0.51).discriminating == {"one": 1, "two": 0}
+    assert item_analysis(answers_of(ROWS), min_discrimination=0.3).short == ()
+    assert item_analysis(answers_of(ROWS), min_discrimination=0.3, min_questions=2).short == ("two",)
+    assert item_analysis(answers_of(ROWS), min_discrimination=0.51).discriminating == {"one": 1, "two": 0}
 
 
 def test_a_question_that_passes_on_everything_does_not_count_whatever_it_is_about():
     rows = [(question, truth, True) for question in range(5) for truth in (True, False)]
-    bank = question_bank(answers_of(rows))
+    bank = item_analysis(answers_of(rows))
     assert {item.discrimination for item in bank.items} == {0}
     assert bank.short == ("one", "two")
 
 
 def test_a_question_that_was_asked_of_the_truth_alone_says_nothing_about_failures():
-    bank = question_bank(answers_of([(0, True, True), (3, False, False)]))
+    bank = item_analysis(answers_of([(0, True, True), (3, False, False)]))
     assert (bank.items[0].pass_on_truth, bank.items[0].pass_on_failures, bank.items[0].discrimination) == (
         1,
         None,
@@ -67,17 +67,17 @@ def test_a_question_that_was_asked_of_the_truth_alone_says_nothing_about_failure
 
 
 def test_good_answers_that_are_all_yes_are_named():
-    bank = question_bank(answers_of(ROWS))
+    bank = item_analysis(answers_of(ROWS))
     assert (bank.good_share, bank.unbalanced) == (0.8, ("two",))
-    balanced = question_bank(answers_of(ROWS, good=(True, False, True, False, True)))
+    balanced = item_analysis(answers_of(ROWS, good=(True, False, True, False, True)))
     assert (balanced.good_share, balanced.unbalanced) == (0.6, ())
-    assert question_bank(answers_of(ROWS[:6], ("one", "one"), (True, False))).unbalanced == ()
-    assert question_bank(answers_of(ROWS, good=(False,) * 5)).unbalanced == ("one", "two")
+    assert item_analysis(answers_of(ROWS[:6], ("one", "one"), (True, False))).unbalanced == ()
+    assert item_analysis(answers_of(ROWS, good=(False,) * 5)).unbalanced == ("one", "two")
 
 
 def test_the_order_of_answers_does_not_matter():
     order = np.random.default_rng(0).permutation(len(ROWS))
-    assert question_bank(answers_of([ROWS[row] for row in order])) == question_bank(answers_of(ROWS))
+    assert item_analysis(answers_of([ROWS[row] for row in order])) == item_analysis(answers_of(ROWS))
 
 
 def test_a_bank_without_questions_is_empty():
@@ -88,17 +88,17 @@ def test_a_bank_without_questions_is_empty():
         clips=(),
         asks_for_good=(),
     )
-    bank = question_bank(empty)
+    bank = item_analysis(empty)
     assert (bank.items, bank.discriminating, bank.short, bank.good_share) == ((), {}, (), None)
 
 
 def test_a_discrimination_at_the_bar_counts_in_spite_of_rounding():
     rows = [(0, True, number < 9) for number in range(10)] + [(0, False, number < 8) for number in range(10)]
-    assert question_bank(answers_of(rows, ("one",), (True,)), bar=0.1).discriminating == {"one": 1}
+    assert item_analysis(answers_of(rows, ("one",), (True,)), min_discrimination=0.1).discriminating == {"one": 1}
 
 
 def test_answers_to_questions_that_are_not_there_are_refused():
-    with pytest.raises(ValueError, match="one of the 5 questions"):
+    with pytest.raises(ValueError, match="from 0 to 4"):
         answers_of([(5, True, True)])
-    with pytest.raises(ValueError, match="equally long"):
+    with pytest.raises(ValueError, match="one length"):
         answers_of(ROWS, good=(True,))
