@@ -290,5 +290,5 @@ def test_answers_become_places_in_the_declared_categories():
     "credit", [np.eye(3), np.ones((2, 2)), np.array([[1, 0.5], [0.2, 1]]), np.array([[0.9, 0], [0, 1]]), -np.eye(2) + 2]
 )
 def test_credit_that_makes_no_sense_is_refused(credit):
-    with pytest.raises(ValueError, match="Credit (is|must be)"):
+    with pytest.raises(ValueError, match=r"Credit (is|must be)"):
         found([[0, 1]], 2, credit=credit)
