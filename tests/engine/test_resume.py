@@ -178,7 +178,7 @@ def test_a_dataset_without_rollouts_is_an_error_of_the_user(tmp_path):
 
 def test_two_rollouts_of_one_name_are_refused(root, tmp_path):
     dataset = lookaway.read(root)
-    with pytest.raises(DatasetError, match="2 rollouts are called 'alpha/case0/0'"):
+    with pytest.raises(DatasetError, match="2 rollouts are named 'alpha/case0/0'"):
         lookaway.evaluate(replace(dataset, rollouts=(dataset.rollouts[0],) * 2), tmp_path / "run")
 
 

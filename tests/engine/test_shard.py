@@ -142,7 +142,7 @@ def test_two_rollouts_of_one_name_are_refused_in_every_shard(root):
     twice = dataset.rollouts[0]
     (other,) = (n for n in (1, 2) if not Shard(n, 2).holds(twice.id))
     doubled = type(dataset)(suite=dataset.suite, root=dataset.root, rollouts=(*dataset.rollouts, twice))
-    with pytest.raises(UserError, match="2 rollouts are called"):
+    with pytest.raises(UserError, match="2 rollouts are named"):
         plan.make_plan(doubled, bind_metrics(dataset), Shard(other, 2))
 
 

@@ -28,14 +28,14 @@ class Overrides:
     """Changes to the recipes of a protocol."""
 
     using: Mapping[str, Extractor] = field(default_factory=dict)
-    """Recipes in place of those that the suite has for a feature, wherever the feature is used."""
+    """Recipes that replace those of the suite for a feature, wherever the feature is used."""
     compute: Compute | None = None
-    """Where all networks run, and how precisely."""
+    """Device and precision of all networks."""
     judge: JudgeModel | None = None
-    """Who answers all questions."""
+    """The judge that answers all questions."""
 
     def apply(self, bounds: tuple[BoundMetric, ...]) -> tuple[BoundMetric, ...]:
-        """The metrics with other recipes."""
+        """The metrics with these recipes."""
         known = {name for bound in bounds for name in _features(bound.recipes)}
         for name in self.using:
             if name not in known:
@@ -79,7 +79,7 @@ def _is_of_reference(recipe: object) -> bool:
 
 
 def _features(recipes: Mapping[str, Extractor]) -> Iterator[str]:
-    """Names of the features of recipes, and of all that they are made from."""
+    """Names of the features of recipes, and of all features that they need."""
     for name, recipe in recipes.items():
         yield name
         yield from _features(recipe.needs)
@@ -94,7 +94,7 @@ def bind_metrics(
 ) -> tuple[BoundMetric, ...]:
     """The suite's protocol, or the named part of it, or any installed metric by its own name, or metric objects.
 
-    `using` names other extractors for features, and `compute` says where all networks run, and how precisely.
+    `using` names other extractors for features; `compute` is the device and precision of all networks.
     """
     recipes = {feature: _default_recipe(extractor) for feature, extractor in (using or {}).items()}
     return Overrides(using=recipes, compute=compute).apply(_chosen(dataset, metrics))

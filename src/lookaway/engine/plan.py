@@ -1,4 +1,4 @@
-"""What a run will do, before it does it: every rollout with the metrics that it still lacks."""
+"""The plan of a run: every rollout with the metrics that are still missing."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from lookaway.store.run_folder import RunFolder, rollout_rows
 
 HASHED_AT_ONCE = 8
 HANDED_AT_ONCE = 1000
-"""To the threads, so that a million rollouts do not wait in memory."""
+"""Rollouts given to the threads at once, so that a million of them do not fill memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The rollouts of a run with the hash of their content, its metrics, and the lock."""
+    """The rollouts of a run with hashes of their content, its metrics, and the lock."""
 
     dataset: Dataset
-    """What is measured: of a shard its part of the dataset."""
+    """What is measured: for a shard, its part of the dataset."""
     metrics: tuple[BoundMetric, ...]
     rollouts: tuple[tuple[Rollout, str], ...]
     lock: Lock
-    """Of the whole dataset, so that all shards have the same."""
+    """The lock of the whole dataset, the same for all shards."""
     shard: Json = None
-    """Which part it is, as the run keeps it; `None` where the dataset is not divided."""
+    """Which part it is, as `run.json` has it; `None` where the dataset is not divided."""
 
     @property
     def asked(self) -> list[AskedMetric]:
@@ -42,49 +42,49 @@ class Plan:
         ]
 
     def work(self, folder: RunFolder | None = None) -> list[Work]:
-        """What is left to do, given what the folder already holds; everything, where there is none yet."""
+        """What is left to do, given the outcomes in the folder; everything, without one."""
         finished: set[tuple[str, str]] = set()
         if folder is not None and folder.parts():
             reader = OutcomeReader(folder, self.asked, rollout_rows(self.rollouts))
-            finished = reader.finished() - self._lacking_no_more(reader)
+            finished = reader.finished() - self._measurable_now(reader)
         work = []
         for rollout, content in self.rollouts:
-            lacking = tuple(
+            missing = tuple(
                 bound.name
                 for bound in self.metrics
                 if bound.applies_to(rollout) and (rollout.id, bound.name) not in finished
             )
-            if lacking:
-                work.append(Work(rollout=rollout, content=content, metrics=lacking))
+            if missing:
+                work.append(Work(rollout=rollout, content=content, metrics=missing))
         return work
 
-    def _lacking_no_more(self, reader: OutcomeReader) -> set[tuple[str, str]]:
-        """Rollout and metric of what could not be measured for want of something that this machine has now."""
+    def _measurable_now(self, reader: OutcomeReader) -> set[tuple[str, str]]:
+        """Rollout and metric of outcomes that lacked something, such as weights, that this machine has now."""
         machine = {reason.value for reason in OF_THE_MACHINE}
         if not any(machine.intersection(group.reasons) for group in reader.groups()):
             return set()
         bounds = {bound.name: bound for bound in self.metrics}
         rollouts = {rollout.id: rollout for rollout, _ in self.rollouts}
-        lacked = [(row["rollout"], row["metric"]) for row in reader.items() if row["reason"] in machine]
+        abstained = [(row["rollout"], row["metric"]) for row in reader.items() if row["reason"] in machine]
         return {
             (name, metric)
-            for name, metric in lacked
+            for name, metric in abstained
             if why_not_applicable_safely(bounds[metric], rollouts[name]) is None
         }
 
 
 def make_plan(dataset: Dataset, metrics: Sequence[BoundMetric], shard: Shard | None = None) -> Plan:
-    """Plan a run, or a shard of it; hashes the content of every rollout in it."""
+    """Plan a run, or a shard of it; this hashes the content of every rollout."""
     if not dataset.rollouts:
         raise UserError(
-            f"{dataset.root}: nothing to measure, no rollout fits what was asked for. "
+            f"{dataset.root}: nothing to measure: no rollout matches the selection. "
             "`lookaway validate` shows what was read."
         )
     if not metrics:
         raise UserError("Nothing to measure: no metric was chosen.")
     name, count = Counter(rollout.id for rollout in dataset.rollouts).most_common(1)[0]
     if count > 1:
-        raise DatasetError(f"{dataset.root}: {count} rollouts are called {name!r}; every rollout needs its own id.")
+        raise DatasetError(f"{dataset.root}: {count} rollouts are named {name!r}; every rollout needs its own id.")
     try:
         for rollout in dataset.rollouts:
             rollout.id.encode()
@@ -97,11 +97,11 @@ def make_plan(dataset: Dataset, metrics: Sequence[BoundMetric], shard: Shard | N
             shard=None if shard is None else shard.about(dataset),
         )
     except UnicodeEncodeError as error:
-        raise DatasetError(f"{dataset.root}: holds text that is no valid Unicode: {error}.") from error
+        raise DatasetError(f"{dataset.root}: has text that is not valid Unicode: {error}.") from error
 
 
 def _contents(rollouts: Sequence[Rollout]) -> Iterator[str]:
-    """Of every rollout; threads hash on while others wait for the disk."""
+    """Hashes of all rollouts, in threads, since hashing waits for the disk."""
     with ThreadPoolExecutor(HASHED_AT_ONCE, thread_name_prefix="hashing") as pool:
         for start in range(0, len(rollouts), HANDED_AT_ONCE):
             yield from pool.map(content_key, rollouts[start : start + HANDED_AT_ONCE])

@@ -1,4 +1,4 @@
-"""Whether the camera moved as the action asked."""
+"""Whether the camera followed the action."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from lookaway.metrics.relative_pose import MOTIONS, WAITS, Motion, parse_action
 
 @dataclass(frozen=True, slots=True)
 class CameraInteraction(MetricBase):
-    """Mean cosine between the camera's motion from frame to frame and the motion that the action asks for.
+    """Mean cosine between the camera's motion from frame to frame and the motion of the action.
 
     A motion is the translation and the axis-angle rotation between neighbouring posed frames, in the camera's own axes,
     each divided by its extent over the clip so that both have one scale. The phases of an action ("left, then right")
-    share the clip in equal parts; phases that wait are not scored. A step without motion counts as 0: a camera that
-    stands still did not do what was asked. The raw value is the mean cosine in [-1, 1], the value is max(0, raw).
+    divide the clip into equal parts; phases that wait are not scored. A step without motion counts as 0: a camera that
+    stands still did not follow the action. The raw value is the mean cosine in [-1, 1], the value is max(0, raw).
 
     Abstains: `missing_input` without poses or without an action; `pose_failed` where the poses hold no valid camera;
-    `pose_convention_ambiguous` where nobody says what they turn into what and the frames do not tell; `not_applicable`
-    for an action that is unknown or asks for no motion; `too_short` for fewer than `min_steps` scored steps.
+    `pose_convention_ambiguous` where their convention is neither stated nor visible in the frames; `not_applicable` for
+    an action that is unknown or without motion; `too_short` for fewer than `min_steps` scored steps.
     """
 
     name = "camera_interaction"

@@ -1,4 +1,4 @@
-"""Pairs of frames on the way out and on the way back of a camera that returns."""
+"""Pairs of frames on the way out and on the way back of a returning camera."""
 
 from __future__ import annotations
 

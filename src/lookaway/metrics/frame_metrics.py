@@ -1,4 +1,4 @@
-"""Metrics with one value a frame: MSE, PSNR, SSIM, LPIPS, feature error, imaging and aesthetic quality."""
+"""Metrics with one value per frame: MSE, PSNR, SSIM, LPIPS, feature error, imaging and aesthetic quality."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def score_of_frames(
 ) -> Outcome:
     """The plain mean of a series over the frames of a feature, with every frame as a unit `f{index}`.
 
-    With `full_scale`, values are parts of it, and raw values are those of the series. The facts that come with the
-    feature go into the detail.
+    With `full_scale`, values are divided by it, and raw values are those of the series. The details of the feature go
+    into those of the score.
     """
     frames = feature["frame_indices"].tolist()
     if not frames:
@@ -39,10 +39,10 @@ class Mse(MetricBase):
     """Mean over compared frames of the mean squared difference of their pixels.
 
     Channels go from 0 to 1, and the mean of a frame is over all pixels and the channels red, green and blue: 0 where
-    frames are equal, 1 between black and white. There is no raw value. A shift of the picture by a few pixels costs
-    about as much as another picture.
+    frames are equal, 1 between black and white. There is no raw value. A shift by a few pixels
+    costs about as much as another image.
 
-    Abstains: `missing_input` without a true video to compare with; `too_short` where no frame has a partner;
+    Abstains: `missing_input` without a reference video; `too_short` where no two frames correspond;
     `invalid_input` where sizes differ and no canvas is named; a reason of the video where one cannot be read.
     """
 
@@ -61,10 +61,9 @@ class Psnr(MetricBase):
     """Mean over compared frames of PSNR, 10 log10(1 / MSE), in decibels.
 
     MSE is the mean squared difference of a frame's pixels, with channels from 0 to 1. Equal frames have no finite PSNR:
-    every frame above `ceiling_db` counts as `ceiling_db`, and `detail.frames_cut` says how many those are. There is no
-    raw value.
+    every frame above `ceiling_db` counts as `ceiling_db`, and `detail.frames_cut` counts them. There is no raw value.
 
-    Abstains: `missing_input` without a true video to compare with; `too_short` where no frame has a partner;
+    Abstains: `missing_input` without a reference video; `too_short` where no two frames correspond;
     `invalid_input` where sizes differ and no canvas is named; a reason of the video where one cannot be read.
     """
 
@@ -76,7 +75,7 @@ class Psnr(MetricBase):
 
     def __post_init__(self) -> None:
         if self.ceiling_db <= 0:
-            raise ValueError(f"a ceiling is above 0 decibels, found {self.ceiling_db}.")
+            raise ValueError(f"expected a ceiling above 0 decibels, found {self.ceiling_db}.")
 
     @property
     def range(self) -> tuple[float | None, float | None]:  # type: ignore[override]  # depends on a constant
@@ -98,10 +97,10 @@ class Ssim(MetricBase):
 
     Around every pixel and in every channel, means, variances and covariance under a gaussian window give
     (2 m1 m2 + c1) (2 cov + c2) / ((m1^2 + m2^2 + c1) (v1 + v2 + c2)) with c1 = 0.01^2 and c2 = 0.03^2 for channels from
-    0 to 1; a frame has the mean over all of them. 1 where frames are equal, about 0 where they share nothing, below 0
-    where one is the negative of the other. There is no raw value.
+    0 to 1; the value of a frame is the mean over all of them. 1 where frames are equal, about 0 where they have nothing
+    in common, below 0 where one is the negative of the other. There is no raw value.
 
-    Abstains: `missing_input` without a true video to compare with; `too_short` where no frame has a partner;
+    Abstains: `missing_input` without a reference video; `too_short` where no two frames correspond;
     `invalid_input` where sizes differ and no canvas is named; a reason of the video where one cannot be read.
     """
 
@@ -119,11 +118,11 @@ class Ssim(MetricBase):
 class Lpips(MetricBase):
     """Mean over compared frames of LPIPS, the learned perceptual distance of Zhang et al. (2018).
 
-    The distance of two frames is the squared difference of what a network sees at the same place, of unit length,
-    weighted by channel as people judged and summed over layers: 0 where frames are equal, about 0.7 where they share
-    nothing. There is no raw value.
+    The distance of two frames is the squared difference of unit-length network features at the same position, weighted
+    by channel as learned from people's judgements, and summed over layers: 0 where frames are equal, about 0.7 where
+    they have nothing in common. There is no raw value.
 
-    Abstains: `missing_input` without a true video to compare with; `too_short` where no frame has a partner;
+    Abstains: `missing_input` without a reference video; `too_short` where no two frames correspond;
     `invalid_input` where sizes differ and no canvas is named; a reason of the video or of the weights where there are
     no distances.
     """
@@ -146,7 +145,7 @@ class FeatureError(MetricBase):
     Tokens have unit length, and the mean of a frame is over patches and channels: 0 where frames are equal,
     2 / channels where tokens have nothing in common, and at most 4 / channels. There is no raw value.
 
-    Abstains: `missing_input` without a true video to compare with; `too_short` where no frame has a partner;
+    Abstains: `missing_input` without a reference video; `too_short` where no two frames correspond;
     `invalid_input` where sizes differ and no canvas is named; a reason of the video or of the weights where there are
     no tokens.
     """
@@ -166,10 +165,10 @@ class FeatureError(MetricBase):
 class ImagingQuality(MetricBase):
     """Mean over frames of the image quality that a network gives each, divided by 100.
 
-    Noise, blur and blocks lower it, whatever the picture shows. The raw value is the mean on the scale of the weights,
-    on which people gave 0 to 100; nothing is cut where the network leaves it.
+    Noise, blur and blocking lower it, whatever the content. The raw value is the mean on the scale of the weights, on
+    which people rated from 0 to 100; values outside are not clipped.
 
-    Abstains: `too_short` where no frame was looked at; a reason of the video or of the weights where there is no
+    Abstains: `too_short` where no frame was sampled; a reason of the video or of the weights where there is no
     quality.
     """
 
@@ -187,10 +186,10 @@ class ImagingQuality(MetricBase):
 class AestheticQuality(MetricBase):
     """Mean over frames of the aesthetic score that a network gives each, divided by 10.
 
-    The raw value is the mean on the head's own scale, on which people gave 0 to 10; nothing is cut where the head
-    leaves it.
+    The raw value is the mean on the scale of the head, on which people rated from 0 to 10; values outside are not
+    clipped.
 
-    Abstains: `too_short` where no frame was looked at; a reason of the video or of the weights where there is no score.
+    Abstains: `too_short` where no frame was sampled; a reason of the video or of the weights where there is no score.
     """
 
     name = "aesthetic_quality"

@@ -10,13 +10,13 @@ from lookaway.core import Abstention, Features, MetricBase, Outcome, Reason, Rol
 
 @dataclass(frozen=True, slots=True)
 class Triggered(MetricBase):
-    """1 where most repeats of the question say that the video poses the memory test, else 0.
+    """1 where the judge says in most repeats that the video triggers the memory test, else 0.
 
-    The mean over rollouts is the share of videos that pose the test: a model that never looks away has a low one. The
-    raw value is the mean confidence of the judge; `detail` holds what it said, and how far repeats agree.
+    The mean over rollouts is the share of videos that trigger the test; it is low for a model that never looks away.
+    The raw value is the mean confidence of the judge; `detail` holds its reply, and how many repeats agree.
 
-    Abstains: `no_judge` where none is named; `judge_failed` where it could not be asked or read, or where repeats are
-    split evenly; `judge_refused` where it would not answer; `missing_input` without captions.
+    Abstains: `no_judge` where none is named; `judge_failed` where it could not be reached or parsed, or where repeats
+    are split evenly; `judge_refused` where it declined to answer; `missing_input` without captions.
     """
 
     name = "triggered"
@@ -36,11 +36,11 @@ class Triggered(MetricBase):
 
 @dataclass(frozen=True, slots=True)
 class Reobserved(MetricBase):
-    """1 where the main subject is judgeable in a second, not judgeable in a later one, and judgeable again after that.
+    """1 where the main subject can be judged in one second, cannot in a later one, and can again after that.
 
     Otherwise 0, and `detail.reason` says why: `no_oov` where it is never out of view, `no_initial_judgeable` where it
-    is not seen before it is out of view, `no_return` where it does not come back. A second is judgeable where more
-    than half of the repeats say so. One hidden second is enough, and several losses count as one.
+    is not seen before it is out of view, `no_return` where it does not return. A second is judgeable where more than
+    half of the repeats say so. One hidden second is enough, and several losses count as one.
 
     Abstains: never by itself; a reason of the judge where it did not answer.
     """
@@ -60,7 +60,7 @@ class Reobserved(MetricBase):
 
 
 def why_not_reobserved(judgeable: Sequence[bool]) -> str | None:
-    """What is missing of seen, lost and seen again; `None` where nothing is.
+    """Which of seen, lost and seen again is missing; `None` where none is.
 
     >>> why_not_reobserved([True, False, True]), why_not_reobserved([True, False])
     (None, 'no_return')

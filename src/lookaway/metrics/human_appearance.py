@@ -14,11 +14,11 @@ from lookaway.metrics.track_similarity import greedy_tracks, track_similarity
 
 @dataclass(frozen=True, slots=True)
 class HumanAppearance(MetricBase):
-    """How like itself every body stays: the mean cosine of what its masks show with their mean, averaged over people.
+    """Consistency of every body: the mean cosine of its masked embeddings with their mean, averaged over people.
 
-    People are told apart by their faces, joined into tracks as for `human_identity`; each face has one body, which is
-    a mask below it, embedded as a whole. A face whose body has no usable mask is left out. People who are seen once
-    say nothing about memory; they are listed, and left out. The raw value is the mean before it is cut to 0 and 1.
+    People are identified by their faces, joined into tracks as for `human_identity`; each face has one body, a mask
+    below it, embedded as a whole. A face whose body has no usable mask is left out. People who are seen once say
+    nothing about memory; they are left out and listed. The raw value is the mean before it is clipped to 0 and 1.
 
     Abstains: `no_target` where no face or no body is found; `too_short` where nobody is seen twice; a reason of the
     video or of the weights where there are no embeddings.
@@ -28,7 +28,7 @@ class HumanAppearance(MetricBase):
     raw_unit = "cosine"
     needs = ("faces", "bodies")
 
-    min_cosine: Annotated[float, "with a track, from which on a face continues it"] = 0.15
+    min_cosine: Annotated[float, "least cosine with a track at which a face continues it"] = 0.15
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""

@@ -11,12 +11,12 @@ from lookaway.metrics.track_similarity import greedy_tracks, track_similarity
 
 @dataclass(frozen=True, slots=True)
 class HumanIdentity(MetricBase):
-    """How like itself every face stays: the mean cosine of its embeddings with their mean, averaged over people.
+    """Consistency of every face: the mean cosine of its embeddings with their mean, averaged over people.
 
-    Faces of the sampled frames are joined into tracks by their embeddings, from frame to frame: the likest pair of a
-    face and a track first, by the better of the cosines with the track's last embedding and with the mean of all its
-    embeddings; a face that reaches `min_cosine` with no track opens one. Faces that are seen once say nothing about
-    memory; they are listed, and left out. The raw value is the mean before it is cut to 0 and 1.
+    Faces of the sampled frames are joined into tracks from frame to frame, greedily by similarity: the higher of the
+    cosines with the track's last embedding and with the mean of all its embeddings. A face that reaches `min_cosine`
+    with no track starts one. Faces that are seen once say nothing about memory; they are left out and listed. The raw
+    value is the mean before it is clipped to 0 and 1.
 
     Abstains: `no_target` where no face is found; `too_short` where no face is found twice; a reason of the video or of
     the weights where there are no embeddings.
@@ -26,7 +26,7 @@ class HumanIdentity(MetricBase):
     raw_unit = "cosine"
     needs = ("faces",)
 
-    min_cosine: Annotated[float, "with a track, from which on a face continues it"] = 0.15
+    min_cosine: Annotated[float, "least cosine with a track at which a face continues it"] = 0.15
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""

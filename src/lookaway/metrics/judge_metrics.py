@@ -1,4 +1,4 @@
-"""Metrics made of a judge's answers: ratings, probe questions and question banks."""
+"""Metrics from a judge's answers: ratings, probe questions and question banks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rating_value(rating: float) -> float:
 
 
 def rating_detail(feature: Feature) -> dict[str, Json]:
-    """All repeats, and what was said."""
+    """The ratings of all repeats, and the judge's replies."""
     return {"ratings": feature["rating"].tolist(), **feature.detail}
 
 
@@ -38,8 +38,8 @@ class StateProgress(MetricBase):
 
     The raw value is the rating, from 1 to 5.
 
-    Abstains: `no_judge` where none is named; `judge_failed` where it could not be asked or read; `judge_refused` where
-    it would not answer; `missing_input` without the text of an event.
+    Abstains: `no_judge` where none is named; `judge_failed` where it could not be reached or parsed; `judge_refused`
+    where it declined to answer; `missing_input` without the text of an event.
     """
 
     name = "state_progress"
@@ -56,11 +56,11 @@ class StateProgress(MetricBase):
 class ProgressCorrectness(MetricBase):
     """Progress times plausibility: g s, with g = (progress rating - 1) / 4 and s = (correctness rating - 1) / 4.
 
-    An event that did not go on is not right, however plausible a standstill looks. Ratings are medians over repeats;
-    the raw value is the rating of correctness, and `detail` holds both.
+    An event that did not advance is not correct, however plausible a standstill looks. Ratings are medians over
+    repeats; the raw value is the rating of correctness, and `detail` holds both.
 
-    Abstains: `no_judge` where none is named; `judge_failed` where it could not be asked or read; `judge_refused` where
-    it would not answer; `missing_input` without the text of an event.
+    Abstains: `no_judge` where none is named; `judge_failed` where it could not be reached or parsed; `judge_refused`
+    where it declined to answer; `missing_input` without the text of an event.
     """
 
     name = "progress_correctness"
@@ -76,10 +76,10 @@ class ProgressCorrectness(MetricBase):
 
 @dataclass(frozen=True, slots=True)
 class ProbeSupport(MetricBase):
-    """Mean over probes of the probability of the answer that speaks for the video.
+    """Mean over probes of the probability of the favourable answer.
 
-    That is `p_yes` where a yes speaks for it and 1 - `p_yes` where a yes speaks against it; `p_yes` is the median over
-    repeats. All probes weigh the same.
+    That is `p_yes` for positive probes and 1 - `p_yes` for negative ones; `p_yes` is the median over repeats. All
+    probes have equal weight.
 
     Abstains: `missing_input` where a named probe was not asked; a reason of the judge where one was not answered.
     """
@@ -112,9 +112,9 @@ class ProbeSupport(MetricBase):
 
 @dataclass(frozen=True, slots=True)
 class QuestionPassRate(MetricBase):
-    """Share of questions answered as they are for a video that is right: positive ones with yes, negative ones with no.
+    """Share of questions answered as for a correct video: positive ones with yes, negative ones with no.
 
-    Every question counts the same; one that was put several times passes by the share of its repeats.
+    All questions have equal weight; one that was asked several times counts with the share of its repeats that pass.
 
     Abstains: `not_applicable` where the bank has no question of the dimension; a reason of the judge where it did not
     answer all questions.

@@ -1,4 +1,4 @@
-"""What the spatial metrics share: a two-view error over all matched pairs of a rollout, mapped to a score."""
+"""The spatial metrics: two-view errors over all matched pairs of a rollout, mapped to a score."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class MatchErrors(MetricBase):
     raw_unit = "pixels"
     needs = ("poses", "matches")
     model: ClassVar[str]
-    """What the units call the error of a pair that has a baseline."""
+    """Name, in the units, of the error of a pair with a baseline."""
 
     scale_pixels: Annotated[float, "error at which a pair's score is 1/e"] = 1.0
     min_matches: Annotated[int, "pairs with fewer matches are left out and listed"] = 8
@@ -94,7 +94,7 @@ class SpatialEpipolar(MatchErrors):
     `model: homography`.
 
     Abstains: `missing_input` without poses; `pose_failed` where they hold no valid camera; `pose_convention_ambiguous`
-    where nobody says what they turn into what and the frames do not tell; `too_few_matches` where no pair has
+    where their convention is neither stated nor visible in the frames; `too_few_matches` where no pair has
     `min_matches` matches; `too_short` where no two frames are far enough apart.
     """
 
@@ -118,7 +118,7 @@ class SpatialReprojection(MatchErrors):
     triangulated; the transfer error of the rotation homography is used instead, and the unit says `model: homography`.
 
     Abstains: `missing_input` without poses; `pose_failed` where they hold no valid camera; `pose_convention_ambiguous`
-    where nobody says what they turn into what and the frames do not tell; `too_few_matches` where no pair has
+    where their convention is neither stated nor visible in the frames; `too_few_matches` where no pair has
     `min_matches` matches; `too_short` where no two frames are far enough apart.
     """
 

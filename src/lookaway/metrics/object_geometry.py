@@ -1,4 +1,4 @@
-"""Whether a thing keeps its shape."""
+"""Whether an object keeps its shape."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from lookaway.core import Abstention, Feature, Features, MetricBase, Outcome, Re
 class ObjectGeometry(MetricBase):
     """Mean SSIM between the target before and after the camera looked away, the later frame warped onto the earlier.
 
-    The warp follows the poses and the depth of the earlier frame, so that what is left is a change of the thing itself.
-    First the mean over the target's pixels of each pair of frames, then over pairs. The raw value is the mean before it
-    is cut to 0 and 1. Pairs in which too little of the target is seen are listed, and left out.
+    The warp follows the poses and the depth of the earlier frame, so that what remains is a change of the object
+    itself. First the mean over the target's pixels of each pair of frames, then over pairs. The raw value is the mean
+    before it is clipped to 0 and 1. Pairs that show too little of the target are left out and listed.
 
     Abstains: `no_target` where no pair shows enough of the target; `too_short` where no two frames are far enough
-    apart; `missing_input` or `pose_failed` without valid poses and depth; `pose_convention_ambiguous` where nobody says
-    what the poses turn into what and the frames do not tell; a reason of the video or of the weights where there are no
-    masks.
+    apart; `missing_input` or `pose_failed` without valid poses and depth; `pose_convention_ambiguous` where the
+    convention of the poses is neither stated nor visible in the frames; a reason of the video or of the weights where
+    there are no masks.
     """
 
     name = "object_geometry"
@@ -35,7 +35,7 @@ class ObjectGeometry(MetricBase):
             message = f"none of {len(left_out)} frame pairs shows enough of the target in both frames."
             return Abstention(Reason.NO_TARGET, message, left_out)
         scored = tuple(
-            Unit(f"f{first}_f{second}", Score(_cut(value), raw=value, detail={"pixels": pixels}))
+            Unit(f"f{first}_f{second}", Score(_clip(value), raw=value, detail={"pixels": pixels}))
             for (first, second), value, pixels in zip(
                 similarity["frames"].tolist(), values, similarity["pixels"].tolist(), strict=True
             )
@@ -43,7 +43,7 @@ class ObjectGeometry(MetricBase):
         raw = math.fsum(values) / len(values)
         asked = len(scored) + len(left_out)
         detail = {"pairs": similarity.detail.get("rule"), "pairs_scored": len(scored), "pairs_asked": asked}
-        return Score(_cut(raw), raw=raw, units=(*scored, *left_out), detail=detail)
+        return Score(_clip(raw), raw=raw, units=(*scored, *left_out), detail=detail)
 
 
 def _left_out(similarity: Feature) -> tuple[Unit, ...]:
@@ -54,5 +54,5 @@ def _left_out(similarity: Feature) -> tuple[Unit, ...]:
     )
 
 
-def _cut(value: float) -> float:
+def _clip(value: float) -> float:
     return min(max(value, 0.0), 1.0)

@@ -1,4 +1,4 @@
-"""Whether a thing keeps its surface."""
+"""Whether an object keeps its texture."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from lookaway.metrics.track_similarity import track_similarity
 
 @dataclass(frozen=True, slots=True)
 class ObjectTexture(MetricBase):
-    """How like itself the target stays: the mean cosine of what its masks show with their mean.
+    """Consistency of the target: the mean cosine of its masked embeddings with their mean.
 
-    The target is one track, whatever leaves the view in between. The raw value is the mean before it is cut to 0 and 1.
+    The target is one track, even if it leaves the view in between. The raw value is the mean before it is clipped to 0
+    and 1.
 
     Abstains: `no_target` where no mask is large enough; `too_short` where there is only one; a reason of the video or
     of the weights where there are no embeddings.

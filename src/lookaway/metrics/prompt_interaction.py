@@ -1,4 +1,4 @@
-"""Whether a video shows what it was told to, when it was told to."""
+"""Whether a video follows its prompt, segment by segment."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from lookaway.core.frames import segment_bounds
 
 @dataclass(frozen=True, slots=True)
 class PromptInteraction(MetricBase):
-    """Mean cosine between frames and the prompt segment that they belong to, cut to 0 and 1.
+    """Mean cosine between frames and the prompt segment that they belong to, clipped to 0 and 1.
 
-    Segments share the video in equal parts. First the mean over the sampled frames of each segment, then over
-    segments. The raw value is the mean before it is cut.
+    Segments divide the video into equal parts. First the mean over the sampled frames of each segment, then over
+    segments. The raw value is the mean before clipping.
 
     Abstains: `missing_input` without a prompt; `too_short` where a segment has no sampled frame; a reason of the video
     or of the weights where there are no embeddings.

@@ -1,4 +1,4 @@
-"""What the metrics of camera motion share: how far each step of a camera is from the true step."""
+"""Relative pose errors: how far each step of a camera is from the true step."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ PUBLISHED_KINDS: Final = {
     **dict.fromkeys(("cam_left", "cam_right", "cam_up", "cam_down"), "rotation"),
     **dict.fromkeys(("yaw_left", "yaw_right", "pitch_up", "pitch_down"), "rotation"),
 }
-"""What MIND's own code knows: single names, and not those that it gives to turns."""
+"""The names that MIND's own code knows, which are not those it gives to turns."""
 OUTLIER: Final = Abstention(Reason.POSE_FAILED, "the step is so far from the true one that its estimate has failed.")
 
 
 @dataclass(frozen=True, slots=True)
 class StepErrors:
-    """How far each estimated step from a frame to the next is from the true one."""
+    """The error of each estimated step from a frame to the next."""
 
     translations: Floats
     """[steps] lengths in the unit of the true poses."""
@@ -56,13 +56,13 @@ class StepErrors:
         return cls(np.linalg.norm(errors[:, :3, 3], axis=1), turned_degrees(errors[:, :3, :3]))
 
     def at(self, steps: Indices) -> StepErrors:
-        """Of some steps only."""
+        """The errors of some steps."""
         return StepErrors(self.translations[steps], self.degrees[steps])
 
 
 @dataclass(frozen=True, slots=True)
 class RelativePoseError(MetricBase):
-    """Mean over all steps from a frame to the next of how far the estimated step is from the true one."""
+    """Mean over all steps, from a frame to the next, of the error of the estimated step."""
 
     higher_is_better = False
     needs = ("poses", "reference_poses")
@@ -94,8 +94,8 @@ class RelativePoseError(MetricBase):
         controls = rollout.case.controls
         asked = self._steps_asked(estimated, true, controls)
         if asked < self.min_steps:
-            told = " What is steered is stated for no more." if controls is not None and len(controls) == asked else ""
-            return Abstention(Reason.TOO_SHORT, f"{asked} steps to compare, at least {self.min_steps} needed.{told}")
+            note = " What is steered is stated for no more." if controls is not None and len(controls) == asked else ""
+            return Abstention(Reason.TOO_SHORT, f"{asked} steps to compare, at least {self.min_steps} needed.{note}")
         frames, in_estimated, in_true = np.intersect1d(
             estimated.frame_indices, true.frame_indices, assume_unique=True, return_indices=True
         )
@@ -158,9 +158,9 @@ class RelativePoseError(MetricBase):
 
 
 def turned_degrees(rotations: Floats) -> Floats:
-    """[N] angles of rotations [N, 3, 3], as exact near 0 and near 180 degrees as anywhere.
+    """[N] angles of rotations [N, 3, 3], accurate near 0 and 180 degrees too.
 
-    The trace alone is the cosine, which loses half of the digits there; the skew part is the sine.
+    The trace gives the cosine alone, which loses half of the digits there; the skew part gives the sine.
     """
     skew = rotations - rotations.transpose(0, 2, 1)
     sines = np.linalg.norm(skew[:, [2, 0, 1], [1, 2, 0]], axis=1)
@@ -176,7 +176,7 @@ def kind_of_control(control: str) -> str:
 
 
 def published_kind(control: str) -> str:
-    """The kind that MIND's own code takes a control for."""
+    """The kind of a control in MIND's own code."""
     return PUBLISHED_KINDS.get(control.lower(), "other")
 
 
@@ -206,10 +206,10 @@ def _summary(values: Floats | Sequence[float]) -> dict[str, Json]:
 class RelativeRotationError(RelativePoseError):
     """Mean angle of the relative pose error between neighbouring frames.
 
-    With poses P of the answer and Q of the reference, E = (Q_i^-1 Q_i+1)^-1 (P_i^-1 P_i+1), and the error of a step is
-    the angle of E's rotation. No alignment changes it. A camera that never turns has the angles of the true steps as
-    its errors, no more. Steps from a frame to the next count where both cameras have poses of both. Groups in the
-    detail follow the case's controls.
+    With poses P of the generated and Q of the reference video, E = (Q_i^-1 Q_i+1)^-1 (P_i^-1 P_i+1), and the error of
+    a step is the angle of E's rotation. No alignment changes it. A camera that never turns has the angles of the true
+    steps as its errors. Steps count where both cameras have poses at both ends. Groups in the detail follow the case's
+    controls.
 
     Abstains: `missing_input` without poses, or where fewer than `min_steps` steps have them; `too_short` where
     fewer steps are to be compared, or are left without outliers; `pose_failed` where poses hold no valid camera.
@@ -228,12 +228,11 @@ class RelativeRotationError(RelativePoseError):
 class RelativeTranslationError(RelativePoseError):
     """Mean length of the relative pose error between neighbouring frames, after the path is fitted to the true one.
 
-    With poses P of the answer and Q of the reference, E = (Q_i^-1 Q_i+1)^-1 (P_i^-1 P_i+1), and the error of a step is
-    the length of E's translation, in the unit of the reference's poses. Of the fitted similarity only the scale can
-    change it: a camera that stands still is fitted with scale 0, and its error is the length of the true steps, no
-    more; where the reference stands still, scale 0 hides every motion of the answer, and only `se3` or `none` show it.
-    Steps from a frame to the next count where both cameras have poses of both. Groups in the detail follow the case's
-    controls.
+    With poses P of the generated and Q of the reference video, E = (Q_i^-1 Q_i+1)^-1 (P_i^-1 P_i+1), and the error of
+    a step is the length of E's translation, in the unit of the reference's poses. Of the fitted similarity only the
+    scale can change it: a camera that stands still is fitted with scale 0, and its error is the length of the true
+    steps; where the reference stands still, scale 0 hides every motion of the generated video, and only `se3` or `none`
+    show it. Steps count where both cameras have poses at both ends. Groups in the detail follow the case's controls.
 
     Abstains: `missing_input` without poses, or where fewer than `min_steps` steps have them; `too_short` where
     fewer steps are to be compared, or are left without outliers; `pose_failed` where poses hold no valid camera.

@@ -1,4 +1,4 @@
-"""Whether brightness and colour are the same when the camera comes back."""
+"""Whether brightness and colour are the same when the camera returns."""
 
 from __future__ import annotations
 

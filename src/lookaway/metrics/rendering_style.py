@@ -12,11 +12,11 @@ from lookaway.core import Abstention, Feature, Features, MetricBase, Outcome, Re
 
 @dataclass(frozen=True, slots=True)
 class RenderingStyle(MetricBase):
-    """1 - D, cut to 0 and 1, with D the mean distance in style of consecutive sampled frames.
+    """1 - D, clipped to 0 and 1, with D the mean distance in style of consecutive sampled frames.
 
     The distance of two frames is the Frobenius distance of their Gram matrices, averaged over the layers of the
-    network. The raw value is D. Where LPIPS of the same steps is known, or one minus the cosine of what DINOv2 sees,
-    units tell them as `lpips` and `dinov2`; they move no score.
+    network. The raw value is D. Where LPIPS of the same steps is known, or one minus the cosine of DINOv2's class
+    tokens, units report them as `lpips` and `dinov2`; they do not change the score.
 
     Abstains: `too_short` where there are not two frames; a reason of the video or of the weights where there is no
     style.

@@ -1,4 +1,4 @@
-"""How like itself a thing stays along its tracks."""
+"""Consistency of embeddings along tracks."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from lookaway.core import Abstention, Floats, Indices, Outcome, Reason, Score, U
 def greedy_tracks(vectors: Floats, frame_indices: Indices, *, min_cosine: float) -> list[list[int]]:
     """Rows of each track, in the order of frames.
 
-    A detection is as like a track as the better of two cosines: with the last vector of the track, and with the mean
-    of all its vectors so far. In every frame the likest pair is joined first, each detection and each track once;
-    a detection that is like no track by `min_cosine` opens one.
+    The similarity of a detection and a track is the higher of two cosines: with the last vector of the track, and with
+    the mean of all its vectors so far. In every frame the most similar pair is joined first, each detection and each
+    track once; a detection that reaches `min_cosine` with no track starts one.
     """
     units = unit_vectors(vectors)
     tracks: list[list[int]] = []
@@ -31,7 +31,7 @@ def greedy_tracks(vectors: Floats, frame_indices: Indices, *, min_cosine: float)
 
 
 def centroid_cosines(vectors: Floats) -> Floats:
-    """[rows] cosine of each vector with the mean of all, every vector counting with the same length."""
+    """[rows] cosine of each vector with the mean of all unit vectors."""
     units = unit_vectors(vectors)
     mean = units.mean(axis=0)
     length = float(np.linalg.norm(mean))
@@ -39,7 +39,7 @@ def centroid_cosines(vectors: Floats) -> Floats:
 
 
 def unit_vectors(vectors: Floats) -> Floats:
-    """[rows, channels] of length 1; a vector of nothing stays one."""
+    """[rows, channels] scaled to length 1; a zero vector stays zero."""
     values = np.asarray(vectors, np.float64)
     lengths = np.linalg.norm(values, axis=-1, keepdims=True)
     return np.asarray(values / np.where(lengths > 0, lengths, 1.0))
@@ -64,9 +64,9 @@ def _mean_cosine(units: Floats, track: list[int], row: int) -> float:
 
 
 def track_similarity(vectors: Floats, frame_indices: Indices, tracks: Sequence[Sequence[int]], what: str) -> Outcome:
-    """Mean over tracks of the mean cosine of each vector with its track's mean, one unit a track.
+    """Mean over tracks of the mean cosine of each vector with its track's mean, one unit per track.
 
-    A track of one sight says nothing about memory: such are listed, and left out where any longer track exists.
+    A track of one detection says nothing about memory; it is left out and listed.
     """
     if not tracks:
         return Abstention(Reason.NO_TARGET, f"no {what} was found in any of the frames that were looked at.")

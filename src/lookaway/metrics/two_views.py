@@ -1,4 +1,4 @@
-"""What two posed views of one scene say about matched points: arithmetic shared by the spatial metrics."""
+"""Two-view geometry: errors of matched points between two posed views."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class TwoViews:
     rotation: Floats
     translation: Floats
     is_pure_rotation: bool
-    """The baseline moves no pixel that could be seen to move, so that depth and epipolar lines are undefined."""
+    """The baseline is negligible, so that depth and epipolar lines are undefined."""
 
     @classmethod
     def of(
