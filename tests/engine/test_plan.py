@@ -117,7 +117,7 @@ def test_a_name_that_is_no_unicode_is_an_error_of_the_user(root):
     with pytest.raises(DatasetError, match="not valid Unicode"):
         make_plan(replace(dataset, rollouts=(odd,)), bind_metrics(dataset))
     odd = replace(dataset.rollouts[0], case=replace(odd.case, prompt=("caf\udce9",)))
-    with pytest.raises(DatasetError, match="no valid Unicode"):
+    with pytest.raises(DatasetError, match="not valid Unicode"):
         make_plan(replace(dataset, rollouts=(odd,)), bind_metrics(dataset))
 
 
