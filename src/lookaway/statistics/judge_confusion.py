@@ -15,7 +15,7 @@ from lookaway.statistics.scene_replicates import SumStatistic, safe_divide
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class HitCounts:
     """Hits among trials; not whole numbers where clips of one scene count for less."""
 
     hits: float
@@ -30,9 +30,9 @@ class Counts:
         """The share of hits."""
         return self.hits / self.total
 
-    def with_pseudo_trials(self, trials: float) -> Counts:
+    def with_pseudo_trials(self, trials: float) -> HitCounts:
         """With more trials, half of them hits."""
-        return Counts(self.hits + trials / 2, self.total + trials)
+        return HitCounts(self.hits + trials / 2, self.total + trials)
 
     @property
     def variance(self) -> float:
@@ -72,7 +72,7 @@ class NotCorrectable:
 
 
 def corrected_rate(
-    observed: Counts, sensitivity: Counts, specificity: Counts, *, level: float = 0.95
+    observed: HitCounts, sensitivity: HitCounts, specificity: HitCounts, *, level: float = 0.95
 ) -> CorrectedRate | NotCorrectable:
     """(observed + sp - 1) / (se + sp - 1), with an interval that allows for the errors of se and sp.
 
@@ -82,7 +82,7 @@ def corrected_rate(
     added to `observed` and two to each of the others, half of them hits, and the centre moves by
     2 z^2 (rate var(se) - (1 - rate) var(sp)), after Lang and Reiczigel (2014).
 
-    >>> found = corrected_rate(Counts(360, 1000), Counts(90, 100), Counts(70, 100))
+    >>> found = corrected_rate(HitCounts(360, 1000), HitCounts(90, 100), HitCounts(70, 100))
     >>> round(found.rate, 3), round(found.low, 3), round(found.high, 3)
     (0.1, -0.064, 0.229)
     """
@@ -135,12 +135,12 @@ class JudgeConfusion:
     ac1: Estimate | None
 
     @property
-    def sensitivity_counts(self) -> Counts | None:
+    def sensitivity_counts(self) -> HitCounts | None:
         """Right answers among people's yes, to correct a rate with."""
         return _counted(self.both_yes, self.only_people)
 
     @property
-    def specificity_counts(self) -> Counts | None:
+    def specificity_counts(self) -> HitCounts | None:
         """Right answers among people's no, to correct a rate with."""
         return _counted(self.both_no, self.only_judge)
 
@@ -181,8 +181,8 @@ def judge_confusion(
     )
 
 
-def _counted(right: int, wrong: int) -> Counts | None:
-    return Counts(right, right + wrong) if right + wrong else None
+def _counted(right: int, wrong: int) -> HitCounts | None:
+    return HitCounts(right, right + wrong) if right + wrong else None
 
 
 def _balanced(both_yes: Floats, only_judge: Floats, only_people: Floats, both_no: Floats) -> Floats:
