@@ -7,7 +7,7 @@ import pytest
 from lookaway.core import Abstention, Failure, Reason, Score, Unit
 from lookaway.store.outcome_reader import AskedMetric, FrameUnits, OutcomeReader
 from lookaway.store.run_folder import RunFolder
-from tests.store.rows import ASKED, start, measured, rollout
+from tests.store.rows import ASKED, measured, rollout, start
 
 
 def framed(*values: float) -> Score:

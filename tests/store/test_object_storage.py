@@ -19,7 +19,7 @@ from lookaway.store import run_folder
 from lookaway.store.feature_store import FeatureStore
 from lookaway.store.outcome_reader import OutcomeReader
 from lookaway.store.run_folder import RunFolder
-from tests.store.rows import ASKED, start, measured, rollout, score
+from tests.store.rows import ASKED, measured, rollout, score, start
 from tests.support.s3_server import S3Server, new_bucket, s3_server
 
 pytestmark = pytest.mark.server

@@ -12,7 +12,7 @@ from lookaway.core import Abstention, Failure, Reason, RunError, Score, Unit
 from lookaway.store import outcome_reader
 from lookaway.store.outcome_reader import AskedMetric, OutcomeReader
 from lookaway.store.run_folder import RunFolder, rollout_rows
-from tests.store.rows import ASKED, start, measured, rollout, score
+from tests.store.rows import ASKED, measured, rollout, score, start
 
 
 def read(folder: RunFolder, *metrics: AskedMetric) -> OutcomeReader:

@@ -16,7 +16,7 @@ from lookaway.store import run_folder
 from lookaway.store.outcome_reader import OutcomeReader
 from lookaway.store.outcome_rows import KEY, STATUSES, each_measurement_once, rows
 from lookaway.store.run_folder import RunFolder
-from tests.store.rows import ASKED, start, measured, rollout, score
+from tests.store.rows import ASKED, measured, rollout, score, start
 
 
 def test_what_was_asked_can_be_read_again(tmp_path):

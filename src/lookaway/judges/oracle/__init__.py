@@ -7,4 +7,4 @@ from lookaway.judges.oracle.noise import Noise
 from lookaway.judges.oracle.server import OracleServer, serve
 from lookaway.judges.oracle.server_errors import ERROR_KINDS, Faults
 
-__all__ = ["ERROR_KINDS", "AnswerFunction", "ClipIndex", "Noise", "Faults", "KnownClip", "OracleServer", "serve"]
+__all__ = ["ERROR_KINDS", "AnswerFunction", "ClipIndex", "Faults", "KnownClip", "Noise", "OracleServer", "serve"]
