@@ -32,7 +32,7 @@ from lookaway.judges.oracle import OracleServer
 from lookaway.judges.server import Connection
 from lookaway.judges.settings import JudgeSettings
 from lookaway.reports.leaderboards import leaderboards
-from lookaway.reports.runs import SiteRun, load_runs
+from lookaway.reports.runs import LoadedRun, load_runs
 from lookaway.reports.site.building import build_site
 from lookaway.world.actors import ACTORS
 from lookaway.world.exports import EXPORTS
@@ -155,7 +155,7 @@ def _judge(server: OracleServer) -> JudgeSettings:
     return JudgeSettings(model=JudgeModel(model="oracle"), connection=Connection(url=server.base_url))
 
 
-def build(runs: Sequence[SiteRun], output: Path) -> Built:
+def build(runs: Sequence[LoadedRun], output: Path) -> Built:
     """Build the report, and measure it."""
     started = time.perf_counter()
     index = build_site(runs, output)
@@ -164,7 +164,7 @@ def build(runs: Sequence[SiteRun], output: Path) -> Built:
     return Built(seconds=seconds, index_bytes=index.stat().st_size, page_bytes=pages)
 
 
-def print_boards(runs: Sequence[SiteRun]) -> None:
+def print_boards(runs: Sequence[LoadedRun]) -> None:
     """Every board with the ranks that the report gives the actors."""
     for leaderboard in leaderboards(runs):
         ranks = (

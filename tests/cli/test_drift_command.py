@@ -68,7 +68,7 @@ def test_the_level_of_nothing_left_is_an_option(run):
         (["--towards", "rendering_style=nan"], "is not METRIC=VALUE"),
         (["--towards", "=1"], "is not METRIC=VALUE"),
         (["--bin", "0"], "0 is not in the range x>=1"),
-        (["-o", "drift.xlsx"], "written as .csv, .parquet or .md"),
+        (["-o", "drift.xlsx"], "expected .csv, .parquet or .md"),
     ],
 )
 def test_what_cannot_be_answered_is_explained_with_exit_code_2(arguments, said, run):

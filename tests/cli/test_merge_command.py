@@ -31,7 +31,7 @@ def test_merged_shards_are_shown_as_the_whole_run_is(root, tmp_path):
     assert (result.code, result.err) == (0, "")
     first, last = result.out.splitlines()
     assert first == f"{tmp_path / 'out'}: 6 rollouts of 3 runs"
-    assert last.startswith("Features and replies stay with the runs")
+    assert last.startswith("Features and replies are not merged")
     lookaway("eval", root, *METRICS, "-o", tmp_path / "whole", "--quiet")
     for options in ((), ("--json",)):
         assert lookaway("show", tmp_path / "out", *options).out == lookaway("show", tmp_path / "whole", *options).out

@@ -34,14 +34,14 @@ def test_a_table_that_agrees_exits_with_0_and_shows_every_cell(run, tmp_path):
     (light,) = [line.split() for line in result.out.splitlines() if LIGHT in line]
     assert " ".join(light) == f"m {LIGHT} environment score 0.5000 0.5000 0.0000 agrees 3 of 3 -"
     assert "2 agrees" in result.out
-    assert "could explain" not in result.out
+    assert "possible explanations" not in result.out
 
 
 def test_a_number_that_differs_exits_with_3_and_names_the_constants_that_could_explain_it(run, tmp_path):
     result = lookaway("verify", run.path, table(tmp_path, "m,rendering_lighting,0.5", "m,rendering_style,0.7"))
     assert result.code == 3
     assert "1 agrees, 1 differs" in result.out
-    assert f"{STYLE}: could explain it" in result.out
+    assert f"{STYLE}: possible explanations" in result.out
     assert f"  {STYLE}.metric.tau = 10.0" in result.out
     assert f"{LIGHT}: could" not in result.out
 
@@ -51,7 +51,7 @@ def test_a_number_inside_our_interval_is_told_and_explained_but_is_no_difference
     result = lookaway("verify", run.path, table(tmp_path, *rows), "--tolerance", "0.001")
     assert result.code == 0
     assert "1 inside our interval" in result.out
-    assert f"{LIGHT}: could explain it" in result.out
+    assert f"{LIGHT}: possible explanations" in result.out
 
 
 def test_a_number_that_is_missing_here_exits_with_3_and_one_that_is_missing_there_with_0(run, tmp_path):
@@ -71,7 +71,7 @@ def test_with_a_lock_only_what_differs_in_it_is_told(run, tmp_path):
     assert f"  metrics.{STYLE}.metric.tau: 10.0 here, 12.5 there" in result.out
     assert "99.0" not in result.out
     same = lookaway("verify", run.path, table(tmp_path, "m,rendering_style,0.7"), "--lock", run.path / "lock.json")
-    assert f"{STYLE}: the locks agree in all that concerns it" in same.out
+    assert f"{STYLE}: the locks agree in everything that concerns it" in same.out
 
 
 def test_the_gate_of_a_metric_could_explain_it_too(tmp_path):

@@ -273,8 +273,8 @@ def test_a_check_shows_what_came_back_and_what_a_run_would_take(world):
         found = command("judge", "check", world, "--metrics", "triggered", "--json", *judge).json
     assert shown.code == 0
     for line in (
-        "model: oracle, which names itself oracle-of-november",
-        "holds to a JSON schema: yes",
+        "model: oracle, which reports itself as oracle-of-november",
+        "follows a JSON schema: yes",
         "gives log-probabilities: yes",
         "p(yes) = 0.9500",
         f"a run on this dataset: {2 * CLIPS} calls",

@@ -54,7 +54,7 @@ def test_chance_cannot_be_told_apart_and_changing_places_changes_only_the_signs(
     one, other = clips(STYLE, BASE), clips(STYLE, BASE + NOISE)
     there = only(compared(tmp_path / "there", one, other))
     back = only(compared(tmp_path / "back", other, one))
-    assert there.verdict is back.verdict is Verdict.CANNOT_TELL
+    assert there.verdict is back.verdict is Verdict.NOT_SIGNIFICANT
     assert there.difference.mean == pytest.approx(-back.difference.mean)
     assert (there.p, there.detectable) == (back.p, pytest.approx(back.detectable))
     assert 0.05 < there.q < 1
@@ -63,7 +63,7 @@ def test_chance_cannot_be_told_apart_and_changing_places_changes_only_the_signs(
 def test_the_same_run_under_another_name_has_no_difference_at_all(tmp_path):
     entry = only(compared(tmp_path, clips(STYLE, BASE), clips(STYLE, BASE)))
     assert (entry.difference.mean, entry.p, entry.detectable) == (0.0, 1.0, 0.0)
-    assert entry.verdict is Verdict.CANNOT_TELL
+    assert entry.verdict is Verdict.NOT_SIGNIFICANT
 
 
 def test_a_clip_that_one_side_lacks_is_counted_and_moves_nothing(tmp_path):
@@ -106,14 +106,14 @@ def test_cases_of_one_scene_are_one_difference_and_cannot_lend_each_other_weight
 
     entry = only(compared(tmp_path, placed(BASE), placed(BASE - 0.05)))
     assert (entry.difference.scored, entry.difference.scenes, entry.p) == (24, 3, 0.25)
-    assert entry.verdict is Verdict.CANNOT_TELL
+    assert entry.verdict is Verdict.NOT_SIGNIFICANT
 
 
 def test_nine_cases_are_not_estimable_and_ten_are(tmp_path):
     nine = compared(tmp_path / "nine", clips(STYLE, BASE[:9]), clips(STYLE, BASE[:9] - 0.1))
     entry = only(nine)
     assert (entry.verdict, entry.p, entry.q, entry.detectable) == (Verdict.NOT_ESTIMABLE, None, None, None)
-    assert (nine.family, entry.why) == (0, "9 cases have a score of both, fewer than 10")
+    assert (nine.family, entry.why) == (0, "9 cases have a score in both, fewer than 10")
     assert entry.difference.mean == pytest.approx(-0.1)
     ten = only(compared(tmp_path / "ten", clips(STYLE, BASE[:10]), clips(STYLE, BASE[:10] - 0.1)))
     assert (ten.verdict, ten.p) == (Verdict.WORSE, 2 / 1024)
@@ -142,7 +142,7 @@ def test_q_knows_how_many_tests_the_table_has(tmp_path):
     found = compared(tmp_path / "all", before, after)
     entry = next(entry for entry in found.dimensions if entry.metric == STYLE)
     assert (found.family, entry.q) == (3, pytest.approx(3 * entry.p))
-    assert entry.verdict is Verdict.CANNOT_TELL
+    assert entry.verdict is Verdict.NOT_SIGNIFICANT
 
 
 def test_different_locks_are_refused_with_what_differs_unless_asked_for(tmp_path):
@@ -152,7 +152,7 @@ def test_different_locks_are_refused_with_what_differs_unless_asked_for(tmp_path
     assert found.dimensions == ()
     style, light = found.not_compared
     assert (style.metric, style.lock_differences) == (STYLE, ((f"metrics.{STYLE}.metric.tau", 10, 12),))
-    assert (light.metric, light.why) == (LIGHT, "only the first has it")
+    assert (light.metric, light.why) == (LIGHT, "only the first run has it")
     across = compare_runs(old, new, across_locks=True)
     assert only(across).verdict is Verdict.WORSE
     assert any("locks differ" in note for note in across.notes)
@@ -174,7 +174,7 @@ def test_only_clips_that_put_both_models_to_the_test_count_and_the_gate_has_a_ro
     entries = {entry.metric: entry for entry in found.dimensions}
     assert (entries[IDENTITY].pairs, entries[IDENTITY].difference.mean) == (20, 0.0)
     assert entries[GATE].difference.mean == pytest.approx(-4 / 24)
-    assert any("put to the test" in note for note in found.notes)
+    assert any("triggered the gate" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(("reason", "counting"), [(Reason.NO_JUDGE, 24), (Reason.MISSING_VIDEO, 0)])
@@ -235,7 +235,7 @@ def test_models_of_one_run_are_compared_by_name(tmp_path):
         compare_runs(run, run)
     with pytest.raises(UserError, match="No model of the run is named 'c'"):
         compare_runs(run, run, ("a", "c"))
-    with pytest.raises(UserError, match="Two models are compared"):
+    with pytest.raises(UserError, match="Expected two models to compare"):
         compare_runs(run, run, ("a",))
 
 
@@ -256,7 +256,7 @@ def test_single_models_are_compared_whatever_their_names(tmp_path):
 
 
 def test_a_case_that_is_of_another_scene_in_the_other_run_is_refused(tmp_path):
-    with pytest.raises(UserError, match="do not mean the same"):
+    with pytest.raises(UserError, match="different case in each run"):
         compared(tmp_path, clips(STYLE, BASE, scene="s"), clips(STYLE, BASE))
 
 

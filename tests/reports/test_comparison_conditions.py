@@ -30,7 +30,7 @@ TEXTURE = replace(
     metric="bench.entity.texture",
     subset="object",
     difference=Estimate(mean=0.01, low=-0.03, high=0.05, scored=40, scenes=20),
-    verdict=Verdict.CANNOT_TELL,
+    verdict=Verdict.NOT_SIGNIFICANT,
 )
 COMPARISON = Comparison(
     before="a",
@@ -89,10 +89,10 @@ def test_a_last_part_is_meant_before_a_group():
 
 @pytest.mark.parametrize("dimension", [replace(APPEARANCE, difference=None), APPEARANCE])
 def test_what_is_not_estimable_has_not_passed(dimension):
-    blind = replace(dimension, verdict=Verdict.NOT_ESTIMABLE, why="3 cases have a score of both, fewer than 10")
+    blind = replace(dimension, verdict=Verdict.NOT_ESTIMABLE, why="3 cases have a score in both, fewer than 10")
     check = checked("appearance < -0.9", replace(COMPARISON, dimensions=(blind,)))
     assert (check.met, check.failed) == ((), True)
-    assert check.undecided == ("bench.entity.appearance of human (m): 3 cases have a score of both, fewer than 10",)
+    assert check.undecided == ("bench.entity.appearance of human (m): 3 cases have a score in both, fewer than 10",)
 
 
 def test_a_metric_whose_locks_differ_has_not_passed():

@@ -8,8 +8,7 @@ import pytest
 from lookaway.core import Estimate
 from lookaway.reports.compare.comparison import ChangedClip, NotCompared, Verdict
 from lookaway.reports.compare.fail_conditions import check_conditions, parse_condition
-from lookaway.reports.compare.pull_request import comparison_markdown
-from lookaway.reports.compare.text import dimension_row, print_comparison
+from lookaway.reports.compare.text import comparison_markdown, dimension_row, print_comparison
 from lookaway.reports.numbers import verbatim
 from tests.reports.test_comparison_conditions import APPEARANCE, COMPARISON, TEXTURE
 
@@ -68,9 +67,9 @@ def test_the_terminal_shows_the_family_the_pairs_the_worst_clips_and_the_checks(
     checks = check_conditions([parse_condition("entity < -0.02"), parse_condition("texture < -0.02")], COMPARISON)
     print_comparison(replace(WHOLE, not_compared=(left,), notes=("be careful",)), checks)
     out = capsys.readouterr().out
-    assert "1 worse, 1 cannot be told apart" in out
+    assert "1 worse, 1 not significant" in out
     assert "clips of the same case and seed, 80 in all" in out
-    assert "scored on one side alone (before+after), 0 in all" in out
+    assert "scored on one side only (before+after), 0 in all" in out
     assert "Benjamini-Hochberg over 2 tests" in out
     assert "worse on 7 of 80 pairs, the worst 1 first:" in out
     assert "metrics.x.tau: 10 before, 12 after" in out
@@ -82,7 +81,7 @@ def test_the_terminal_shows_the_family_the_pairs_the_worst_clips_and_the_checks(
 def test_markdown_shows_what_changed_first_and_folds_the_rest_away():
     text = comparison_markdown(WHOLE, check_conditions([parse_condition("entity < -0.02")], COMPARISON))
     head, _, folded = text.partition("<details>")
-    assert head.startswith("### 1 worse, 1 cannot be told apart\n\n- ❌ ")
+    assert head.startswith("### 1 worse, 1 not significant\n\n- ❌ ")
     assert "bench.entity.appearance" in head
     assert "bench.entity.texture" not in head
     assert "bench.entity.texture" in folded
@@ -92,8 +91,8 @@ def test_markdown_shows_what_changed_first_and_folds_the_rest_away():
 
 
 def test_why_something_is_not_estimable_is_said_everywhere(capsys):
-    blind = replace(APPEARANCE, verdict=Verdict.NOT_ESTIMABLE, why="3 cases have a score of both, fewer than 10")
-    said = "bench.entity.appearance of human &#40;m&#41;&#58; 3 cases have a score of both"
+    blind = replace(APPEARANCE, verdict=Verdict.NOT_ESTIMABLE, why="3 cases have a score in both, fewer than 10")
+    said = "bench.entity.appearance of human &#40;m&#41;&#58; 3 cases have a score in both"
     assert said in comparison_markdown(replace(COMPARISON, dimensions=(blind,)), [])
     print_comparison(replace(COMPARISON, dimensions=(blind,)), [])
     assert "bench.entity.appearance of human (m): 3 cases" in capsys.readouterr().out

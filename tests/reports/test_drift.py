@@ -125,7 +125,7 @@ def test_a_metric_without_values_of_frames_is_refused_with_those_that_have_them(
 
 def test_a_run_in_which_no_metric_looks_at_single_frames_is_refused(tmp_path):
     run = hand_made_run(tmp_path, "mbench-a", {STYLE: {("m", "s"): Score(0.5)}})
-    with pytest.raises(UserError, match="no metric of this run has values of single frames"):
+    with pytest.raises(UserError, match="no metric of this run has per-frame values"):
         drifts(run)
 
 
@@ -285,7 +285,7 @@ def test_csv_holds_no_formula(tmp_path):
 
 def test_another_suffix_and_a_place_that_cannot_be_written_are_refused(run, tmp_path):
     found = drifts(run)
-    with pytest.raises(UserError, match=r"written as \.csv, \.parquet or \.md"):
+    with pytest.raises(UserError, match=r"expected \.csv, \.parquet or \.md"):
         write_drifts(run, found, tmp_path / "drift.xlsx")
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot be written"):

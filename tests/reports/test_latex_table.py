@@ -309,7 +309,7 @@ def test_csv_and_parquet_hold_the_estimates_whole_with_interval_mark_and_ranks(t
     assert (rows["few"]["low"], rows["few"]["scored"]) == (cells["few"].low, 9)
     ranks = {model: (row["rank_best"], row["rank_worst"], row["tie_group"]) for model, row in rows.items()}
     assert ranks == {"b": (1, 1, 1), "a": (2, 2, 2), "few": (None,) * 3, "frozen": (None,) * 3}
-    assert [row["baseline"] for row in rows.values()] == [None, None, None, "a video that stands still"]
+    assert [row["baseline"] for row in rows.values()] == [None, None, None, "a still video"]
     write_estimates(run, tmp_path / "t.csv")
     with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as file:
         printed = list(csv.DictReader(file))

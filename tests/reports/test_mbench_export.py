@@ -132,7 +132,7 @@ def test_a_metric_asked_of_several_subsets_has_a_number_for_each(tmp_path, monke
 
 def test_a_run_of_another_suite_is_refused_before_anything_is_written(tmp_path):
     run = evaluate(write_folder(tmp_path / "videos"), tmp_path / "run", metrics=["rendering_lighting"])
-    with pytest.raises(UserError, match="is a run of 'folder'; the MBench layout holds runs of mbench-a and mbench-t"):
+    with pytest.raises(UserError, match="is a run of 'folder'; the MBench layout is for runs of mbench-a and mbench-t"):
         export_mbench(run, tmp_path / "out")
     assert not (tmp_path / "out").exists()
     assert lookaway("export", "mbench", run.path, "-o", tmp_path / "out").code == 2
@@ -174,7 +174,7 @@ def test_a_model_of_any_name_changes_no_path(tmp_path):
 
 @pytest.fixture
 def gated(tmp_path: Path) -> Run:
-    """Two samples were put to the test, one was not, and of one the judge said nothing."""
+    """Two samples trigger, one does not, and for one the judge gives no answer."""
     measured = {
         ("m", "s0"): Score(0.8, raw=4.0, units=(Unit("u", Score(0.8)),)),
         ("m", "s1"): Score(0.4, raw=2.0),

@@ -18,7 +18,7 @@ ABSENT = Abstention(Reason.NO_TARGET, "nobody.")
 
 
 def full_run(path: Path, suite: str, *, gates: bool = True, **changes: dict[tuple[str, str], Outcome]) -> Run:
-    """All metrics of a setting on ten samples, half of them put to the test; 0.9, 0.6 and 0.3 on the three axes."""
+    """All metrics of a setting on ten samples, half of which trigger; 0.9, 0.6 and 0.3 on the three axes."""
     value = {"entity": 0.9, "environment": 0.6, "causal": 0.3}
     outcomes = {}
     for bound in load_suite(suite).metrics({}):
@@ -121,12 +121,12 @@ def test_a_total_over_missing_metrics_is_never_silent(tmp_path):
 
 
 def some(known: int) -> dict[tuple[str, str], Outcome]:
-    """Scores of the first samples, which are put to the test in turns; the others have none."""
+    """Scores of the first samples, every second of which triggers; the others have none."""
     return {("m", f"s{number}"): Score(0.5) if number < known else ABSENT for number in range(10)}
 
 
 def test_a_rollout_that_the_gate_left_out_is_known_and_one_that_has_no_score_is_not(tmp_path):
-    # Of ten samples five are put to the test: s0, s2, s4, s6, s8; the last of them has no score.
+    # Of ten samples five trigger: s0, s2, s4, s6, s8; the last of them has no score.
     run = full_run(tmp_path / "run", "mbench-t", spatial_epipolar=some(8))
     assert make_submission(run, ENTRY, min_share=0.9)["shortcomings"] == []
     (lack,) = make_submission(run, ENTRY, min_share=0.95)["shortcomings"]
@@ -154,7 +154,7 @@ def test_nothing_at_all_is_refused_even_by_force(tmp_path):
 
 
 def test_a_link_that_is_none_is_refused():
-    with pytest.raises(UserError, match="is no link"):
+    with pytest.raises(UserError, match="is not a link"):
         Entry(model="m", link="javascript:alert(1)")
 
 

@@ -186,7 +186,7 @@ def test_an_entry_without_a_measure_says_that_none_was_asked_for(tmp_path):
     run = a_run(tmp_path / "run", outcomes, metrics=("mind.lcm.mse",))
     _, mirrored = exported(run, tmp_path / "out")["data"]
     assert mirrored["video_results"] == [
-        {"video_name": "path-1.mp4", "error": "no metric of mind was asked of 3rd_data/mirror_test."}
+        {"video_name": "path-1.mp4", "error": "no metric of mind was requested for 3rd_data/mirror_test."}
     ]
 
 
@@ -195,7 +195,7 @@ def test_a_frame_count_that_no_score_holds_is_missing_and_said_to_be(tmp_path):
     run = a_run(tmp_path / "run", {("alpha", f"{MEMORY}/street"): {"lcm.mse": bare}}, metrics=("mind.lcm.mse",))
     (entry,) = exported(run, tmp_path / "out")["data"]
     assert "sample_frames" not in entry
-    assert entry["error"] == "sample_frames: no score of this run says how many frames the video has."
+    assert entry["error"] == "sample_frames: no score of this run gives the number of frames of the video."
 
 
 def test_any_score_that_holds_the_frame_count_will_do(tmp_path):
@@ -281,7 +281,7 @@ def test_a_model_cannot_lead_out_of_the_export(tmp_path):
 
 def test_a_run_of_another_suite_is_refused_before_anything_is_written(tmp_path):
     run = evaluate(write_folder(tmp_path / "videos", cases=1), tmp_path / "run", metrics=["rendering_lighting"])
-    with pytest.raises(UserError, match=r"is a run of 'folder'; Result\.json holds runs of 'mind'"):
+    with pytest.raises(UserError, match=r"is a run of 'folder'; Result\.json is for runs of 'mind'"):
         export_mind_result(run, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -297,5 +297,5 @@ def test_a_run_that_grows_while_it_is_read_is_not_exported(tmp_path, monkeypatch
     run = a_run(tmp_path / "run", {("alpha", f"{MEMORY}/street"): complete()})
     items = OutcomeReader.items
     monkeypatch.setattr(OutcomeReader, "items", lambda reader: iter([*items(reader), *items(reader)]))
-    with pytest.raises(RunError, match="is being written"):
+    with pytest.raises(RunError, match="still being written"):
         export_mind_result(run, tmp_path / "out")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from lookaway.core import Cell, Estimate
-from lookaway.reports.numbers import counts, duration, fixed, interval, size
+from lookaway.reports.numbers import counts, duration, estimate_interval, fixed, size
 
 
 def cell(low: float | None, high: float | None) -> Cell:
@@ -12,11 +12,11 @@ def cell(low: float | None, high: float | None) -> Cell:
 
 
 def test_an_interval_is_rounded_only_when_it_is_shown():
-    assert interval(cell(0.12345, 0.98765)) == "[0.123, 0.988]"
+    assert estimate_interval(cell(0.12345, 0.98765).estimate) == "[0.123, 0.988]"
 
 
 def test_one_scene_alone_shows_no_interval():
-    assert interval(cell(None, None)) == "-"
+    assert estimate_interval(cell(None, None).estimate) == "-"
 
 
 @pytest.mark.parametrize(("value", "shown"), [(None, "-"), (0.0, "0.000"), (-1.5, "-1.500"), (0.0005, "0.001")])

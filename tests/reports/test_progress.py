@@ -59,7 +59,7 @@ def test_the_slowest_stages_are_named_with_their_part_and_their_speed():
         "sift 60% at 10 frames/s",
         "decoding 30% at 200 frames/s",
         "metrics 9%",
-        "4 features kept",
+        "4 features from the cache",
     ]
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from lookaway.core import Cell, Estimate, Table
-from lookaway.reports.demo import standings
+from lookaway.reports.world import standings
 
 
 def cell(model: str, metric: str, mean: float | None) -> Cell:

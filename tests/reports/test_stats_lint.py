@@ -9,9 +9,8 @@ import pytest
 
 from lookaway.core import UserError
 from lookaway.reports.lint.column_roles import Role, columns_of, counts_of
-from lookaway.reports.lint.printed_sheet import Rule, Severity
 from lookaway.reports.lint.printed_table import printed_cell, read_printed
-from lookaway.reports.lint.table_lint import average_parts, lint_table
+from lookaway.reports.lint.table_lint import Rule, Severity, average_parts, lint_table
 from lookaway.statistics.rank_correlation import spearman_interval
 
 WRBENCH = Path(__file__).parents[3] / "shared" / "data" / "wrbench" / "results" / "wrbench_23model_results.csv"
@@ -40,7 +39,7 @@ def test_a_best_cell_on_three_clips_is_an_error_and_on_ten_is_none(tmp_path):
     text = "model,memory,memory_n\na,0.9,{n}\nb,0.8,400\n"
     (finding,) = of(found(tmp_path, text.format(n=3)), Rule.BEST_ON_FEW)
     assert (finding.severity, finding.line, finding.row, finding.column) == (Severity.ERROR, 2, "a", "memory")
-    assert finding.found == "0.9 is the best of its column and rests on 3"
+    assert finding.found == "0.9 is the best of its column and rests on n = 3"
     assert of(found(tmp_path, text.format(n=9)), Rule.BEST_ON_FEW)
     assert not of(found(tmp_path, text.format(n=10)), Rule.BEST_ON_FEW)
 
@@ -59,10 +58,10 @@ def test_where_lower_is_better_the_lowest_is_the_best(tmp_path):
 def test_bold_says_what_is_best_and_a_dagger_beside_it_is_an_error_without_n(tmp_path):
     text = "| model | memory | n |\n|---|---|---|\n| a | **0.7** | 3 |\n| b | 0.9 | 5 |\n| c | 0.8† | 90 |\n"
     (finding,) = of(found(tmp_path, text, "table.md"), Rule.BEST_ON_FEW)
-    assert (finding.row, finding.line, finding.found) == ("a", 3, "0.7 is marked as the best and rests on 3")
+    assert (finding.row, finding.line, finding.found) == ("a", 3, "0.7 is marked as the best and rests on n = 3")
     daggered = "| model | memory |\n|---|---|\n| a | **0.7**† |\n| b | 0.6 |\n"
     (finding,) = of(found(tmp_path, daggered, "table.md"), Rule.BEST_ON_FEW)
-    assert "is marked as weak as well" in finding.found
+    assert "is also marked as weak" in finding.found
     assert not of(found(tmp_path, daggered.replace("**0.7**†", "**0.7**† n=40"), "table.md"), Rule.BEST_ON_FEW)
 
 
@@ -135,7 +134,7 @@ def test_numbers_of_different_metrics_in_one_column_are_no_mixed_scale(tmp_path)
     text = "model,metric,score\na,{0},0.62\nb,{0},0.71\na,{1},31.5\nb,{1},28.9\n"
     assert not of(found(tmp_path, text.format("memory", "quality")), Rule.MIXED_SCALE)
     (finding,) = of(found(tmp_path, text.format("memory", "memory")), Rule.MIXED_SCALE)
-    assert finding.found.startswith("0.62 stands among numbers up to 31.5")
+    assert finding.found.startswith("0.62 is among numbers up to 31.5")
 
 
 def test_latex_is_refused_with_what_to_give_instead(tmp_path):
@@ -177,7 +176,7 @@ def test_a_correlation_with_an_interval_is_no_mistake_and_one_on_many_points_is_
     (many,) = of(found(tmp_path, "metric,rho,n\nmemory,0.71,100\n"), Rule.FEW_POINTS)
     assert many.severity is Severity.WARNING
     (unknown,) = of(found(tmp_path, "metric,\u03c1\nmemory,0.71\n"), Rule.FEW_POINTS)
-    assert "on how many points it rests is not said" in unknown.found
+    assert "its number of points is not given" in unknown.found
 
 
 @pytest.mark.parametrize(
@@ -219,7 +218,7 @@ def test_a_percent_sign_in_some_cells_is_an_error(tmp_path):
 def test_a_share_among_hundredths_is_told_and_small_errors_are_not(tmp_path):
     (finding,) = of(found(tmp_path, "model,x\na,71.5\nb,0.62\nc,55\n"), Rule.MIXED_SCALE)
     assert finding.severity is Severity.WARNING
-    assert finding.found.startswith("0.62 stands among numbers up to 71.5")
+    assert finding.found.startswith("0.62 is among numbers up to 71.5")
     assert of(found(tmp_path, "model,x\na,71.5\nb,0.62\nc,0.55\n"), Rule.MIXED_SCALE)
     for harmless in ("rotation error", "PSNR", "drift px"):
         assert not of(found(tmp_path, f"model,{harmless}\na,71.5\nb,0.62\nc,55\n"), Rule.MIXED_SCALE)
@@ -391,6 +390,6 @@ def test_the_released_table_of_wrbench_has_its_three_clip_best_cells_and_its_ave
         (Rule.BEST_ON_FEW, "wanx2_1_i2v_turbo", "D6"),
     ]
     assert "is the mean of 6 columns, of which D5 on 3, D6 on 3" in errors[1].found
-    assert errors[2].found == "0.854777333333 is the best of its column and rests on 3"
+    assert errors[2].found == "0.854777333333 is the best of its column and rests on n = 3"
     warned = {finding.row for finding in of(lint_table(read), Rule.SPARSE_AVERAGE)} - {"wan2_2_i2v_plus"}
     assert len(warned) == 5

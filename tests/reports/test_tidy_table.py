@@ -98,7 +98,7 @@ def test_a_run_without_units_gives_an_empty_table_with_its_columns(tmp_path):
 
 
 def test_another_suffix_and_a_place_that_cannot_be_written_are_refused(run, tmp_path):
-    with pytest.raises(UserError, match=r"written as \.csv or \.parquet"):
+    with pytest.raises(UserError, match=r"expected \.csv or \.parquet"):
         write_tidy_table(run, tmp_path / "out.xlsx")
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot be written"):

@@ -20,7 +20,7 @@ VALUES = [0.9 - 0.01 * number for number in range(12)]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Twelve high scores of a model, for none of which the judge would say whether it was put to the test."""
+    """Twelve high scores of a model, for none of which the judge says whether it triggered."""
     refused = Abstention(Reason.JUDGE_REFUSED, "no.")
     gate = [Clip(metric=GATE, case=clip.case, outcome=refused) for clip in clips(GATE, VALUES)]
     return chosen_run(tmp_path / "run", [*clips(IDENTITY, VALUES), *gate], suite="mbench-t")

@@ -9,7 +9,7 @@ import pytest
 from lookaway.core import Cell, Estimate, Gated, Lock, UserError
 from lookaway.reports.lock_explanations import lock_differences, locked_constants, read_lock
 from lookaway.reports.published_table import read_published
-from lookaway.reports.verification import Verdict, compare, is_reproduced
+from lookaway.reports.verification import FigureVerdict, compare, is_reproduced
 
 LIGHT = "mbencha.environment.rendering_lighting"
 
@@ -69,7 +69,7 @@ def test_without_an_interval_there_is_nothing_to_lie_inside(tmp_path):
 
 def test_a_metric_may_be_called_by_the_last_part_of_its_name(tmp_path):
     (entry,) = compare([cell()], published(tmp_path, "m,rendering_lighting,0.5"), 0.005)
-    assert (entry.metric, entry.verdict, entry.n, entry.asked) == (LIGHT, Verdict.AGREES, 2, 3)
+    assert (entry.metric, entry.verdict, entry.n, entry.asked) == (LIGHT, FigureVerdict.AGREES, 2, 3)
     assert verdicts([cell()], published(tmp_path, "m,lighting,0.5")) == ["missing here", "missing there"]
 
 
@@ -88,12 +88,12 @@ def test_what_only_one_side_has_is_told_and_only_what_is_missing_here_counts(tmp
         (0.5, None, None),
     ]
     assert not is_reproduced(found)
-    assert is_reproduced([entry for entry in found if entry.verdict is not Verdict.MISSING_HERE])
+    assert is_reproduced([entry for entry in found if entry.verdict is not FigureVerdict.MISSING_HERE])
 
 
 def test_a_cell_that_was_asked_but_has_no_score_is_missing_here(tmp_path):
     (entry,) = compare([cell(mean=None)], published(tmp_path, f"m,{LIGHT},0.5"), 0.005)
-    assert (entry.verdict, entry.note) == (Verdict.MISSING_HERE, "no score")
+    assert (entry.verdict, entry.note) == (FigureVerdict.MISSING_HERE, "no score")
 
 
 def test_another_model_or_subset_is_another_cell(tmp_path):
@@ -107,7 +107,7 @@ def test_another_model_or_subset_is_another_cell(tmp_path):
 
 def test_two_names_of_one_cell_are_refused(tmp_path):
     rows = published(tmp_path, f"m,{LIGHT},0.5", "m,rendering_lighting,0.9")
-    with pytest.raises(UserError, match="names a cell that another line names"):
+    with pytest.raises(UserError, match="names the same cell as another line"):
         compare([cell()], rows, 0.005)
 
 
@@ -136,9 +136,9 @@ def test_the_m_score_is_held_against_the_m_score_and_the_raw_value_in_its_own_un
 
 def test_an_m_score_in_the_column_of_scores_is_recognised(tmp_path):
     (entry,) = compare([cell(mean=0.6, m_score=0.5454)], published(tmp_path, f"m,{LIGHT},54.54"), 0.005)
-    assert (entry.verdict, entry.note) == (Verdict.DIFFERS, "theirs is our M-Score: call the column m_score")
+    assert (entry.verdict, entry.note) == (FigureVerdict.DIFFERS, "theirs is our M-Score: call the column m_score")
     (entry,) = compare([cell(mean=0.6)], published(tmp_path, f"m,{LIGHT},0.5", header="model,metric,m_score"), 0.005)
-    assert (entry.verdict, entry.note) == (Verdict.MISSING_HERE, "raw consistency: no gate was asked")
+    assert (entry.verdict, entry.note) == (FigureVerdict.MISSING_HERE, "raw consistency: the run has no gate")
 
 
 def test_what_a_gate_gives_is_held_against_what_was_published_of_it(tmp_path):
@@ -154,7 +154,7 @@ def test_what_a_gate_gives_is_held_against_what_was_published_of_it(tmp_path):
     assert verdicts([gated], rows) == ["agrees", "inside our interval", "differs"]
     raw = compare([cell(mean=0.6)], published(tmp_path, f"m,{LIGHT},0.6,0.5", header="model,metric,s_rel,c_trig"), 0.1)
     assert {(entry.verdict, entry.note) for entry in raw} == {
-        (Verdict.MISSING_HERE, "raw consistency: no gate was asked")
+        (FigureVerdict.MISSING_HERE, "raw consistency: the run has no gate")
     }
 
 
@@ -244,7 +244,7 @@ def test_a_lock_that_somebody_changed_is_refused(tmp_path):
     path.write_text(json.dumps({**lock().entries, "sha256": lock().sha256}))
     assert read_lock(path) == lock()
     path.write_text(json.dumps({**lock(tau=11.0).entries, "sha256": lock().sha256}))
-    with pytest.raises(UserError, match="somebody changed it"):
+    with pytest.raises(UserError, match="it was changed"):
         read_lock(path)
     for content in ("[]", "{}", '{"metrics": []}'):
         path.write_text(content)

@@ -60,8 +60,7 @@ def compare_command(  # noqa: PLR0913 - one for each option
     from lookaway.engine.run import Run
     from lookaway.reports.compare.comparison import compare_runs
     from lookaway.reports.compare.fail_conditions import check_conditions, parse_condition
-    from lookaway.reports.compare.pull_request import comparison_markdown
-    from lookaway.reports.compare.text import print_comparison, print_comparison_json
+    from lookaway.reports.compare.text import comparison_markdown, print_comparison, print_comparison_json
 
     wanted = [parse_condition(text) for text in conditions]
     comparison = compare_runs(Run(before), Run(after or before), models, across_locks=across_locks, worst=worst)

@@ -28,8 +28,8 @@ def demo_command(output: Path, workers: int, quiet: bool, as_json: bool) -> None
     Needs no weights, no network and no GPU.
     """
     from lookaway.engine.evaluate import evaluate
-    from lookaway.reports.demo import print_demo
     from lookaway.reports.progress import progress_bar, rendering_bar
+    from lookaway.reports.world import print_demo
     from lookaway.world.actors import ACTORS
     from lookaway.world.exports import export_world
     from lookaway.world.grid import Grid

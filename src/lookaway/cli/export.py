@@ -34,7 +34,7 @@ def mbench_command(run: Path, output: Path) -> None:
 @click.option("--model-link", default="", help="Address of a page about it.")
 @click.option("--model-type", help="By default action-conditioned or text-conditioned, as the setting is.")
 @click.option(
-    "--least-share",
+    "--min-share",
     type=click.FloatRange(0, 1),
     default=0.9,
     show_default=True,

@@ -22,9 +22,8 @@ def lint_stats_command(table: Path, as_json: bool) -> int:
 
     Exits with 3 where there is an error; warnings alone exit with 0.
     """
-    from lookaway.reports.lint.printed_sheet import Severity
     from lookaway.reports.lint.printed_table import read_printed
-    from lookaway.reports.lint.table_lint import lint_table, print_findings
+    from lookaway.reports.lint.table_lint import Severity, lint_table, print_findings
 
     tables = read_printed(table)
     findings = [finding for entry in tables for finding in lint_table(entry)]

@@ -68,7 +68,7 @@ def validate_command(source: Path, metrics: tuple[str, ...], **options: Any) -> 
     from lookaway.engine.binding import bind_metrics
     from lookaway.engine.coverage import coverage, is_whole
     from lookaway.engine.judging import without_gates
-    from lookaway.reports.coverage import print_coverage
+    from lookaway.reports.plan import print_coverage
 
     dataset = _read(source, **options)
     bounds = without_gates(bind_metrics(dataset, _of_setting(dataset, metrics)))

@@ -20,6 +20,6 @@ def merge_command(runs: tuple[Path, ...], output: Path, partial: bool, as_json: 
     The table is the one that a single run over everything would have given. RUNS stay as they are.
     """
     from lookaway.engine.merging import merge
-    from lookaway.reports.merged import print_merged
+    from lookaway.reports.table import print_merged
 
     print_merged(merge(runs, output, partial=partial), as_json=as_json)

@@ -25,7 +25,7 @@ def validate_command(open_videos: bool, as_json: bool, **options: Any) -> int:
     """
     from lookaway.engine.coverage import coverage, is_whole, reference_problems
     from lookaway.engine.judging import without_gates
-    from lookaway.reports.coverage import print_coverage
+    from lookaway.reports.plan import print_coverage
 
     dataset, metrics = read_dataset(options)
     if open_videos:

@@ -1,4 +1,4 @@
-"""A run that was begun: its lock, its outcomes, its table."""
+"""A run that was started: its lock, its outcomes, its table."""
 
 from __future__ import annotations
 
@@ -7,11 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lookaway.core import Lock, RunError, Table
+from lookaway.core import Group, Lock, RunError, Table
 from lookaway.engine.reading import load_suite
 from lookaway.io.object_storage import as_path
 from lookaway.store.outcome_reader import AskedMetric, FrameUnits, OutcomeReader
 from lookaway.store.run_folder import RunFolder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResults:
+    """The outcomes of a run by model, metric and subset, and the table that its suite makes of them."""
+
+    groups: tuple[Group, ...]
+    """In the order of the protocol, gates included."""
+    table: Table
+    """Its cells rest on these groups; where a gate decides, on those rollouts that triggered it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +40,7 @@ class Run:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What was asked."""
+        """What was requested: dataset, suite, metrics and options."""
         return self._folder.about()
 
     @property
@@ -49,10 +59,14 @@ class Run:
         except (KeyError, TypeError) as error:
             raise RunError(f"{self.path / 'run.json'}: its metrics cannot be read ({error!r}).") from error
 
+    def results(self, *, ignore_gates: bool = False) -> RunResults:
+        """The outcomes in groups, and what the suite makes of them: every table and report starts from here."""
+        groups = [group for group in self._reader().groups() if not (ignore_gates and group.is_gate)]
+        return RunResults(groups=tuple(groups), table=load_suite(self.about["suite"]).table(groups))
+
     def table(self, *, ignore_gates: bool = False) -> Table:
         """The suite's estimates with interval, n of N, and why the rest is missing."""
-        groups = [group for group in self._reader().groups() if not (ignore_gates and group.is_gate)]
-        return load_suite(self.about["suite"]).table(groups)
+        return self.results(ignore_gates=ignore_gates).table
 
     def items(self) -> Iterator[Mapping[str, Any]]:
         """Every outcome, one row per rollout and metric."""

@@ -1,4 +1,4 @@
-"""A clip of the simulated world on one picture: what was drawn, what is true, and what a world that remembers shows."""
+"""A clip of the simulated world on one image: its frames, its ground truth, and the frames of a perfect memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FAR_SHADE = 0.85
 
 
 def write_contact_sheet(clip: WorldClip, path: Path, clean: WorldClip | None = None) -> None:
-    """Write a PNG; with the remembered clip of the same case, its frames stand above for comparison."""
+    """Write a PNG; the frames of the remembered clip of the same case, if given, come first for comparison."""
     encoded = png_bytes(contact_sheet(clip, clean))
     write_whole(path, lambda file: file.write(encoded))
 
@@ -48,7 +48,7 @@ def contact_sheet(clip: WorldClip, clean: WorldClip | None = None) -> Pixels:
 
 
 def shown_frames(count: int, disappeared: tuple[int, int]) -> list[int]:
-    """Six frames that tell the story: seen, leaving, twice away, back, last."""
+    """Six frames: visible, leaving, twice away, back, last."""
     start, end = disappeared
     if start >= count:
         return [round(part) for part in np.linspace(0, count - 1, COLUMNS)]

@@ -1,4 +1,4 @@
-"""How the metrics of a run change with the frames since the mark, and after how many half is lost."""
+"""Drift: how the metrics of a run change over the frames, and their half-lives."""
 
 from __future__ import annotations
 
@@ -15,7 +15,17 @@ from lookaway.core import Estimate, UserError
 from lookaway.engine.run import Run
 from lookaway.reports.export.rows import write_file, write_row_file
 from lookaway.reports.metric_facts import MetricFacts, metric_facts
-from lookaway.reports.numbers import MIN_DIGITS, digits_for, fixed, print_json, print_lines, print_rows, visible
+from lookaway.reports.numbers import (
+    MIN_DIGITS,
+    digits_for,
+    estimate_interval,
+    fixed,
+    markdown_table,
+    print_json,
+    print_lines,
+    print_rows,
+    visible,
+)
 from lookaway.statistics.drift import (
     DriftBin,
     FrameValues,
@@ -28,7 +38,7 @@ from lookaway.statistics.drift import (
 from lookaway.store.outcome_reader import FrameUnits
 
 MIRRORED = "MirroredFrames"
-"""How a lock calls a recipe that compares frames of the way out with those of the way back."""
+"""The kind, in a lock, of a recipe that compares frames of the way out with those of the way back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +50,7 @@ class Drift:
     subset: str
     bin_width: int
     rollouts: int
-    """How many rollouts have a value for any frame; bins say how many of them have one there."""
+    """Rollouts with a value for any frame; each bin has its own count."""
     bins: tuple[DriftBin, ...]
     half_life: HalfLife | None
     no_half_life: str
@@ -49,7 +59,7 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class _Aim:
-    """Where a metric goes when memory is lost."""
+    """The direction and end of a metric when memory is lost."""
 
     metric: str
     higher_is_better: bool | None
@@ -59,7 +69,7 @@ class _Aim:
     @property
     def lacks(self) -> str:
         if self.higher_is_better is None:
-            return "its metric is not installed here, so which way is worse is not known"
+            return "its metric is not installed here, so its direction is not known"
         return "" if self.towards is not None else f"it has no worst value; give one: --towards {self.metric}=VALUE"
 
 
@@ -79,8 +89,8 @@ def drifts(
     known = run.metrics_with_frames()
     chosen = _named(metrics, known) if metrics else known
     if not chosen:
-        raise UserError(f"{run.path}: no metric of this run has values of single frames, so nothing can drift.")
-    given = {name: value for said, value in (towards or {}).items() for name in _named([said], known)}
+        raise UserError(f"{run.path}: no metric of this run has per-frame values, so there is no drift to show.")
+    given = {name: value for pattern, value in (towards or {}).items() for name in _named([pattern], known)}
     locked = run.lock.entries.get("metrics", {})
     facts = metric_facts(run)
     aims = {name: _aim(name, locked.get(name, {}), facts[name], given.get(name)) for name in chosen}
@@ -93,8 +103,7 @@ def _named(names: Iterable[str], known: Sequence[str]) -> list[str]:
         matching = [entry for entry in known if entry == name or entry.endswith(f".{name}")]
         if not matching:
             raise UserError(
-                f"The run has no values of single frames for a metric {name!r}. "
-                f"It has them for: {', '.join(known) or 'none'}."
+                f"The run has no per-frame values of a metric {name!r}. It has them for: {', '.join(known) or 'none'}."
             )
         found.update(dict.fromkeys(matching))
     return [entry for entry in known if entry in found]
@@ -113,11 +122,11 @@ def _curves(aim: _Aim, units: FrameUnits, bin_width: int | None) -> Iterator[Dri
     if aim.is_mirrored:
         units = _since_the_turn(units)
     width = bin_width or default_bin_width(units.frames)
-    places = list(zip(units.subsets, units.models, strict=True))
-    numbers = {place: number for number, place in enumerate(sorted(set(places)))}
-    place_of_value = np.array([numbers[place] for place in places], np.int64)[units.rollouts]
+    keys = list(zip(units.subsets, units.models, strict=True))
+    numbers = {key: number for number, key in enumerate(sorted(set(keys)))}
+    key_of_value = np.array([numbers[key] for key in keys], np.int64)[units.rollouts]
     for (subset, model), number in numbers.items():
-        data = _part(units, place_of_value == number)
+        data = _part(units, key_of_value == number)
         if not len(data.values):
             continue
         life, why_not = _half_life(aim, data, width)
@@ -140,13 +149,13 @@ def _since_the_turn(units: FrameUnits) -> FrameUnits:
     return replace(units, frames=last[units.rollouts] - units.frames)
 
 
-def _part(units: FrameUnits, is_wanted: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> FrameValues:
-    """The values that are wanted, of those rollouts that have any."""
-    rollouts, places = np.unique(units.rollouts[is_wanted], return_inverse=True)
+def _part(units: FrameUnits, is_selected: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> FrameValues:
+    """The selected values, with only those rollouts that have any."""
+    rollouts, indices = np.unique(units.rollouts[is_selected], return_inverse=True)
     return FrameValues(
-        frames=units.frames[is_wanted],
-        values=units.values[is_wanted],
-        rollouts=places,
+        frames=units.frames[is_selected],
+        values=units.values[is_selected],
+        rollouts=indices,
         scenes=[units.scenes[rollout] for rollout in rollouts.tolist()],
     )
 
@@ -182,7 +191,7 @@ def drifts_json(run: Run, found: Sequence[Drift]) -> dict[str, Any]:
 
 
 def drifts_markdown(run: Run, found: Sequence[Drift]) -> str:
-    """The same tables as on the terminal; text of datasets is taken neither for markup nor for a column."""
+    """The same tables as on the terminal; text of datasets is escaped."""
     parts = []
     for drift in found:
         parts += [f"## {_plain(title(drift))}", _markdown_table(curve_rows(drift))]
@@ -191,20 +200,20 @@ def drifts_markdown(run: Run, found: Sequence[Drift]) -> str:
 
 
 def title(drift: Drift) -> str:
-    """Which curve it is."""
+    """Metric, subset and model of a curve."""
     return f"{drift.metric}  {drift.subset}  {drift.model}"
 
 
 def curve_rows(drift: Drift) -> list[dict[str, str]]:
-    """The bins of a curve as people read them, all with the same count of digits."""
+    """The bins of a curve as text, all with the same number of digits."""
     digits = digits_for([entry.estimate.mean for entry in drift.bins])
     return [
         {
             "frames": f"{entry.first}-{entry.last}" if entry.last > entry.first else f"{entry.first}",
             "mean": fixed(entry.estimate.mean, digits),
-            "95 %": _band(entry.estimate, digits),
+            "95 %": estimate_interval(entry.estimate, digits),
             "change": fixed(entry.change.mean if entry.change else None, digits),
-            "change 95 %": _band(entry.change, digits),
+            "change 95 %": estimate_interval(entry.change, digits),
             "rollouts": f"{entry.estimate.scored} of {drift.rollouts}",
             "scenes": f"{entry.estimate.scenes}",
         }
@@ -224,7 +233,7 @@ def half_life_row(drift: Drift) -> dict[str, str]:
         "towards": fixed(life.towards if life else None, digits),
         "half-life": _frames(life.frames, life.within) if life else "-",
         "95 %": _frames_band(life),
-        "not told": drift.no_half_life,
+        "no half-life": drift.no_half_life,
     }
 
 
@@ -239,20 +248,12 @@ def _frames_band(life: HalfLife | None) -> str:
     return f"[{_frames(low, life.within)}, {_frames(high, life.within)}]"
 
 
-def _band(estimate: Estimate | None, digits: int) -> str:
-    if estimate is None or estimate.low is None or estimate.high is None:
-        return "-"
-    return f"[{fixed(estimate.low, digits)}, {fixed(estimate.high, digits)}]"
-
-
 def _origin(run: Run) -> str:
     return f"lock {run.about['lock_sha256'][:16]}  95 % intervals clustered by scene"
 
 
 def _markdown_table(rows: Sequence[dict[str, str]]) -> str:
-    lines = [list(rows[0]), ["---:" if name in RIGHT else "---" for name in rows[0]]]
-    lines += [[_plain(value) for value in row.values()] for row in rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown_table([{name: _plain(value) for name, value in row.items()} for row in rows], right=RIGHT)
 
 
 def _plain(text: str) -> str:
@@ -271,18 +272,18 @@ SCHEMA = pa.schema(
         *((name, pa.float64()) for name in ("half_life", "half_life_low", "half_life_high", "within", "towards")),
     ]
 )
-"""The half-life of a curve stands in each of its rows; empty beside a `within`, it is more than that."""
+"""The half-life of a curve is repeated in each of its rows; where it is empty, it is longer than `within`."""
 
 
 def write_drifts(run: Run, found: Sequence[Drift], path: Path) -> None:
-    """Write all curves; the suffix of the path says how."""
+    """Write all curves; the suffix of the path selects the format."""
     match path.suffix.lower():
         case ".csv" | ".parquet":
             write_row_file(path, SCHEMA, [_row(drift, entry) for drift in found for entry in drift.bins])
         case ".md":
             write_file(path, lambda file: file.write(drifts_markdown(run, found).encode()))
         case _:
-            raise UserError(f"{path}: curves are written as .csv, .parquet or .md, by the suffix of the name.")
+            raise UserError(f"{path}: the suffix selects the format of curves: expected .csv, .parquet or .md.")
 
 
 def _row(drift: Drift, entry: DriftBin) -> dict[str, Any]:

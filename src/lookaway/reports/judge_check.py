@@ -1,4 +1,4 @@
-"""What a judge said when it was tried, on the terminal."""
+"""The check of a judge on the terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHOWN_CHARACTERS = 400
 
 
 def print_judge_check(found: ClipCheck, *, as_json: bool) -> None:
-    """Who answered, what it can do, what it saw, what a run would take."""
+    """The model, its capabilities, its answer about one clip, and the cost of a run."""
     check, introduction = found.check, found.check.introduction
     described, yes_no = check.described, check.yes_no
     if as_json:
@@ -34,23 +34,23 @@ def print_judge_check(found: ClipCheck, *, as_json: bool) -> None:
             }
         )
         return
-    asked, named = introduction.judge.model, introduction.judge.reported
+    requested, named = introduction.judge.model, introduction.judge.reported
     can, cannot = "yes", "no"
     tokens = found.expected.prompt_tokens + found.expected.answer_tokens
     print_lines(
         [
-            f"model: {asked}" + (f", which names itself {named}" if named != asked else ""),
+            f"model: {requested}" + (f", which reports itself as {named}" if named != requested else ""),
             f"first answer after {duration(check.introduction_seconds)}, "
             f"about {amount(len(found.frames), 'frame')} of {found.rollout} after {duration(check.reply_seconds)}",
-            f"holds to a JSON schema: {can if introduction.holds_schema else cannot}",
+            f"follows a JSON schema: {can if introduction.holds_schema else cannot}",
             f"gives log-probabilities: {can if introduction.gives_log_probabilities else cannot}",
-            f"it said: {check.reply.text[:SHOWN_CHARACTERS]}",
+            f"reply: {check.reply.text[:SHOWN_CHARACTERS]}",
             f"read as {described.frames} frames: {described.description}"
             if isinstance(described, Description)
             else f"not readable: {described}",
             f"p(yes) = {yes_no.p_yes:.4f}" if isinstance(yes_no, YesNo) else f"no p(yes): {yes_no}",
-            f"tokens: {check.reply.prompt_tokens:,} of the question, {check.reply.answer_tokens:,} of the answer",
+            f"tokens: {check.reply.prompt_tokens:,} in the prompt, {check.reply.answer_tokens:,} in the answer",
             f"a run on this dataset: {amount(found.expected.calls, 'call')}, {tokens:,} tokens, "
-            f"about {duration(found.seconds)}" + (f", {found.money:.2f} of money" if found.money else ""),
+            f"about {duration(found.seconds)}" + (f", costs {found.money:.2f}" if found.money else ""),
         ]
     )

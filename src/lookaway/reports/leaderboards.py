@@ -1,4 +1,4 @@
-"""Leaderboards: all models whose values of one metric and subset may be compared, with what is known of their order."""
+"""Leaderboards: all models whose values of one metric and subset may be compared, with ranks, ties and pairs."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lookaway.core import Cell
-from lookaway.reports.counted_values import NO_VALUES, CountedValues, Place, counted_values
-from lookaway.reports.runs import SiteMetric, SiteRun
+from lookaway.reports.runs import NO_VALUES, CountedValues, LoadedMetric, LoadedRun
+from lookaway.statistics.cells import GroupKey
 from lookaway.statistics.intervals import Proportion, proportion
+from lookaway.statistics.paired_difference import CaseValues, PairedDifference, false_discovery, paired_difference
 from lookaway.statistics.precision import Precision, precision
 from lookaway.statistics.rank_range import RankRange, rank_ranges, tie_groups
 from lookaway.statistics.scene_bootstrap import SceneSums, ValueColumns, scene_sums
 
-BASELINES = {"frozen": "a video that stands still", "perfect": "the true answer"}
-"""Models of these names are there to be compared with, not to compete."""
+BASELINES = {"frozen": "a still video", "perfect": "the reference video"}
+"""Models with these names are baselines, which are not ranked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One model on a board."""
+class LeaderboardRow:
+    """One model on a leaderboard."""
 
     model: str
     run: str
@@ -31,22 +32,22 @@ class Row:
     precision: Precision
     coverage: Precision
     combined: Precision
-    """How sure the two numbers are that a gate makes of the cell."""
+    """The precision of the coverage and of the combined number of a gated cell."""
     support: Proportion | None
-    """Share of asked rollouts that have a score; `None` where nothing was asked."""
+    """Share of requested rollouts that have a score; `None` where none was requested."""
     ranks: RankRange | None = None
-    """`None` where the value is not estimable, better has no direction, or the model does not compete."""
+    """`None` where the value is not estimable, the direction is not known, or the model is a baseline."""
     tie: int | None = None
-    """Number of its tie group, the best is 0."""
+    """Index of its tie group; the best is 0."""
 
     @property
     def is_comparable(self) -> bool:
-        """Whether it may be held against others: it rests on enough values, and they are known."""
+        """Whether it can be compared: it has enough values, and they are known."""
         return self.precision.is_estimable and len(self.values.values) > 0
 
     @property
     def baseline(self) -> str | None:
-        """What it stands for, if it is no competitor."""
+        """What kind of baseline it is; `None` for other models."""
         return BASELINES.get(self.cell.model)
 
 
@@ -55,82 +56,82 @@ class Leaderboard:
     """All models of a suite for one metric under one lock and one subset: the best mean first, baselines last."""
 
     suite: str
-    metric: SiteMetric
+    metric: LoadedMetric
     subset: str
-    rows: tuple[Row, ...]
+    rows: tuple[LeaderboardRow, ...]
     is_one_of_several_locks: bool
-    """Whether the site has the same metric and subset under another lock, on another board."""
+    """Whether there is another leaderboard for the same metric and subset, under another lock."""
 
     @property
     def title(self) -> str:
-        """How people call it; with its lock where that tells it from another board."""
-        is_said = self.subset in self.metric.name.split(".")
-        name = self.metric.name if is_said else f"{self.metric.name} on {self.subset}"
+        """Its name; with the lock where another leaderboard has the same name."""
+        has_subset = self.subset in self.metric.name.split(".")
+        name = self.metric.name if has_subset else f"{self.metric.name} on {self.subset}"
         return f"{name} · lock {self.metric.lock[:8]}" if self.is_one_of_several_locks else name
 
     @property
     def short(self) -> str:
-        """The last part of the name, for heads of narrow columns."""
+        """The last part of the name, for narrow column heads."""
         last = self.metric.name.rpartition(".")[2]
         return f"{last} · {self.metric.lock[:8]}" if self.is_one_of_several_locks else last
 
     @property
     def key(self) -> str:
-        """What tells it from all others of the site."""
+        """Unique in the site."""
         return "\n".join((self.suite, self.metric.name, self.metric.lock, self.subset))
 
     @property
-    def comparable(self) -> tuple[Row, ...]:
-        """Those rows that can be compared, baselines included."""
+    def comparable(self) -> tuple[LeaderboardRow, ...]:
+        """The rows that can be compared, baselines included."""
         return tuple(row for row in self.rows if row.is_comparable)
 
     @property
     def is_gated(self) -> bool:
-        """Whether a gate decided for some model which rollouts count."""
+        """Whether a gate decides for any model which rollouts count."""
         return any(row.cell.gated for row in self.rows)
 
 
-def leaderboards(runs: Sequence[SiteRun]) -> list[Leaderboard]:
-    """Every board of the site: by suite, then in the order of protocols; no board holds two locks."""
-    places: dict[tuple[str, str, str, str], list[Row]] = {}
-    metrics: dict[tuple[str, str, str, str], SiteMetric] = {}
+def leaderboards(runs: Sequence[LoadedRun]) -> list[Leaderboard]:
+    """All leaderboards: by suite, then in protocol order; never two locks on one."""
+    rows: dict[tuple[str, str, str, str], list[LeaderboardRow]] = {}
+    metrics: dict[tuple[str, str, str, str], LoadedMetric] = {}
     twice = models_of_several_runs(runs)
     for run in runs:
         known = {metric.name: metric for metric in run.metrics}
-        counted = counted_values(run)
+        counted = run.counted()
         for cell in run.table.cells:
             metric = known[cell.metric]
-            place = (run.suite, metric.name, cell.subset, metric.lock)
-            metrics.setdefault(place, metric)
+            key = (run.suite, metric.name, cell.subset, metric.lock)
+            metrics.setdefault(key, metric)
             row = _row(run, cell, counted, metric)
             if (run.suite, cell.model) in twice:
                 row = replace(row, model=f"{cell.model} ({run.name})")
-            places.setdefault(place, []).append(row)
-    several = {place[:3] for place in places if sum(other[:3] == place[:3] for other in places) > 1}
-    order = sorted(places, key=lambda place: place[0])  # stable: protocols keep their order
+            rows.setdefault(key, []).append(row)
+    several = {key[:3] for key in rows if sum(other[:3] == key[:3] for other in rows) > 1}
+    order = sorted(rows, key=lambda key: key[0])  # stable: protocols keep their order
     return [
         Leaderboard(
-            suite=place[0],
-            metric=metrics[place],
-            subset=place[2],
-            rows=_ordered(places[place], metrics[place]),
-            is_one_of_several_locks=place[:3] in several,
+            suite=key[0],
+            metric=metrics[key],
+            subset=key[2],
+            rows=_ordered(rows[key], metrics[key]),
+            is_one_of_several_locks=key[:3] in several,
         )
-        for place in order
+        for key in order
     ]
 
 
-def models_of_several_runs(runs: Sequence[SiteRun]) -> set[tuple[str, str]]:
-    """Suite and model of those that more than one run has: each is then a model of its own, named with its run."""
+def models_of_several_runs(runs: Sequence[LoadedRun]) -> set[tuple[str, str]]:
+    """Suite and model of those that several runs have: each counts as its own model, named with its run."""
     counts = Counter((run.suite, model) for run in runs for model in run.models)
-    return {place for place, count in counts.items() if count > 1}
+    return {key for key, count in counts.items() if count > 1}
 
 
-def _row(run: SiteRun, cell: Cell, counted: Mapping[Place, CountedValues], metric: SiteMetric) -> Row:
-    # A suite may add cells of its own; nothing is known of what they rest on.
-    values = counted.get(Place(cell.model, cell.metric, cell.subset), NO_VALUES)
+def _row(run: LoadedRun, cell: Cell, counted: Mapping[GroupKey, CountedValues], metric: LoadedMetric) -> LeaderboardRow:
+    # A suite may add its own cells; the values behind them are not known.
+    values = counted.get(GroupKey(cell.model, cell.metric, cell.subset), NO_VALUES)
     coverage, combined = _gate_precisions(run, cell, counted, values)
-    return Row(
+    return LeaderboardRow(
         model=cell.model,
         run=run.name,
         cell=cell,
@@ -143,28 +144,28 @@ def _row(run: SiteRun, cell: Cell, counted: Mapping[Place, CountedValues], metri
 
 
 def _gate_precisions(
-    run: SiteRun, cell: Cell, counted: Mapping[Place, CountedValues], values: CountedValues
+    run: LoadedRun, cell: Cell, counted: Mapping[GroupKey, CountedValues], values: CountedValues
 ) -> tuple[Precision, Precision]:
-    """How sure coverage and M-Score are; that nothing passed is as sure as the coverage."""
+    """The precision of coverage and M-Score; where nothing passed, both have that of the coverage."""
     if cell.gated is None:
         return precision(None, 0.0), precision(None, 0.0)
-    places = [Place(cell.model, metric.name, cell.subset) for metric in run.metrics if metric.is_gate]
-    judged = next((counted[place] for place in places if place in counted), NO_VALUES)
+    gates = [GroupKey(cell.model, metric.name, cell.subset) for metric in run.metrics if metric.is_gate]
+    judged = next((counted[gate] for gate in gates if gate in counted), NO_VALUES)
     coverage = precision(cell.gated.coverage, judged.effective)
     combined = cell.gated.combined
     is_nothing = combined is not None and combined.scored == 0
     return coverage, coverage if is_nothing else precision(combined, values.effective)
 
 
-def _ordered(rows: Sequence[Row], metric: SiteMetric) -> tuple[Row, ...]:
-    """Competitors with ranks from the best to the worst, those that have none, then baselines in the same order."""
+def _ordered(rows: Sequence[LeaderboardRow], metric: LoadedMetric) -> tuple[LeaderboardRow, ...]:
+    """Ranked models from the best to the worst, then those without a rank, then baselines in the same order."""
     competing = [row for row in rows if not row.baseline]
     others = [replace(row, ranks=None, tie=None) for row in _ranked([row for row in rows if row.baseline], metric)]
     return (*_ranked(competing, metric), *others)
 
 
-def _ranked(rows: Sequence[Row], metric: SiteMetric) -> tuple[Row, ...]:
-    """Estimable ones from the best to the worst, with ranks; then those that are not, then those without any value."""
+def _ranked(rows: Sequence[LeaderboardRow], metric: LoadedMetric) -> tuple[LeaderboardRow, ...]:
+    """Estimable rows from the best to the worst, with ranks; then the rest, those without any value last."""
     fit = [row for row in rows if row.is_comparable]
     unfit = [row for row in rows if not row.is_comparable]
     unfit.sort(key=lambda row: (row.cell.estimate is None, row.model))
@@ -173,20 +174,73 @@ def _ranked(rows: Sequence[Row], metric: SiteMetric) -> tuple[Row, ...]:
     if not fit:
         return tuple(unfit)
     ranking = rank_ranges(_sums(fit), higher_is_better=metric.higher_is_better)
-    ties = {place: number for number, group in enumerate(tie_groups(ranking)) for place in group}
-    ranked = [replace(fit[place], ranks=ranking.ranges[place], tie=ties[place]) for place in ranking.order]
+    ties = {index: number for number, group in enumerate(tie_groups(ranking)) for index in group}
+    ranked = [replace(fit[index], ranks=ranking.ranges[index], tie=ties[index]) for index in ranking.order]
     return (*ranked, *unfit)
 
 
-def _sums(rows: Sequence[Row]) -> SceneSums:
-    """Of one metric: [models, scenes]."""
+def _sums(rows: Sequence[LeaderboardRow]) -> SceneSums:
+    """[models, scenes]"""
     scenes = sorted({scene for row in rows for scene in row.values.scenes})
-    number = {scene: place for place, scene in enumerate(scenes)}
+    indices = {scene: index for index, scene in enumerate(scenes)}
     counts = [len(row.values.values) for row in rows]
     columns = ValueColumns(
         models=np.repeat(np.arange(len(rows)), counts),
         metrics=np.zeros(sum(counts), np.int64),
-        scenes=np.array([number[scene] for row in rows for scene in row.values.scenes], np.int64),
+        scenes=np.array([indices[scene] for row in rows for scene in row.values.scenes], np.int64),
         values=np.concatenate([row.values.values for row in rows]),
     )
     return scene_sums(columns, (len(rows), 1, len(scenes))).of(slice(None), 0)
+
+
+LARGEST_Q = 0.05
+"""A difference with a larger q is not significant."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """The first model minus the second."""
+
+    found: PairedDifference
+    q: float
+    is_significant: bool
+    is_first_better: bool | None
+    """`None` where the direction of the metric is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """All pairs of models of a leaderboard, in its order."""
+
+    leaderboard: Leaderboard
+    models: tuple[str, ...]
+    pairs: Mapping[tuple[int, int], Pair | None]
+    """By the indices of two models, the smaller first; `None` where no case has values of both."""
+    family: int
+    """How many tests the q-values account for."""
+
+    @property
+    def significant_pairs(self) -> int:
+        """How many pairs differ significantly."""
+        return sum(pair is not None and pair.is_significant for pair in self.pairs.values())
+
+
+def matrix(leaderboard: Leaderboard) -> Matrix | None:
+    """All pairs of models that can be compared; `None` where there are fewer than two."""
+    rows = leaderboard.comparable
+    if len(rows) < 2:
+        return None
+    values = [CaseValues(values=row.values.values, cases=row.values.cases, scenes=row.values.scenes) for row in rows]
+    indices = [(one, other) for one in range(len(rows)) for other in range(one + 1, len(rows))]
+    found = [paired_difference(values[one], values[other]) for one, other in indices]
+    q_values = false_discovery([entry.sign_flip.p if entry else None for entry in found])
+    pairs = {
+        pair: None if entry is None or q is None else _pair(entry, q, leaderboard.metric.higher_is_better)
+        for pair, entry, q in zip(indices, found, q_values.q, strict=True)
+    }
+    return Matrix(leaderboard=leaderboard, models=tuple(row.model for row in rows), pairs=pairs, family=q_values.family)
+
+
+def _pair(found: PairedDifference, q: float, higher_is_better: bool | None) -> Pair:
+    is_better = None if higher_is_better is None else (found.difference.mean > 0) == higher_is_better
+    return Pair(found=found, q=q, is_significant=q < LARGEST_Q, is_first_better=is_better)

@@ -1,4 +1,4 @@
-"""What in a lock could explain that two numbers of one metric differ."""
+"""Entries of locks that could explain why two numbers of a metric differ."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ SHARED = ("suite", "dataset")
 
 
 def read_lock(path: Path) -> Lock:
-    """The `lock.json` of another run; its content must be what its hash says."""
+    """The `lock.json` of another run; its content must match its hash."""
     content = read_json(path)
     if not isinstance(content, dict) or not isinstance(content.get("metrics"), dict):
         raise UserError(f"{path}: not a lock; expected the lock.json of a run, an object with `metrics`.")
-    said = content.pop("sha256", None)
+    recorded = content.pop("sha256", None)
     lock = Lock(content)
-    if said is not None and said != lock.sha256:
-        raise UserError(f"{path}: says that it is {said!r:.80}, but hashes to {lock.sha256}: somebody changed it.")
+    if recorded is not None and recorded != lock.sha256:
+        raise UserError(
+            f"{path}: records the hash {recorded!r:.80}, but its content hashes to {lock.sha256}: it was changed."
+        )
     return lock
 
 
@@ -29,7 +31,7 @@ def lock_differences(ours: Lock, theirs: Lock, metrics: Sequence[str]) -> list[t
 
 
 def locked_constants(lock: Lock, metrics: Sequence[str]) -> list[tuple[str, Json]]:
-    """Dotted path and value of every constant of these metrics, their recipes and the software they compute with."""
+    """Dotted path and value of every constant of these metrics, their recipes and their software."""
     return list(_leaves("", _part(lock, metrics).entries["metrics"]))
 
 

@@ -1,4 +1,4 @@
-"""Numbers as people read them. The only place that rounds."""
+"""Numbers and tables as text. The only module that rounds."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lookaway.core import Cell, Estimate
+from lookaway.core import Estimate
 
 MIN_DIGITS, SHOWN_OF_LARGEST = 3, 3
 SMALLEST_PROBABILITY = 0.001
 
 
 def fixed(value: float | None, digits: int = 3) -> str:
-    """A number with a fixed count of digits, or a dash where there is none.
+    """A number with a fixed number of digits, or a dash where there is none.
 
     >>> fixed(0.12345), fixed(None), fixed(-1e-17)
     ('0.123', '-', '0.000')
@@ -29,7 +29,7 @@ def fixed(value: float | None, digits: int = 3) -> str:
 
 
 def signed(value: float | None, digits: int = 3) -> str:
-    """A difference, with the sign that says which way it goes.
+    """A difference, with its sign.
 
     >>> signed(0.12345), signed(-0.5), signed(-1e-17), signed(None)
     ('+0.123', '-0.500', '+0.000', '-')
@@ -58,13 +58,8 @@ def digits_for(values: Sequence[float]) -> int:
     return MIN_DIGITS if largest == 0 else max(MIN_DIGITS, SHOWN_OF_LARGEST - 1 - math.floor(math.log10(largest)))
 
 
-def interval(cell: Cell) -> str:
-    """The 95 % interval of a cell; a dash where one scene alone says nothing about others."""
-    return estimate_interval(cell.estimate)
-
-
 def estimate_interval(estimate: Estimate | None, digits: int = 3) -> str:
-    """The 95 % interval of an estimate, or a dash."""
+    """The 95 % interval of an estimate; a dash where there is none, as for a single scene."""
     if estimate is None or estimate.low is None or estimate.high is None:
         return "-"
     return f"[{fixed(estimate.low, digits)}, {fixed(estimate.high, digits)}]"
@@ -124,7 +119,7 @@ def console() -> Console:
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        """Leave it to the command line what a reader that left early means; Rich would exit with 1."""
+        """Let the command line handle a closed pipe; Rich would exit with 1."""
         raise BrokenPipeError
 
 
@@ -141,19 +136,19 @@ def visible(text: object) -> str:
 
 
 def print_json(value: Any) -> None:
-    """JSON on standard output; characters that a terminal would act upon are escaped, other letters are not."""
+    """JSON on standard output; control characters are escaped, other letters are not."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     print("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Lines as they are: text of datasets is taken neither for markup nor for commands to the terminal."""
+    """Lines as they are: text of datasets is neither markup nor a terminal command."""
     for line in lines:
         console().print(Text(visible(line)))
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], *, as_json: bool, right: Sequence[str] = ()) -> None:
-    """Rows with the same keys as a table; text of datasets is taken neither for markup nor for commands."""
+    """Rows with the same keys as a table; text of datasets is neither markup nor a terminal command."""
     if as_json:
         print_json(list(rows))
         return
@@ -175,9 +170,9 @@ MAX_CHARACTERS = 80
 
 
 def verbatim(text: object, most: int = MAX_CHARACTERS) -> str:
-    """Text in the type of code, shown as it is; long text loses its end.
+    """Text as inline code, shown as it is; long text is cut.
 
-    Signs are spelled as HTML entities, which no reader of Markdown takes for markup. Inside code nobody is mentioned
+    Special characters become HTML entities, which Markdown does not read as markup. Inside code nobody is mentioned
     and nothing is linked.
 
     >>> verbatim("a|b @you <b>")
@@ -207,5 +202,5 @@ def markdown_lines(header: Sequence[str], rows: Sequence[Sequence[str]], is_righ
 
 
 def folded(summary: str, content: str) -> str:
-    """Content that is shown when it is asked for."""
+    """Content that is shown on a click."""
     return f"<details>\n<summary>{summary}</summary>\n\n{content}\n\n</details>"

@@ -1,4 +1,4 @@
-"""A plan on the terminal."""
+"""What a run would measure, on the terminal: the coverage matrix of a dataset, and the plan with its costs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,50 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from lookaway.core import Json
+from lookaway.core import Dataset, Json
 from lookaway.engine.costs import Cost, StageCost
 from lookaway.engine.coverage import Coverage
 from lookaway.engine.plan import Plan
 from lookaway.engine.timings import gpu_count
-from lookaway.reports.coverage import print_coverage
-from lookaway.reports.numbers import amount, duration, print_json, print_lines, print_rows, size
+from lookaway.reports.numbers import amount, counts, duration, print_json, print_lines, print_rows, size
+
+MAX_PROBLEMS = 20
+
+
+def print_coverage(dataset: Dataset, covered: Sequence[Coverage], *, as_json: bool) -> None:
+    """Metric by subset: runnable n of N and why not; then the records that could not be read."""
+    if as_json:
+        print_json(
+            {
+                "suite": dataset.suite,
+                "rollouts": len(dataset.rollouts),
+                "coverage": [{**asdict(cell), "reasons": dict(cell.reasons)} for cell in covered],
+                "problems": [asdict(problem) for problem in dataset.problems],
+            }
+        )
+        return
+    models = {rollout.model for rollout in dataset.rollouts}
+    print_lines(
+        [f"suite {dataset.suite}: {amount(len(dataset.rollouts), 'rollout')} of {amount(len(models), 'model')}"]
+    )
+    print_rows(
+        [
+            {
+                "metric": cell.metric,
+                "subset": cell.subset,
+                "runnable": f"{cell.runnable} of {cell.asked}",
+                "why not": counts(cell.reasons),
+                "first": cell.example or "",
+            }
+            for cell in covered
+        ],
+        as_json=False,
+        right=("runnable",),
+    )
+    print_lines(f"problem: {problem.where}: {problem.message}" for problem in dataset.problems[:MAX_PROBLEMS])
+    if (more := len(dataset.problems) - MAX_PROBLEMS) > 0:
+        print_lines([f"problem: and {more} more; --json lists all"])
+
 
 NUMBERS = ("ms per frame", "frames", "CPU time", "GPU time", "disk")
 
@@ -20,7 +57,7 @@ NUMBERS = ("ms per frame", "frames", "CPU time", "GPU time", "disk")
 def print_plan(
     plan: Plan, covered: Sequence[Coverage], cost: Cost, *, workers: int | None = None, as_json: bool
 ) -> None:
-    """What will run, how long, how much disk."""
+    """What will run, how long it takes, and how much disk it needs."""
     gpus = max(1, gpu_count())
     if as_json:
         print_json(
@@ -71,7 +108,7 @@ def _judge(cost: Cost) -> str:
         return "no calls"
     source = f"measured on {amount(cost.judge_measured_calls, 'call')}" if cost.judge_measured_calls else "declared"
     calls = f"about {amount(cost.judge_calls, 'call')} of {cost.judge_tokens:,} tokens in all ({source})"
-    return f"{calls}; replies that are kept already count as well"
+    return f"{calls}; replies that are stored already are included"
 
 
 def _wall(cost: Cost, workers: int | None, gpus: int) -> str:
@@ -81,7 +118,7 @@ def _wall(cost: Cost, workers: int | None, gpus: int) -> str:
     pace = (
         ""
         if cost.judge_seconds is not None
-        else ", without the judge, whose pace is not known before a run has mostly waited for it"
+        else ", without the judge, whose speed is not known until a run has mostly waited for it"
     )
     return f"about {duration(cost.wall_seconds(workers, gpus))} with {' and '.join(parts)}{pace}"
 

@@ -23,7 +23,7 @@ from lookaway.reports.numbers import duration, visible
 from lookaway.world.rendering import CaseReport
 
 WINDOW_SECONDS = 180.0
-"""What was faster or slower longer ago says little of what is to come."""
+"""Older speeds say little about the rest of the run."""
 APART_SECONDS = 0.5
 """Between two moments that are remembered."""
 
@@ -67,7 +67,7 @@ class Pace:
 
 
 SHOWN_STAGES = 3
-"""Those that take most of the time."""
+"""How many of the slowest stages are shown."""
 
 
 def pace_parts(progress: Progress, pace: Pace, seconds: float) -> list[str]:
@@ -80,7 +80,7 @@ def pace_parts(progress: Progress, pace: Pace, seconds: float) -> list[str]:
 
 
 def stage_parts(progress: Progress) -> list[str]:
-    """What takes most of the workers' time, each with its part of it and its speed; what was kept, what was retried."""
+    """The slowest stages, each with its share of the time and its speed; cached features and retried batches."""
     stages = [
         (name, stage) for name, stage in progress.timings.stages.items() if name not in IDLE and stage.seconds > 0
     ]
@@ -91,7 +91,7 @@ def stage_parts(progress: Progress) -> list[str]:
         speed = f" at {stage.frames / stage.seconds:.3g} frames/s" if stage.frames else ""
         parts.append(f"{name} {stage.seconds / whole:.0%}{speed}")
     kept = progress.timings.kept
-    parts += [f"{kept} features kept"] if kept else []
+    parts += [f"{kept} features from the cache"] if kept else []
     parts += [f"{progress.retries} batches retried"] if progress.retries else []
     return [*parts, *([f"Ray dashboard {progress.dashboard}"] if progress.dashboard else [])]
 
@@ -105,7 +105,7 @@ LINE_SECONDS = 30.0
 def progress_bar(*, enabled: bool) -> Iterator[Callable[[Progress], None]]:
     """The progress of an evaluation, on standard error, so that tables can be piped.
 
-    People see it move; where nobody looks, as in the log of a cluster, a line now and then says how far it is.
+    On a terminal it is a live bar; elsewhere, as in the log of a cluster, a line every half minute.
     """
     console = Console(stderr=True)
     view = _View()
@@ -121,33 +121,33 @@ def progress_bar(*, enabled: bool) -> Iterator[Callable[[Progress], None]]:
 
 @dataclass(slots=True)
 class _View:
-    """What was last heard of a run."""
+    """The last reported progress of a run."""
 
     progress: Progress | None = None
     pace: Pace = field(default_factory=Pace)
     stages: str = ""
-    """What was spent on them grows while it is shown, so it is put into words when it is told."""
-    _heard: float = 0.0
-    _turn: threading.Lock = field(default_factory=threading.Lock)
-    """Runs tell of themselves in one thread, and are shown in another."""
+    """Formatted when progress is reported, because the timings keep changing."""
+    _reported: float = 0.0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    """Progress is reported in one thread and shown in another."""
 
     def note(self, progress: Progress) -> None:
-        with self._turn:
-            self.progress, self._heard = progress, time.perf_counter()
+        with self._lock:
+            self.progress, self._reported = progress, time.perf_counter()
             self.pace.note(progress.seconds, progress.done)
             self.stages = ", ".join(stage_parts(progress))
 
     def beside(self) -> str:
         """Time, pace, time that is left, and failures, at this moment."""
-        with self._turn:
+        with self._lock:
             if self.progress is None:
                 return ""
-            seconds = self.progress.seconds + time.perf_counter() - self._heard
+            seconds = self.progress.seconds + time.perf_counter() - self._reported
             failed = [f"{self.progress.failures} failed"] if self.progress.failures else []
             return ", ".join([duration(seconds), *pace_parts(self.progress, self.pace, seconds), *failed])
 
     def line(self) -> str:
-        """Everything in one line, for logs; empty as long as nothing was heard."""
+        """Everything in one line, for logs; empty before the first report."""
         progress, beside = self.progress, self.beside()
         if progress is None:
             return ""
@@ -193,7 +193,7 @@ def _lines(view: _View) -> Iterator[None]:
 
 @contextmanager
 def rendering_bar(total: int, *, enabled: bool) -> Iterator[Callable[[CaseReport], None]]:
-    """The bar of a set of so many clips."""
+    """The progress bar of rendering so many clips."""
     console = Console(stderr=True)
     columns = (
         TextColumn("rendering"),

@@ -1,4 +1,4 @@
-"""Reads a table that somebody published: a CSV file from anywhere."""
+"""Reads a published table from a CSV file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCORES = ("score", "m_score", "s_rel", "c_trig")
 FIGURES = (*SCORES, "raw")
 COLUMNS = ("model", "metric", "subset", *FIGURES, "n")
 LARGEST_BYTES = 16_000_000
-"""No table of means is larger; something else was named."""
+"""A larger file is not a table of means."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,21 +35,21 @@ class PublishedCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedTable:
-    """All rows of the file, and the names of columns that nothing is done with."""
+    """All rows of the file, and the names of columns that are ignored."""
 
     cells: tuple[PublishedCell, ...]
     ignored_columns: tuple[str, ...]
 
 
 def read_published(path: Path, scale: Scale = "auto") -> PublishedTable:
-    """What the file holds. Scores are taken for hundredths where `scale` says so, or where any is above 1."""
+    """Read the file. Scores are percentages where `scale` is 100, or where any is above 1."""
     header, rows = _rows(path)
     cells = [_cell(path, line, row) for line, row in rows]
     if not cells:
         raise UserError(f"{path}: there is no row below the header.")
     _refuse_duplicates(path, cells)
-    if scale == "100" or (scale == "auto" and _is_in_hundredths(cells)):
-        cells = [replace(cell, figures={**cell.figures, **_from_hundredths(cell.figures)}) for cell in cells]
+    if scale == "100" or (scale == "auto" and _is_in_percent(cells)):
+        cells = [replace(cell, figures={**cell.figures, **_from_percent(cell.figures)}) for cell in cells]
     ignored = tuple(name for name in header if name not in COLUMNS)
     return PublishedTable(cells=tuple(cells), ignored_columns=ignored)
 
@@ -78,8 +78,8 @@ def _text(path: Path) -> str:
         if not path.is_file():
             raise UserError(f"{path}: there is no such file.")
         if path.stat().st_size > LARGEST_BYTES:
-            raise UserError(f"{path}: larger than {LARGEST_BYTES:,} bytes, which no table of means is.")
-        return path.read_text(encoding="utf-8-sig")  # spreadsheets begin their files with a mark
+            raise UserError(f"{path}: larger than {LARGEST_BYTES:,} bytes: not a table of means.")
+        return path.read_text(encoding="utf-8-sig")  # spreadsheets write a byte order mark
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read as text: {error}.") from error
 
@@ -124,7 +124,7 @@ def _number(path: Path, line: int, name: str, text: str) -> float:
 
 def _count(path: Path, line: int, text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 12):
-        raise UserError(f"{path}, line {line}: n is {text!r:.80}, expected how many rollouts the number rests on.")
+        raise UserError(f"{path}, line {line}: n is {text!r:.80}, expected the number of rollouts.")
     return int(text)
 
 
@@ -137,9 +137,9 @@ def _refuse_duplicates(path: Path, cells: Iterable[PublishedCell]) -> None:
         seen[key] = cell.line
 
 
-def _is_in_hundredths(cells: Iterable[PublishedCell]) -> bool:
+def _is_in_percent(cells: Iterable[PublishedCell]) -> bool:
     return any(cell.figures.get(name, 0.0) > 1 for cell in cells for name in SCORES)
 
 
-def _from_hundredths(figures: Mapping[str, float]) -> dict[str, float]:
+def _from_percent(figures: Mapping[str, float]) -> dict[str, float]:
     return {name: figures[name] / 100 for name in SCORES if name in figures}

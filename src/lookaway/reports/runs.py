@@ -1,23 +1,28 @@
-"""What the pages of a site are made from: runs, read once, with what their metrics mean."""
+"""Runs as reports read them: once, with what their metrics mean and which of their values count."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lookaway.core import Group, Lock, Table, UserError
+import numpy as np
+
+from lookaway.core import Floats, Group, Lock, Table, UserError
 from lookaway.engine.reading import load_suite
 from lookaway.engine.run import Run
 from lookaway.reports.metric_facts import MetricFacts, metric_facts
-from lookaway.store.outcome_reader import AskedMetric, OutcomeReader
+from lookaway.statistics.cells import GroupKey, counted_groups
+from lookaway.statistics.intervals import effective_size
+from lookaway.statistics.scene_bootstrap import named_scene_sums
+from lookaway.store.outcome_reader import AskedMetric
 from lookaway.store.run_folder import RunFolder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SiteMetric:
-    """A metric of a run, and what its values mean as far as it is installed here."""
+class LoadedMetric:
+    """A metric of a run, and what its values mean where it is installed here."""
 
     name: str
     lock: str
@@ -37,8 +42,8 @@ class SiteMetric:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SiteRollout:
-    """What one model answered to one case with one seed, as the run keeps it."""
+class LoadedRollout:
+    """One video of one model for one case and seed, as recorded in the run."""
 
     id: str
     model: str
@@ -47,29 +52,47 @@ class SiteRollout:
     scene: str
     seed: str
     video: str
-    """As it was found: a path, absolute or from where `lookaway eval` was started."""
+    """Its path, absolute or relative to where `lookaway eval` was started."""
     content: str
     """Hash of video, artifacts and case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SiteRun:
-    """One run, ready to be shown."""
+class CountedValues:
+    """The values of one metric that count for one model and subset: columns, for there may be many."""
+
+    values: Floats
+    rollouts: tuple[str, ...]
+    cases: tuple[str, ...]
+    scenes: tuple[str, ...]
+    seeds: tuple[str, ...]
+
+    @property
+    def effective(self) -> float:
+        """The effective sample size: how many independent values they are worth."""
+        return float(effective_size(named_scene_sums(self.values, self.scenes)).size) if len(self.values) else 0.0
+
+
+NO_VALUES = CountedValues(values=np.array([]), rollouts=(), cases=(), scenes=(), seeds=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedRun:
+    """One run with everything that a report shows of it."""
 
     run: Run
     name: str
-    """What tells it from the other runs of the site."""
+    """Unique among the runs of a report."""
     suite: str
     suite_title: str
     lock: Lock
     about: Mapping[str, Any]
-    metrics: tuple[SiteMetric, ...]
+    metrics: tuple[LoadedMetric, ...]
     groups: tuple[Group, ...]
-    """Values by model, metric and subset, gates included."""
     table: Table
-    """The cells of the suite's table: a gate, where there is one, has decided which rollouts count."""
-    rollouts: Mapping[str, SiteRollout]
-    """Those that were asked, by id."""
+    """Groups and table as `Run.results` gives them."""
+    rollouts: Mapping[str, LoadedRollout]
+    """Those that its metrics are about, by id."""
 
     @property
     def path(self) -> Path:
@@ -89,57 +112,68 @@ class SiteRun:
         """Every frame pair, track, segment, phase or question of one metric, as a row."""
         return self.run.units(metric)
 
+    def counted(self, models: Collection[str] | None = None) -> dict[GroupKey, CountedValues]:
+        """The values of some models, or of all, that the cells of the table rest on; gates included."""
+        found = counted_groups(self.groups, self.table.cells)
+        return {key: self._with_cases(group) for key, group in found.items() if models is None or key.model in models}
 
-def load_runs(paths: Sequence[Path]) -> list[SiteRun]:
+    def _with_cases(self, group: Group) -> CountedValues:
+        rollouts = [self.rollouts[rollout] for rollout in group.rollouts]
+        return CountedValues(
+            values=group.values,
+            rollouts=group.rollouts,
+            cases=tuple(rollout.case for rollout in rollouts),
+            scenes=group.scenes,
+            seeds=tuple(rollout.seed for rollout in rollouts),
+        )
+
+
+def load_runs(paths: Sequence[Path]) -> list[LoadedRun]:
     """The runs in these folders, in the order given."""
-    places = [path.resolve() for path in paths]
-    for path, place in zip(paths, places, strict=True):
-        if places.count(place) > 1:
-            raise UserError(f"{path}: is given more than once. Name every run once.")
-    return [load_run(Run(path), name) for path, name in zip(paths, _names(places), strict=True)]
+    resolved = [path.resolve() for path in paths]
+    for path, whole in zip(paths, resolved, strict=True):
+        if resolved.count(whole) > 1:
+            raise UserError(f"{path}: given more than once. Name every run once.")
+    return [load_run(Run(path), name) for path, name in zip(paths, _names(resolved), strict=True)]
 
 
-def _names(places: Sequence[Path]) -> list[str]:
-    """The last parts of paths, as few as tell them apart."""
-    for parts in range(1, 1 + max((len(place.parts) for place in places), default=1)):
-        names = ["/".join(part.rstrip("/") for part in place.parts[-parts:]) for place in places]
+def _names(paths: Sequence[Path]) -> list[str]:
+    """The last components of paths, as few as make them unique."""
+    for count in range(1, 1 + max((len(path.parts) for path in paths), default=1)):
+        names = ["/".join(part.rstrip("/") for part in path.parts[-count:]) for path in paths]
         if len(set(names)) == len(names):
             return names
     raise AssertionError("different paths have different parts")
 
 
-def load_run(run: Run, name: str) -> SiteRun:
-    """One run under a name; rollouts of subsets that no metric is about are no part of it."""
-    lock, about, asked, facts = run.lock, run.about, run.metrics, metric_facts(run)
+def load_run(run: Run, name: str) -> LoadedRun:
+    """One run under a name; rollouts of subsets that no metric is about are left out."""
+    lock, about, facts = run.lock, run.about, metric_facts(run)
     suite = load_suite(about["suite"])
-    groups = OutcomeReader(RunFolder(run.path), asked).groups()
-    places = {(group.model, group.subset) for group in groups}
-    return SiteRun(
+    results = run.results()
+    measured = {(group.model, group.subset) for group in results.groups}
+    rollouts = (LoadedRollout(id=row.pop("rollout"), **row) for row in RunFolder(run.path).rollouts().to_pylist())
+    return LoadedRun(
         run=run,
         name=name,
         suite=suite.name,
         suite_title=suite.title,
         lock=lock,
         about=about,
-        metrics=tuple(_metric(entry, facts[entry.name]) for entry in asked),
-        groups=tuple(groups),
-        table=suite.table(groups),
-        rollouts={r.id: r for r in _rollouts(RunFolder(run.path)) if (r.model, r.subset) in places},
+        metrics=tuple(_metric(entry, facts[entry.name]) for entry in run.metrics),
+        groups=results.groups,
+        table=results.table,
+        rollouts={rollout.id: rollout for rollout in rollouts if (rollout.model, rollout.subset) in measured},
     )
 
 
-def _metric(asked: AskedMetric, known: MetricFacts | None) -> SiteMetric:
-    return SiteMetric(
-        name=asked.name,
-        lock=asked.lock,
-        subsets=asked.subsets,
-        is_gate=asked.is_gate,
+def _metric(entry: AskedMetric, known: MetricFacts | None) -> LoadedMetric:
+    return LoadedMetric(
+        name=entry.name,
+        lock=entry.lock,
+        subsets=entry.subsets,
+        is_gate=entry.is_gate,
         unit=known.unit if known else None,
         range=known.range if known else (None, None),
         higher_is_better=known.higher_is_better if known else None,
     )
-
-
-def _rollouts(folder: RunFolder) -> Iterator[SiteRollout]:
-    for row in folder.rollouts().to_pylist():
-        yield SiteRollout(id=row.pop("rollout"), **row)

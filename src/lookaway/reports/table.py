@@ -1,4 +1,4 @@
-"""The table of a run on the terminal."""
+"""The table of a run on the terminal, and the result of a merge."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from lookaway.reports.numbers import (
     counts,
     estimate_interval,
     fixed,
-    interval,
     print_json,
     print_lines,
     print_rows,
@@ -30,7 +29,7 @@ def print_table(run: Run, table: Table, *, as_json: bool) -> None:
     print_rows(rows, as_json=False, right=("score", "raw", "scored", "triggered", "M-Score"))
     lines = [f"note: {note}" for note in table.notes]
     about = run.about
-    lines += [f"warning: {said}: their rollouts are not in this table" for said in missing_shards(about)]
+    lines += [f"warning: {shard}: their rollouts are not in this table" for shard in missing_shards(about)]
     if problems := about["problems"]:
         lines.append(f"warning: the dataset has {amount(len(problems), 'problem')}; `lookaway validate` lists them")
     lines.append(f"lock {run.about['lock_sha256'][:16]}  suite {table.suite}  95 % intervals clustered by scene")
@@ -55,7 +54,7 @@ def _row(cell: Cell) -> dict[str, str]:
         "metric": cell.metric,
         "subset": cell.subset,
         "score": fixed(cell.estimate.mean if cell.estimate else None),
-        "95 %": interval(cell),
+        "95 %": estimate_interval(cell.estimate),
         "raw": fixed(cell.raw_mean),
         "scored": f"{cell.scored} of {cell.asked}",
         "not scored": counts(cell.reasons, cell.failures),
@@ -71,3 +70,19 @@ def _gate_columns(cell: Cell) -> dict[str, str]:
         "M-Score": fixed(combined.mean if combined else None),
         "M-Score 95 %": estimate_interval(combined),
     }
+
+
+def print_merged(run: Run, *, as_json: bool) -> None:
+    """How many rollouts were merged, which shards are missing, and what was not merged."""
+    about = run.about
+    missing = missing_shards(about)
+    if as_json:
+        print_json({"run": str(run.path), "rollouts": about["rollouts"], **about["merged"], "missing": missing})
+        return
+    print_lines(
+        [
+            f"{run.path}: {amount(about['rollouts'], 'rollout')} of {amount(len(about['merged']['runs']), 'run')}",
+            *(f"warning: {shard}" for shard in missing),
+            "Features and replies are not merged: they only save work. Runs share them with --features and --replies.",
+        ]
+    )

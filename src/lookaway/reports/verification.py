@@ -1,4 +1,4 @@
-"""Holds the table of a run against a published one, cell by cell."""
+"""Compares the table of a run with a published one, cell by cell."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from lookaway.reports.numbers import counts, fixed, print_json, print_lines, pri
 from lookaway.reports.published_table import PublishedCell
 
 ROUNDING = 1e-9
-"""A difference that is as large as the tolerance is within it, however it was computed."""
+"""A difference equal to the tolerance is within it, despite floating point."""
 
 
-class Verdict(StrEnum):
-    """What became of one number."""
+class FigureVerdict(StrEnum):
+    """The result for one number."""
 
     AGREES = "agrees"
     INSIDE_INTERVAL = "inside our interval"
@@ -30,13 +30,13 @@ class Verdict(StrEnum):
     MISSING_THERE = "missing there"
 
 
-SHOULD_BE_EXPLAINED = frozenset({Verdict.DIFFERS, Verdict.INSIDE_INTERVAL})
-NOT_REPRODUCED = frozenset({Verdict.DIFFERS, Verdict.MISSING_HERE})
+SHOULD_BE_EXPLAINED = frozenset({FigureVerdict.DIFFERS, FigureVerdict.INSIDE_INTERVAL})
+NOT_REPRODUCED = frozenset({FigureVerdict.DIFFERS, FigureVerdict.MISSING_HERE})
 OF_A_GATE = frozenset({"s_rel", "c_trig", "m_score"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class FigureComparison:
     """One number of ours beside theirs; scores are between 0 and 1."""
 
     model: str
@@ -44,10 +44,10 @@ class Comparison:
     subset: str
     figure: str
     """`score` is the mean over the rollouts that count, `raw` the same in the native unit. A gate gives `s_rel`, which
-    is that score, `c_trig`, the share of rollouts that were put to the test, and `m_score`, both as one number."""
+    is that score, `c_trig`, the share of rollouts that triggered, and `m_score`, both as one number."""
     ours: float | None
     theirs: float | None
-    verdict: Verdict
+    verdict: FigureVerdict
     n: int
     asked: int
     their_n: int | None
@@ -59,8 +59,8 @@ class Comparison:
         return None if self.ours is None or self.theirs is None else self.ours - self.theirs
 
 
-def compare(cells: Sequence[Cell], published: Sequence[PublishedCell], tolerance: float) -> list[Comparison]:
-    """Every published number, in the order of the file, then our cells that nobody published.
+def compare(cells: Sequence[Cell], published: Sequence[PublishedCell], tolerance: float) -> list[FigureComparison]:
+    """Every published number, in the order of the file, then our cells that are not published.
 
     A score agrees where the two differ by no more than the tolerance; a raw value, whose unit may be anything, where
     they differ by no more than the tolerance times the published value or 1, whichever is larger.
@@ -71,13 +71,13 @@ def compare(cells: Sequence[Cell], published: Sequence[PublishedCell], tolerance
     taken = Counter(id(cell) for _, cell in matches if cell is not None)
     for row, cell in matches:
         if cell is not None and taken[id(cell)] > 1:
-            raise UserError(f"Line {row.line}: {row.model}, {row.metric} names a cell that another line names as well.")
+            raise UserError(f"Line {row.line}: {row.model}, {row.metric} names the same cell as another line.")
     found = [entry for row, cell in matches for entry in _compare_row(row, cell, tolerance)]
     return found + [_unpublished(cell) for cell in cells if not taken[id(cell)]]
 
 
 def _match(cells: Sequence[Cell], row: PublishedCell) -> Cell | None:
-    """The cell that a row is about; a metric may be called by the last part of its name."""
+    """The cell that a row names; a metric may be named by the last part of its name."""
     named = [cell for cell in cells if cell.model == row.model and row.subset in (None, cell.subset)]
     fitting = [cell for cell in named if cell.metric == row.metric]
     fitting = fitting or [cell for cell in named if cell.metric.endswith(f".{row.metric}")]
@@ -89,12 +89,12 @@ def _match(cells: Sequence[Cell], row: PublishedCell) -> Cell | None:
     return fitting[0] if fitting else None
 
 
-def _compare_row(row: PublishedCell, cell: Cell | None, tolerance: float) -> Iterator[Comparison]:
+def _compare_row(row: PublishedCell, cell: Cell | None, tolerance: float) -> Iterator[FigureComparison]:
     for figure, theirs in row.figures.items():
         estimate, ours = (None, None) if cell is None else _ours(cell, figure)
         margin = tolerance * (max(1.0, abs(theirs)) if figure == "raw" else 1.0)
         verdict = _verdict(ours, theirs, estimate, margin)
-        yield Comparison(
+        yield FigureComparison(
             model=row.model,
             metric=row.metric if cell is None else cell.metric,
             subset=(row.subset or "") if cell is None else cell.subset,
@@ -113,32 +113,29 @@ def _ours(cell: Cell, figure: str) -> tuple[Estimate | None, float | None]:
     """Our number, and the estimate that has its interval."""
     if figure == "raw":
         return None, cell.raw_mean
-    estimate = cell.estimate if figure == "score" else _of_gate(cell, figure)
+    known = {"score": cell.estimate}
+    if cell.gated is not None:
+        known |= {"s_rel": cell.estimate, "c_trig": cell.gated.coverage, "m_score": cell.gated.combined}
+    estimate = known.get(figure)
     return estimate, estimate.mean if estimate else None
 
 
-def _of_gate(cell: Cell, figure: str) -> Estimate | None:
-    if cell.gated is None:
-        return None
-    return {"s_rel": cell.estimate, "c_trig": cell.gated.coverage, "m_score": cell.gated.combined}[figure]
-
-
-def _verdict(ours: float | None, theirs: float, estimate: Estimate | None, margin: float) -> Verdict:
+def _verdict(ours: float | None, theirs: float, estimate: Estimate | None, margin: float) -> FigureVerdict:
     if ours is None:
-        return Verdict.MISSING_HERE
+        return FigureVerdict.MISSING_HERE
     if abs(ours - theirs) <= margin + ROUNDING:
-        return Verdict.AGREES
+        return FigureVerdict.AGREES
     if estimate and estimate.low is not None and estimate.high is not None and estimate.low <= theirs <= estimate.high:
-        return Verdict.INSIDE_INTERVAL
-    return Verdict.DIFFERS
+        return FigureVerdict.INSIDE_INTERVAL
+    return FigureVerdict.DIFFERS
 
 
-def _note(cell: Cell | None, figure: str, theirs: float, margin: float, verdict: Verdict) -> str:
+def _note(cell: Cell | None, figure: str, theirs: float, margin: float, verdict: FigureVerdict) -> str:
     if cell is None:
         return "the run has no such cell"
-    if verdict is Verdict.MISSING_HERE:
+    if verdict is FigureVerdict.MISSING_HERE:
         if figure in OF_A_GATE and cell.gated is None:
-            return "raw consistency: no gate was asked"
+            return "raw consistency: the run has no gate"
         return ": ".join(filter(None, (f"no {figure}", counts(cell.reasons, cell.failures))))
     if verdict in SHOULD_BE_EXPLAINED and figure in ("score", "s_rel"):
         _, combined = _ours(cell, "m_score")
@@ -147,22 +144,22 @@ def _note(cell: Cell | None, figure: str, theirs: float, margin: float, verdict:
     return ""
 
 
-def _unpublished(cell: Cell) -> Comparison:
-    return Comparison(
+def _unpublished(cell: Cell) -> FigureComparison:
+    return FigureComparison(
         model=cell.model,
         metric=cell.metric,
         subset=cell.subset,
         figure="score",
         ours=cell.estimate.mean if cell.estimate else None,
         theirs=None,
-        verdict=Verdict.MISSING_THERE,
+        verdict=FigureVerdict.MISSING_THERE,
         n=cell.scored,
         asked=cell.asked,
         their_n=None,
     )
 
 
-def is_reproduced(comparisons: Iterable[Comparison]) -> bool:
+def is_reproduced(comparisons: Iterable[FigureComparison]) -> bool:
     """Whether every published number is here and none differs."""
     return not any(entry.verdict in NOT_REPRODUCED for entry in comparisons)
 
@@ -172,15 +169,16 @@ DIGITS = 4
 
 def print_verdicts(
     run: Run,
-    comparisons: Sequence[Comparison],
+    comparisons: Sequence[FigureComparison],
     theirs: Lock | None,
     *,
     notes: Sequence[str],
     ignored_columns: Sequence[str],
     as_json: bool,
 ) -> None:
-    """Every number with its verdict, what has to be known of them, and what could explain those that differ."""
-    to_user_error = {metric: _explanations(run, metric, theirs) for metric in _to_explain(comparisons)}
+    """Every number with its verdict, the notes, and what could explain those that differ."""
+    differing = dict.fromkeys(entry.metric for entry in comparisons if entry.verdict in SHOULD_BE_EXPLAINED)
+    explanations = {metric: _explanations(run, metric, theirs) for metric in differing}
     counts = Counter(entry.verdict.value for entry in comparisons)
     if as_json:
         cells = [{**asdict(entry), "difference": entry.difference} for entry in comparisons]
@@ -190,7 +188,7 @@ def print_verdicts(
                 "verdicts": dict(counts),
                 "notes": list(notes),
                 "ignored_columns": list(ignored_columns),
-                "could_explain": to_user_error,
+                "could_explain": explanations,
             }
         )
         return
@@ -199,11 +197,11 @@ def print_verdicts(
     print_lines([f"note: {note}" for note in notes])
     if ignored_columns:
         print_lines([f"note: ignored columns of the published table: {', '.join(ignored_columns)}"])
-    for metric, entries in to_user_error.items():
+    for metric, entries in explanations.items():
         print_lines(_paragraph(metric, entries, has_lock=theirs is not None))
 
 
-def _row(entry: Comparison) -> dict[str, str]:
+def _row(entry: FigureComparison) -> dict[str, str]:
     return {
         "model": entry.model,
         "metric": entry.metric,
@@ -219,15 +217,11 @@ def _row(entry: Comparison) -> dict[str, str]:
     }
 
 
-def _to_explain(comparisons: Iterable[Comparison]) -> list[str]:
-    return list(dict.fromkeys(entry.metric for entry in comparisons if entry.verdict in SHOULD_BE_EXPLAINED))
-
-
 def _explanations(run: Run, metric: str, theirs: Lock | None) -> list[dict[str, Json]]:
-    """Of a metric and of the gates that decide which of its rollouts count."""
-    asked = {entry.name: entry for entry in run.metrics}
-    subsets = set(asked[metric].subsets or ())
-    gates = [name for name, entry in asked.items() if entry.is_gate and subsets.intersection(entry.subsets or ())]
+    """Locked constants of a metric and of the gates that decide which of its rollouts count."""
+    metrics = {entry.name: entry for entry in run.metrics}
+    subsets = set(metrics[metric].subsets or ())
+    gates = [name for name, entry in metrics.items() if entry.is_gate and subsets.intersection(entry.subsets or ())]
     names = [metric, *gates]
     if theirs is None:
         return [{"path": path, "ours": value} for path, value in locked_constants(run.lock, names)]
@@ -238,11 +232,11 @@ def _explanations(run: Run, metric: str, theirs: Lock | None) -> list[dict[str, 
 
 def _paragraph(metric: str, entries: Sequence[dict[str, Json]], *, has_lock: bool) -> list[str]:
     if not has_lock:
-        title = f"{metric}: could explain it, where the published numbers were made with other values:"
+        title = f"{metric}: possible explanations, if the published numbers were made with other values:"
         return [title, *(f"  {entry['path']} = {_short(entry['ours'])}" for entry in entries)]
     if not entries:
-        return [f"{metric}: the locks agree in all that concerns it; other videos could explain it."]
-    title = f"{metric}: could explain it:"
+        return [f"{metric}: the locks agree in everything that concerns it; the videos may differ."]
+    title = f"{metric}: possible explanations:"
     return [
         title,
         *(f"  {entry['path']}: {_short(entry['ours'])} here, {_short(entry['theirs'])} there" for entry in entries),

@@ -1,9 +1,10 @@
-"""Cells of a table: plain means, and means over rollouts that passed a gate."""
+"""Cells of a table: plain means, and means over what passed a gate; and the values that each rests on."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,37 +38,71 @@ def gated_cells(groups: Sequence[Group]) -> tuple[Cell, ...]:
     coverage nor in the mean; the gate gives the reason. Where all are unknown, the cell has no estimate. It is a plain
     mean where there is no gate or no judge.
     """
-    gates = {(group.model, group.subset): group for group in groups if group.is_gate}
+    gates = _gates(groups)
     shown = [group for group in groups if not group.is_gate]
     cells = list(mean_cells(shown))
     own = {place: gates.get((group.model, group.subset)) for place, group in enumerate(shown)}
     judged = {place: gate for place, gate in own.items() if gate is not None and not _has_no_judge(gate)}
-    found = gated_means([_gated_values(shown[place], gate) for place, gate in judged.items()])
+    passed = {place: passed_gate(shown[place], gate) for place, gate in judged.items()}
+    found = gated_means(
+        [
+            GatedValues(
+                values=passed[place].values,
+                scenes=passed[place].scenes,
+                is_open=gate.values,
+                gate_scenes=gate.scenes,
+            )
+            for place, gate in judged.items()
+        ]
+    )
     for (place, gate), (estimate, gated) in zip(judged.items(), found, strict=True):
-        cell = replace(cells[place], estimate=estimate, gated=gated or Gated(coverage=None, combined=None))
-        cells[place] = _gated_cell(shown[place], gate, cell)
+        raws = passed[place].raw_values
+        cells[place] = replace(
+            cells[place],
+            estimate=estimate,
+            gated=gated or Gated(coverage=None, combined=None),
+            raw_mean=float(np.mean(raws)) if len(raws) else None,
+            reasons=_gated_reasons(shown[place], gate, passed[place]),
+        )
     return tuple(cells)
+
+
+class GroupKey(NamedTuple):
+    """What tells one group of a run from the others."""
+
+    model: str
+    metric: str
+    subset: str
+
+
+def counted_groups(groups: Sequence[Group], cells: Sequence[Cell]) -> dict[GroupKey, Group]:
+    """Each group with only the values that its cell rests on, gates included.
+
+    The cells of the suite's table say whether a gate decides; then only rollouts that triggered it count.
+    """
+    gates = _gates(groups)
+    gated = {GroupKey(cell.model, cell.metric, cell.subset) for cell in cells if cell.gated}
+    keys = [GroupKey(group.model, group.metric, group.subset) for group in groups]
+    return {
+        key: passed_gate(group, gates[key.model, key.subset]) if key in gated else group
+        for key, group in zip(keys, groups, strict=True)
+    }
+
+
+def _gates(groups: Sequence[Group]) -> dict[tuple[str, str], Group]:
+    return {(group.model, group.subset): group for group in groups if group.is_gate}
 
 
 def _has_no_judge(gate: Group) -> bool:
     return gate.reasons.get(Reason.NO_JUDGE.value) == gate.asked
 
 
-def _gated_values(group: Group, gate: Group) -> GatedValues:
-    passed = passed_gate(group.rollouts, gate)
-    scenes = tuple(scene for scene, counts in zip(group.scenes, passed.tolist(), strict=True) if counts)
-    return GatedValues(values=group.values[passed], scenes=scenes, is_open=gate.values, gate_scenes=gate.scenes)
-
-
-def _gated_cell(group: Group, gate: Group, cell: Cell) -> Cell:
-    """The cell with the raw mean over rollouts that passed, and why the rest is missing."""
-    passed, judged = passed_gate(group.rollouts, gate), set(gate.rollouts)
-    closed = sum(rollout in judged for rollout in group.rollouts) - int(passed.sum())
-    reasons = {
+def _gated_reasons(group: Group, gate: Group, passed: Group) -> dict[str, int]:
+    judged = set(gate.rollouts)
+    closed = sum(rollout in judged for rollout in group.rollouts) - len(passed.rollouts)
+    return {
         **group.reasons,
         **({Reason.GATE_CLOSED.value: closed} if closed else {}),
         **({"gate failed": gate.failures} if gate.failures else {}),
         **{f"gate {reason}": count for reason, count in gate.reasons.items()},
     }
-    raws = group.raw_values[passed[group.has_raw]]
-    return replace(cell, raw_mean=float(np.mean(raws)) if len(raws) else None, reasons=reasons)

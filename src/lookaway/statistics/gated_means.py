@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lookaway.core import Estimate, Floats, Gated, Group
 from lookaway.statistics.intervals import clustered_estimate, clustered_share, scene_means
@@ -92,7 +91,16 @@ def _harmonic(score: float, share: float) -> float:
     return 2 * score * share / total if total > 0 else 0.0
 
 
-def passed_gate(rollouts: Sequence[str], gate: Group) -> NDArray[np.bool_]:
-    """Whether each rollout passed the gate; one that was not judged did not."""
+def passed_gate(group: Group, gate: Group) -> Group:
+    """The group with only those rollouts that are known to have triggered the gate; one that was not judged has not."""
     is_open = {rollout for rollout, value in zip(gate.rollouts, gate.values.tolist(), strict=True) if value == 1.0}
-    return np.array([rollout in is_open for rollout in rollouts], np.bool_)
+    passed = np.array([rollout in is_open for rollout in group.rollouts], np.bool_)
+    kept = np.flatnonzero(passed).tolist()
+    return replace(
+        group,
+        values=group.values[passed],
+        rollouts=tuple(group.rollouts[place] for place in kept),
+        scenes=tuple(group.scenes[place] for place in kept),
+        raw_values=group.raw_values[passed[group.has_raw]],
+        has_raw=group.has_raw[passed],
+    )

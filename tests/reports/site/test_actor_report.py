@@ -44,7 +44,7 @@ def test_a_report_of_actors_has_every_part_that_the_truth_can_fill(report: tuple
     for part in ("against coverage", "over frames", "By phase", "Reproduce"):
         assert part in index
     pages = [page.read_text() for page in (site / "items").glob("*.html")]
-    for part in ("</svg> asked for</span>", "reappeared from ", "curve-line", 'class="question"'):
+    for part in ("</svg> requested</span>", "reappeared from ", "curve-line", 'class="question"'):
         assert any(part in page for page in pages)
 
 

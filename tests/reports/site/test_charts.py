@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from lookaway.core import Estimate
-from lookaway.reports.charts.dot_plot import Profile, dot_plot, short
 from lookaway.reports.charts.lines import MAX_BANDS, Curve, lines
-from lookaway.reports.charts.radar import radar
-from lookaway.reports.charts.scatter import Point, scatter
+from lookaway.reports.charts.profiles import Profile, dot_plot, radar, short
+from lookaway.reports.charts.scatter import CoveragePoint, scatter
 from lookaway.reports.charts.svg import COLOURS, SHAPES, Scale, element, extent, mark, picture, strip, tick_text, ticks
 from lookaway.statistics.drift import FrameValues, drift_curve
 from tests.reports.site.page import Node, read_page
@@ -138,8 +137,10 @@ def test_a_radar_with_a_gap_has_no_outline():
     assert len(gap.all("path", "mark")) == 2
 
 
-def point(model: str, coverage: float, score: float, combined: float | None, baseline: str | None = None) -> Point:
-    return Point(
+def point(
+    model: str, coverage: float, score: float, combined: float | None, baseline: str | None = None
+) -> CoveragePoint:
+    return CoveragePoint(
         model=model,
         style=0,
         coverage=estimate(coverage),
@@ -154,7 +155,7 @@ def test_a_baseline_is_hollow_and_is_never_the_best():
     chart = scatter("Leaderboard", points, UNIT)
     marks = read_page(str(chart.svg)).all("path", "mark")
     assert ["hollow" in node.attributes["class"] for node in marks] == [True, False]
-    assert chart.summary == "model has the highest M-Score (0.680); frozen was put to the test least (0.050)."
+    assert chart.summary == "model has the highest M-Score (0.680); frozen has the lowest coverage (0.050)."
     assert chart.rows[0][0] == "frozen (baseline: a still video)"
 
 

@@ -290,7 +290,7 @@ def test_a_true_video_is_shown_from_the_frame_where_answers_begin(browser: Any, 
     with visit(browser, page, fragment="#t=0.5") as opened:
         truth, answer = wait_for_frames(opened, 8, 4)
         assert truth["time"] - answer["time"] == pytest.approx(0.5)
-        assert opened.page.locator("#player-truth .frame").inner_text() == "frame 4"
+        assert opened.page.locator("#player-reference .frame").inner_text() == "frame 4"
 
 
 def test_axe_finds_nothing_serious_among_hostile_text(browser: Any, tmp_path: Path) -> None:

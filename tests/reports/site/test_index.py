@@ -9,14 +9,14 @@ import pytest
 from markupsafe import Markup
 
 from lookaway.core import Abstention, Failure, Lock, Reason, Score, Unit, UserError
-from lookaway.reports.case_page.videos import case_takes
-from lookaway.reports.leaderboards import leaderboards
+from lookaway.reports.case_page.videos import case_videos
+from lookaway.reports.leaderboards import leaderboards, matrix
 from lookaway.reports.runs import load_runs
-from lookaway.reports.site import building, index, pairwise
+from lookaway.reports.site import building, index
 from lookaway.reports.site.building import build_site
 from lookaway.reports.site.facts import counts, dates, facts, judges_of
-from lookaway.reports.site.media import Media
-from lookaway.reports.site.sections import Section, placed
+from lookaway.reports.site.index import Section, placed
+from lookaway.reports.site.media import SiteMedia
 from lookaway.reports.site.slices import subset_tables
 from lookaway.reports.site.tables import TO
 from lookaway.statistics.paired_difference import paired_difference
@@ -57,7 +57,9 @@ def test_warnings_stand_before_any_number(tmp_path, build_index):
     run = Simulated(path=tmp_path / "run", skills=SKILLS, metrics=[STYLE], scenes=5, triggered=OFTEN).write()
     page = build_index(run)
     places = [node.attributes.get("id", "") or node.attributes.get("class", "") for node in page.all()]
-    assert places.index("warnings") < places.index("funnel") < next(n for n, p in enumerate(places) if "-board" in p)
+    assert (
+        places.index("warnings") < places.index("funnel") < next(n for n, p in enumerate(places) if "-leaderboard" in p)
+    )
 
 
 def test_a_run_that_lacks_nothing_warns_of_nothing(tmp_path, build_index):
@@ -92,7 +94,7 @@ def test_every_lack_is_warned_of(tmp_path, build_index):
         "1 problem",
         "line 3: no video.",
         "1 metric not installed here",
-        "cells lack more than 5%",
+        "cells miss more than 5%",
         "are imprecise (†)",
     ):
         assert part in said, part
@@ -103,7 +105,7 @@ def test_what_is_not_measured_yet_is_warned_of(tmp_path, build_index):
     for part in (tmp_path / "run" / "outcomes").glob("*.parquet"):
         part.unlink()
     page = build_index(run)
-    assert warning_texts(page)[0] == "Nothing has a score: there is no number on this page."
+    assert warning_texts(page)[0] == "Nothing has a score, so there are no numbers on this page."
     assert any("72 of 72 measurements are not made yet" in text for text in warning_texts(page))
 
 
@@ -143,8 +145,8 @@ def test_a_model_of_two_runs_is_two_models(tmp_path, build_index):
     page = build_index(one, two)
     assert list(board_rows(page, STYLE)) == ["same (two)", "same (one)"]
     said = " ".join(warning_texts(page))
-    assert "1 model of the same name in several runs" in said
-    assert "one and two asked different cases: 30 are in both, 10 in one only" in said
+    assert "1 model in several runs under the same name" in said
+    assert "one and two have different cases: 30 in both, 10 in only one" in said
 
 
 def test_suites_are_never_mixed(tmp_path, build_index):
@@ -179,7 +181,7 @@ def test_a_run_without_any_score_has_a_page_that_says_so(tmp_path, build_index, 
         path=tmp_path / "run", skills=skills, metrics=[STYLE], scenes=3, decide=lambda *place: ABSTAINED
     ).write()
     page = build_index(run)
-    assert "Nothing has a score: there is no number on this page." in warning_texts(page)
+    assert "Nothing has a score, so there are no numbers on this page." in warning_texts(page)
     assert page.all("table", "matrix") == []
     assert page.all("svg", "chart") == []
 
@@ -288,7 +290,7 @@ def test_no_baseline_has_a_rank_or_is_the_best_and_all_stand_below(tmp_path, bui
 def test_baselines_are_compared_with_all_others(tmp_path):
     run = Simulated(path=tmp_path / "run", skills={"frozen": 0.9, "model": 0.6}, metrics=[STYLE]).write()
     (leaderboard,) = leaderboards(load_runs([run.path]))
-    assert pairwise.matrix(leaderboard).models == ("model", "frozen")
+    assert matrix(leaderboard).models == ("model", "frozen")
 
 
 def test_the_leaderboard_is_in_order_of_ranks_with_interval_rank_range_and_support(tmp_path, build_index):
@@ -311,7 +313,7 @@ def test_the_leaderboard_of_a_gated_track_shows_how_often_models_were_tested(tmp
         notes = [part.text for part in overview_rows(page)[row.model][0].all("small")]
         gated = row.cell.gated
         assert notes[1].endswith(f" · {row.cell.scored} of 40")
-        assert notes[2:] == [f"tested {gated.coverage.mean:.3f}", f"M-Score {gated.combined.mean:.3f}"]
+        assert notes[2:] == [f"triggered {gated.coverage.mean:.3f}", f"M-Score {gated.combined.mean:.3f}"]
 
 
 def test_heads_below_a_subset_do_not_repeat_it(tmp_path, build_index):
@@ -334,7 +336,7 @@ def test_without_a_gate_there_is_no_coverage(tmp_path, build_index):
     assert "no gate" in page.one("dl", "funnel").text
 
 
-@pytest.mark.parametrize(("suite", "said"), [("mbench-t", "Raw consistency"), ("mbench-a", "no gate says")])
+@pytest.mark.parametrize(("suite", "said"), [("mbench-t", "Raw consistency"), ("mbench-a", "no gate checks")])
 def test_a_still_video_that_may_win_is_warned_of_once(tmp_path, build_index, suite, said):
     page = build_index(Simulated(path=tmp_path / "run", skills=SKILLS, metrics=[STYLE], suite=suite).write())
     about_stillness = [text for text in warning_texts(page) if "still" in text]
@@ -353,9 +355,9 @@ def test_pairs_rest_on_the_rollouts_that_passed_the_gate(tmp_path):
 def test_a_matrix_is_a_family_of_its_own(tmp_path):
     run = Simulated(path=tmp_path / "run", skills={f"m{n}": 0.5 for n in range(4)}, metrics=[STYLE, TEXTURE]).write()
     for leaderboard in leaderboards(load_runs([run.path])):
-        found = pairwise.matrix(leaderboard)
+        found = matrix(leaderboard)
         assert found.family == 6
-        assert found.told_apart == sum(pair.q < 0.05 for pair in found.pairs.values())
+        assert found.significant_pairs == sum(pair.q < 0.05 for pair in found.pairs.values())
         for (one, other), pair in found.pairs.items():
             a, b = (leaderboard.comparable[place].values for place in (one, other))
             assert pair.found.difference.mean == pytest.approx(a.values.mean() - b.values.mean())
@@ -446,7 +448,7 @@ def test_a_large_leaderboard_stays_below_its_budget(tmp_path, build_index, monke
         known[:] = known or [paired_difference(one, other)]
         return known[0]
 
-    monkeypatch.setattr(pairwise, "paired_difference", once)
+    monkeypatch.setattr("lookaway.reports.leaderboards.paired_difference", once)
     page = build_index(run)
     assert (tmp_path / "site" / "index.html").stat().st_size <= 3_000_000
     assert len(page.one("table", "over-all").one("tbody").all("tr")) == 25
@@ -518,8 +520,8 @@ def test_rollouts_of_subsets_that_no_metric_is_about_are_counted_nowhere_and_tol
     (run,) = load_runs([tmp_path / "run"])
     found = counts(run)
     assert (found.expected, found.produced, found.valid) == (15, 15, 15)
-    assert dict(facts(run))["Not asked"] == "15 rollouts of subsets that no metric is about"
-    assert {case.id for case in case_takes([run], Media(tmp_path / "site"))} == {
+    assert dict(facts(run))["Not measured"] == "15 rollouts of subsets that no metric covers"
+    assert {case.id for case in case_videos([run], SiteMedia(tmp_path / "site"))} == {
         f"environment:sample_{number:03d}" for number in range(5)
     }
     whole = Simulated(path=tmp_path / "whole", skills=SKILLS, metrics=[asked], scenes=5).write()

@@ -217,7 +217,7 @@ def test_without_its_dataset_a_page_says_what_is_not_shown(tmp_path: Path) -> No
     run.videos.rename(tmp_path / "moved")
     (href,) = write_items(load_runs([run.run]), tmp_path / "site").values()
     whole = Text((tmp_path / "site" / href).read_text()).whole
-    assert "Captions and phases are not shown, since the dataset cannot be read again" in whole
+    assert "Captions, phases and reference videos are not shown, since the dataset cannot be read again" in whole
     assert "missing video" in whole
     assert "32.000" in whole
 

@@ -10,7 +10,7 @@ import pytest
 
 from lookaway.core import FrameRequest, Reason, Timeline
 from lookaway.io.video import Video, probe
-from lookaway.reports.site.media import Clip, Media, is_playable
+from lookaway.reports.site.media import PlayableClip, SiteMedia, is_playable
 from lookaway.reports.site.stills import FRAMES, MAX_BYTES, Placeholder, filmstrip, frame_times, strip_frames
 from tests.support.clips import write_clip
 from tests.support.filmed import write_numbers
@@ -21,9 +21,9 @@ def noise(count: int, height: int = 48, width: int = 64, seed: int = 0) -> list[
     return [rng.integers(0, 255, (height, width, 3), np.uint8) for _ in range(count)]
 
 
-def shown(root: Path, video: Path) -> Clip:
-    found = Media(root / "site").show(video)
-    assert isinstance(found, Clip)
+def shown(root: Path, video: Path) -> PlayableClip:
+    found = SiteMedia(root / "site").show(video)
+    assert isinstance(found, PlayableClip)
     return found
 
 
@@ -115,7 +115,7 @@ def test_what_is_no_video_becomes_a_placeholder_with_its_reason(
 ) -> None:
     if content is not None:
         (tmp_path / "a.mp4").write_bytes(content)
-    found = Media(tmp_path / "site").show(tmp_path / "a.mp4")
+    found = SiteMedia(tmp_path / "site").show(tmp_path / "a.mp4")
     assert isinstance(found, Placeholder)
     assert found.reason is reason
     assert str(tmp_path) not in found.message
@@ -124,7 +124,7 @@ def test_what_is_no_video_becomes_a_placeholder_with_its_reason(
 def test_a_video_that_breaks_off_becomes_a_placeholder_and_leaves_nothing(tmp_path: Path) -> None:
     video = write_numbers(tmp_path / "a.mp4")
     video.write_bytes(video.read_bytes()[:-200])
-    found = Media(tmp_path / "site").show(video)
+    found = SiteMedia(tmp_path / "site").show(video)
     assert isinstance(found, Placeholder)
     assert found.reason in (Reason.TRUNCATED, Reason.UNDECODABLE)
     assert not (tmp_path / "site/assets").exists()
@@ -132,13 +132,13 @@ def test_a_video_that_breaks_off_becomes_a_placeholder_and_leaves_nothing(tmp_pa
 
 def test_preparing_many_gives_what_showing_each_gives(tmp_path: Path) -> None:
     videos = [write_numbers(tmp_path / f"{n}.mp4", count=4 + n) for n in range(4)] + [tmp_path / "none.mp4"]
-    together, alone = Media(tmp_path / "site"), Media(tmp_path / "site")
+    together, alone = SiteMedia(tmp_path / "site"), SiteMedia(tmp_path / "site")
     together.prepare([*videos, videos[0]])
     assert [together.show(video) for video in videos] == [alone.show(video) for video in videos]
 
 
 def test_a_folder_is_no_video(tmp_path: Path) -> None:
-    assert Media(tmp_path / "site").show(tmp_path) == Placeholder(
+    assert SiteMedia(tmp_path / "site").show(tmp_path) == Placeholder(
         Reason.NOT_A_VIDEO, f"{tmp_path.name}: not a regular file."
     )
 

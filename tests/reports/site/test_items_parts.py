@@ -16,14 +16,14 @@ from lookaway.engine.reading import read
 from lookaway.io.video import decoder_identity
 from lookaway.perception.poses.supplied_poses import SuppliedPoses
 from lookaway.reports.case_page.camera_path import camera_paths, seen_from_first
-from lookaway.reports.case_page.curves import Point, thinned
+from lookaway.reports.case_page.curves import CurvePoint, thinned
 from lookaway.reports.case_page.page import write_item_page
 from lookaway.reports.case_page.questions import kept_feature
 from lookaway.reports.case_page.reproduce import reproduce_command, run_command
-from lookaway.reports.case_page.videos import CaseTakes, case_takes
+from lookaway.reports.case_page.videos import CaseVideos, case_videos
 from lookaway.reports.runs import load_runs
 from lookaway.reports.site.building import write_items
-from lookaway.reports.site.media import Media
+from lookaway.reports.site.media import SiteMedia
 from lookaway.store.feature_store import FeatureStore
 from lookaway.store.run_folder import RunFolder
 from tests.support.filmed import FilmedRun, write_numbers
@@ -60,7 +60,7 @@ def test_a_camera_that_turns_round_and_round_is_not_wrapped() -> None:
     assert path.yaw_degrees[-1] == pytest.approx(540)
 
 
-def posed(root: Path, last: float = 40.0) -> CaseTakes:
+def posed(root: Path, last: float = 40.0) -> CaseVideos:
     """The only case of a run whose features hold the poses that were found."""
     filmed = FilmedRun(root)
     filmed.film("alpha")
@@ -87,7 +87,7 @@ def posed(root: Path, last: float = 40.0) -> CaseTakes:
         frame_count=16,
     )
     FeatureStore(filmed.run / "features").put(content_key(rollout), recipe_key(recipe), trajectory.to_feature())
-    (case,) = case_takes(load_runs([filmed.run]), Media(root / "site"))
+    (case,) = case_videos(load_runs([filmed.run]), SiteMedia(root / "site"))
     return case
 
 
@@ -99,18 +99,18 @@ def test_poses_that_a_run_kept_are_found_by_the_recipe_in_its_lock(tmp_path: Pat
     assert path.largest_difference is None
     page = (tmp_path / "site" / write_item_page(case, tmp_path / "site")).read_text()
     assert "</svg> found</span>" in page
-    assert "</svg> asked for</span>" not in page
-    run = case.takes[0].outcomes[0].run
-    assert kept_feature(run, case.takes[0].rollout, "depth") is None
+    assert "</svg> requested</span>" not in page
+    run = case.videos[0].outcomes[0].run
+    assert kept_feature(run, case.videos[0].rollout, "depth") is None
 
 
 def test_without_poses_a_page_says_why_there_is_no_path(tmp_path: Path) -> None:
     filmed = FilmedRun(tmp_path)
     filmed.film("alpha")
-    (case,) = case_takes(load_runs([filmed.write()]), Media(tmp_path / "site"))
+    (case,) = case_videos(load_runs([filmed.write()]), SiteMedia(tmp_path / "site"))
     paths, why = camera_paths(case)
     assert paths == []
-    assert why.startswith("No camera poses are kept")
+    assert why.startswith("No camera poses are stored")
 
 
 def test_a_camera_of_the_simulated_world_is_compared_with_what_was_asked_of_it(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_camera_of_the_simulated_world_is_compared_with_what_was_asked_of_it(t
     lock = Lock({"dataset": {"settings": {}}, "metrics": {}})
     content = [(rollout, content_key(rollout)) for rollout in rollouts]
     RunFolder(tmp_path / "run").start(lock, content, {**about, "metrics": [metric]})
-    (case,) = case_takes(load_runs([tmp_path / "run"]), Media(tmp_path / "site"))
+    (case,) = case_videos(load_runs([tmp_path / "run"]), SiteMedia(tmp_path / "site"))
     (path,), _ = camera_paths(case)
     assert path.last_yaw == {"requested": 0.0, "found": 0.0}
     assert path.largest_difference == (0.0, 0.0)
@@ -129,7 +129,7 @@ def test_a_camera_of_the_simulated_world_is_compared_with_what_was_asked_of_it(t
 
 
 def test_thinned_points_keep_the_spike_the_dip_and_the_order() -> None:
-    points = [Point(float(n), {500: 9.0, 501: -9.0}.get(n, 0.0)) for n in range(1000)]
+    points = [CurvePoint(float(n), {500: 9.0, 501: -9.0}.get(n, 0.0)) for n in range(1000)]
     kept = thinned(points, 20)
     assert len(kept) <= 20
     assert {9.0, -9.0} <= {point.value for point in kept}
@@ -138,12 +138,12 @@ def test_thinned_points_keep_the_spike_the_dip_and_the_order() -> None:
 
 
 def test_a_stretch_without_values_stays_a_gap_when_points_are_thinned() -> None:
-    points = [Point(float(n), None if 300 <= n < 600 else 1.0) for n in range(900)]
+    points = [CurvePoint(float(n), None if 300 <= n < 600 else 1.0) for n in range(900)]
     assert None in [point.value for point in thinned(points, 12)]
 
 
 def mind_page(root: Path, mark: int = 4) -> str:
-    """The page of a case of MIND: its answer begins at a frame of the true video."""
+    """The page of a case of MIND: the generated video begins at a frame of the reference video."""
     truth = write_numbers(root / "truth.mp4", count=16, fps=8).read_bytes()
     answer = write_numbers(root / "answer.mp4", count=8, fps=8).read_bytes()
     writer = MindWriter(root / "data")
@@ -163,10 +163,10 @@ def test_a_true_video_has_a_player_that_starts_where_answers_begin(tmp_path: Pat
     page = mind_page(tmp_path)
     (data,) = re.findall(r'id="player-data">(.*?)</script>', page)
     first, second = json.loads(data)["videos"]
-    assert (first["key"], first["offset"], first["frames"]) == ("truth", 0.5, 16)
+    assert (first["key"], first["offset"], first["frames"]) == ("reference", 0.5, 16)
     assert (second["key"], second["offset"], second["frames"]) == ("v0", 0.0, 8)
     assert json.loads(data)["seconds"] == 1.0
-    assert "Eight frames of the true video" in page
+    assert "Eight frames of the reference video" in page
 
 
 def test_the_command_names_extractors_judge_and_convention_that_are_not_the_usual_ones(tmp_path: Path) -> None:

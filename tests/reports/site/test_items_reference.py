@@ -43,7 +43,7 @@ def players(page: str) -> list[str]:
 
 def test_a_reference_video_that_lies_elsewhere_is_on_the_page(run: Path) -> None:
     page = page_of(run)
-    assert players(page) == ["truth", "v0"]
+    assert players(page) == ["reference", "v0"]
     assert "cannot be read again" not in page
 
 

@@ -18,10 +18,10 @@ from lookaway.io.clip_card import write_clip_arrays
 from lookaway.io.world_clips import ARRAYS, CARD, open_world
 from lookaway.reports.case_page.camera_path import camera_paths
 from lookaway.reports.case_page.curves import band_rows
-from lookaway.reports.case_page.videos import CaseTakes, case_takes
+from lookaway.reports.case_page.videos import CaseVideos, case_videos
 from lookaway.reports.runs import load_runs
 from lookaway.reports.site.building import write_items
-from lookaway.reports.site.media import Media
+from lookaway.reports.site.media import SiteMedia
 from lookaway.store.run_folder import RunFolder
 from lookaway.world.exports import EXPORTS
 from tests.support.world_clip import FOLDER, FRAMES, clip_arrays, write_clip_folder
@@ -52,8 +52,8 @@ def exported(root: Path) -> Path:
     return root / "run"
 
 
-def only_case(root: Path) -> CaseTakes:
-    (case,) = case_takes(load_runs([root / "run"]), Media(root / "site"))
+def only_case(root: Path) -> CaseVideos:
+    (case,) = case_videos(load_runs([root / "run"]), SiteMedia(root / "site"))
     return case
 
 
@@ -104,7 +104,7 @@ def test_truth_that_is_not_about_the_video_gives_neither_bands_nor_paths(
     exported(tmp_path)
     change_card(tmp_path, **changes)
     case = only_case(tmp_path)
-    assert case.takes[0].described is not None
+    assert case.videos[0].described is not None
     assert band_rows(case) == []
     assert camera_paths(case)[0] == []
 
@@ -129,4 +129,4 @@ def legend(root: Path) -> list[str]:
 
 def test_the_legend_names_both_lines_where_both_are_drawn(tmp_path: Path) -> None:
     exported(tmp_path)
-    assert legend(tmp_path) == ["asked for", "found"]
+    assert legend(tmp_path) == ["requested", "found"]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lookaway.core import Abstention, MissingExtra, Reason, Score, UserError
-from lookaway.reports.case_page.videos import case_takes
+from lookaway.reports.case_page.videos import case_videos
 from lookaway.reports.runs import load_runs
 from lookaway.reports.site import index, media, one_file, stills
 from lookaway.reports.site.building import build_site
@@ -224,7 +224,7 @@ def test_hostile_text_is_shown_and_adds_no_element_and_no_attribute(tmp_path):
 
 def test_a_direction_mark_ends_where_its_text_ends(tmp_path):
     text = write_one_file(load_runs([hostile_run(tmp_path)]), tmp_path / "a.html").read_text()
-    cases = text.split('<section aria-labelledby="cases">')[1].split('<section aria-labelledby="again">')[0]
+    cases = text.split('<section aria-labelledby="cases">')[1].split('<section aria-labelledby="reproduce">')[0]
     outside = re.sub(r"<(bdi|code)\b[^>]*>.*?</\1>", "", cases, flags=re.DOTALL)
     assert "\u202e" in cases
     assert "\u202e" not in re.sub(r"<[^>]*>", "", outside)
@@ -253,7 +253,7 @@ def test_the_limit_is_15_mb_and_belongs_to_what_fits(written, monkeypatch, tmp_p
     monkeypatch.setattr(one_file, "MAX_BYTES", written.stat().st_size)
     assert write_one_file(runs, tmp_path / "a.html").is_file()
     monkeypatch.setattr(one_file, "MAX_BYTES", written.stat().st_size - 1)
-    with pytest.raises(UserError, match="nothing is written"):
+    with pytest.raises(UserError, match="nothing was written"):
         write_one_file(runs, tmp_path / "b.html")
     assert not (tmp_path / "b.html").exists()
 
@@ -291,7 +291,7 @@ def test_the_true_video_is_shown_first_and_is_among_those_that_take_the_room(tmp
     written = write_one_file(runs, tmp_path / "a.html")
     rows = read_page(written.read_text()).all("div", "film-row")
     assert len(rows) == 2
-    assert rows[0].one("img").attributes["alt"] == "Eight frames of the true video"
+    assert rows[0].one("img").attributes["alt"] == "Eight frames of the reference video"
     monkeypatch.setattr(one_file, "MAX_BYTES", written.stat().st_size - 1)
     with pytest.raises(UserError, match="Filmstrips of 2 videos take"):
         write_one_file(runs, tmp_path / "b.html")
@@ -379,9 +379,9 @@ def test_more_reasons_than_a_page_shows_are_in_the_outcomes(tmp_path):
     filmed = FilmedRun(tmp_path)
     filmed.film("alpha", count=4)
     run = filmed.write({PAIRS: [Abstention(Reason.NO_TARGET, "none.")]})
-    (case,) = case_takes(load_runs([run]), None)
-    (take,) = case.takes
-    many = tuple(replace(take.outcomes[0], message=f"none of {number}.") for number in range(90))
-    page = read_page(folded_cases([replace(case, takes=(replace(take, outcomes=many),))]))
+    (case,) = case_videos(load_runs([run]), None)
+    (video,) = case.videos
+    many = tuple(replace(video.outcomes[0], message=f"none of {number}.") for number in range(90))
+    page = read_page(folded_cases([replace(case, videos=(replace(video, outcomes=many),))]))
     assert len(page.one("ul", "reasons").all("li")) == 80
     assert "10 more are in the files of outcomes, under Data." in page.text

@@ -1,4 +1,4 @@
-"""The camera of a video as it was asked for, and as it was found: seen from above, and how far it turned."""
+"""The camera path of a video, requested and found: from above, and as a turn over time."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import numpy as np
 
 from lookaway.core import Floats, Indices, Trajectory, Unmeasurable
 from lookaway.reports.case_page.questions import kept_feature
-from lookaway.reports.case_page.videos import CaseTakes, CaseVideo, known_truth
+from lookaway.reports.case_page.videos import CaseVideo, CaseVideos, known_truth
 
 SIDE: Final = 160
 WIDTH, HEIGHT = 300, 160
 MARGIN: Final = 14
 NEGLIGIBLE_METRES: Final = 1e-3
-"""Of a path whose units are known, below which a camera only turns."""
+"""A camera whose path is shorter, in known units, only turns."""
 NEGLIGIBLE_EXTENT: Final = 1e-2
-"""The same as a part of the median depth, where they are not."""
+"""The same as a share of the median depth, where units are not known."""
 MAX_POINTS: Final = 48
 MAX_PATHS: Final = 24
-"""Of one page."""
+"""The most paths on one page."""
 NO_POSES: Final = (
-    "No camera poses are kept with the run: its metrics need none, or features were kept elsewhere. "
-    "What is asked of the camera is then known in words only."
+    "No camera poses are stored with the run: its metrics need none, or features were stored elsewhere. "
+    "The requested path is then known only as text."
 )
 
 
@@ -40,10 +40,10 @@ class Path2D:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CameraPath:
-    """One video: what was asked for (where known) and what was found."""
+class CameraPathPlot:
+    """The requested path of one video, where known, and the one that was found."""
 
-    take: CaseVideo
+    video: CaseVideo
     requested_from: str
     found_by: str
     is_same_scale: bool
@@ -58,13 +58,13 @@ class CameraPath:
     """Degrees, and at which second."""
 
 
-def camera_paths(case: CaseTakes) -> tuple[list[CameraPath], str]:
-    """Paths of all videos that have any, every model's first video first; and why some or all are not there."""
-    found: list[CameraPath] = []
-    for take in sorted(case.takes, key=lambda take: take.take):
+def camera_paths(case: CaseVideos) -> tuple[list[CameraPathPlot], str]:
+    """Paths of all videos that have any, every model's first video first; and why some are missing."""
+    found: list[CameraPathPlot] = []
+    for video in sorted(case.videos, key=lambda video: video.order):
         if len(found) == MAX_PATHS:
-            return found, f"The paths of {len(case.takes)} videos have no room here; {MAX_PATHS} are drawn."
-        if take.clip and (path := _path(take)) is not None:
+            return found, f"{MAX_PATHS} of {len(case.videos)} videos are drawn."
+        if video.clip and (path := _path(video)) is not None:
             found.append(path)
     return found, "" if found else NO_POSES
 
@@ -77,25 +77,25 @@ def seen_from_first(camera_to_world: Floats, frames: Indices, scale: float) -> P
     return Path2D(np.asarray(frames), np.asarray(relative[:, [0, 2], 3] / scale), np.asarray(yaw))
 
 
-def _path(take: CaseVideo) -> CameraPath | None:
-    run = take.outcomes[0].run if take.outcomes else None
+def _path(video: CaseVideo) -> CameraPathPlot | None:
+    run = video.outcomes[0].run if video.outcomes else None
     paths: dict[str, Path2D] = {}
     requested_from = found_by = ""
-    kept = run and kept_feature(run, take.rollout, "poses")
+    kept = run and kept_feature(run, video.rollout, "poses")
     if kept:
         found_by, trajectory = kept[0], Trajectory.from_feature(kept[1])
         paths["found"] = _alone(trajectory)
-    truth = run and kept_feature(run, take.rollout, "reference_poses")
+    truth = run and kept_feature(run, video.rollout, "reference_poses")
     if truth:
-        requested_from, paths["requested"] = "the true video", _alone(Trajectory.from_feature(truth[1]))
-    world = None if truth else _world(take)
+        requested_from, paths["requested"] = "the reference video", _alone(Trajectory.from_feature(truth[1]))
+    world = None if truth else _world(video)
     if world:
         requested_from = "the simulated world"
         if kept:
             paths |= _at_one_scale({"requested": world["requested"]})
         else:
             found_by, paths = "the simulated world, as executed", _at_one_scale(world)
-    return _drawn(take, paths, requested_from, found_by, is_same_scale=bool(world) and not kept) if paths else None
+    return _drawn(video, paths, requested_from, found_by, is_same_scale=bool(world) and not kept) if paths else None
 
 
 def _alone(trajectory: Trajectory) -> Path2D:
@@ -106,14 +106,14 @@ def _alone(trajectory: Trajectory) -> Path2D:
     return seen_from_first(trajectory.camera_to_world, trajectory.frame_indices, np.inf if only_turns else extent)
 
 
-def _world(take: CaseVideo) -> dict[str, Floats] | None:
-    clip = known_truth(take)
+def _world(video: CaseVideo) -> dict[str, Floats] | None:
+    clip = known_truth(video)
     if clip is None:
         return None
     try:
         arrays = clip.arrays()
     except Unmeasurable:
-        return None  # its metrics abstain with the reason, which stands above
+        return None  # its metrics abstain with the reason, which the page shows
     return {"requested": arrays.requested_camera_to_world, "found": arrays.camera_to_world}
 
 
@@ -124,18 +124,20 @@ def _at_one_scale(paths: Mapping[str, Floats]) -> dict[str, Path2D]:
 
 
 def _drawn(
-    take: CaseVideo, paths: Mapping[str, Path2D], requested_from: str, found_by: str, *, is_same_scale: bool
-) -> CameraPath:
+    video: CaseVideo, paths: Mapping[str, Path2D], requested_from: str, found_by: str, *, is_same_scale: bool
+) -> CameraPathPlot:
     turns = np.concatenate([path.yaw_degrees for path in paths.values()])
     middle, span = (turns.max() + turns.min()) / 2, max(float(np.ptp(turns)), 10.0)
     half = (HEIGHT - 2 * MARGIN) / 2
     top, yaw = {}, {}
     for name, path in paths.items():
         top[name] = _svg(SIDE / 2 + (SIDE / 2 - MARGIN) * path.right_forward * [1, -1])
-        across = MARGIN + (WIDTH - 2 * MARGIN) * _times(take, path.frames) / (take.clip.seconds if take.clip else 1.0)
+        across = MARGIN + (WIDTH - 2 * MARGIN) * _times(video, path.frames) / (
+            video.clip.seconds if video.clip else 1.0
+        )
         yaw[name] = _svg(np.column_stack([across, HEIGHT / 2 - half * (path.yaw_degrees - middle) / (span / 2)]))
-    return CameraPath(
-        take=take,
+    return CameraPathPlot(
+        video=video,
         requested_from=requested_from,
         found_by=found_by,
         is_same_scale=is_same_scale,
@@ -144,11 +146,11 @@ def _drawn(
         yaw=yaw,
         yaw_ticks=((MARGIN - 4, f"{middle + span / 2:.0f}°"), (HEIGHT - 2, f"{middle - span / 2:.0f}°")),
         last_yaw={name: float(path.yaw_degrees[-1]) for name, path in paths.items()},
-        largest_difference=_largest_difference(take, paths),
+        largest_difference=_largest_difference(video, paths),
     )
 
 
-def _largest_difference(take: CaseVideo, paths: Mapping[str, Path2D]) -> tuple[float, float] | None:
+def _largest_difference(video: CaseVideo, paths: Mapping[str, Path2D]) -> tuple[float, float] | None:
     if len(paths) < 2:
         return None
     requested, found = paths["requested"], paths["found"]
@@ -157,11 +159,11 @@ def _largest_difference(take: CaseVideo, paths: Mapping[str, Path2D]) -> tuple[f
         return None
     differences = np.abs(requested.yaw_degrees[ours] - found.yaw_degrees[theirs])
     most = int(differences.argmax())
-    return float(differences[most]), float(_times(take, requested.frames[ours])[most])
+    return float(differences[most]), float(_times(video, requested.frames[ours])[most])
 
 
-def _times(take: CaseVideo, frames: Indices) -> Floats:
-    times = np.asarray(take.clip.times if take.clip else (0.0, 0.0))
+def _times(video: CaseVideo, frames: Indices) -> Floats:
+    times = np.asarray(video.clip.times if video.clip else (0.0, 0.0))
     return np.asarray(times[np.clip(frames, 0, len(times) - 1)])
 
 

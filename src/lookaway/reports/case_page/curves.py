@@ -1,4 +1,4 @@
-"""Values of frames as lines over the time of the video."""
+"""Per-frame values as curves over the time of the video, and the bands of its phases."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from lookaway.core.frames import segment_bounds
-from lookaway.reports.case_page.videos import CaseTakes, CaseVideo, Outcome, known_truth
+from lookaway.reports.case_page.videos import CaseVideo, CaseVideos, Outcome, known_truth
 
 WIDTH, HEIGHT = 500, 200
 LEFT, RIGHT, TOP, BOTTOM = 48, 14, 10, 26
 MAX_POINTS: Final = 4000
-"""Of all lines of a page together, so that it stays small; the file of its numbers has them all."""
+"""The most points of all lines of a page together; its CSV file has all of them."""
 MIN_POINTS: Final = 16
 TABLE_TIMES: Final = 4
 
 
-class Point(NamedTuple):
+class CurvePoint(NamedTuple):
     """A value at a time; `None` where the frame has none."""
 
     seconds: float
@@ -29,14 +29,14 @@ class Point(NamedTuple):
 class Line:
     """One video."""
 
-    take: CaseVideo
+    video: CaseVideo
     path: str
     """As SVG writes it."""
     end: tuple[float, float]
-    """Where its mark stands."""
+    """The position of its mark."""
     low: float
     high: float
-    sampled: tuple[Point, ...]
+    sampled: tuple[CurvePoint, ...]
     """A few of its values, for the table."""
 
 
@@ -48,7 +48,7 @@ PLOT: Final = {
     "top": TOP,
     "bottom": HEIGHT - BOTTOM,
 }
-"""Where curves are drawn."""
+"""The plot area."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,24 +66,23 @@ class CurveChart:
     seconds: float
 
 
-def curve_charts(case: CaseTakes) -> list[CurveChart]:
+def curve_charts(case: CaseVideos) -> list[CurveChart]:
     """A chart for every metric that gives frames a value."""
-    series: dict[tuple[str, str], list[tuple[CaseVideo, Outcome, list[Point]]]] = {}
-    for take in case.takes:
-        for outcome in take.outcomes:
-            points = _points(take, outcome)
-            if any(point.value is not None for point in points):
-                series.setdefault((outcome.run.name, outcome.metric.name), []).append((take, outcome, points))
-    seconds = max((take.clip.seconds for take in case.takes if take.clip), default=0.0)
+    series: dict[tuple[str, str], list[tuple[CaseVideo, Outcome, list[CurvePoint]]]] = {}
+    for video, outcome in case.outcomes():
+        points = _points(video, outcome)
+        if any(point.value is not None for point in points):
+            series.setdefault((outcome.run.name, outcome.metric.name), []).append((video, outcome, points))
+    seconds = max((video.clip.seconds for video in case.videos if video.clip), default=0.0)
     lines = sum(len(found) for found in series.values())
     most = max(MIN_POINTS, MAX_POINTS // lines) if lines else 0
     return [_chart(found, seconds, most) for found in series.values()]
 
 
-def thinned(points: Sequence[Point], most: int) -> list[Point]:
-    """At most so many points: of every stretch the lowest and the highest, so that no spike is lost, and all gaps.
+def thinned(points: Sequence[CurvePoint], most: int) -> list[CurvePoint]:
+    """At most so many points: the lowest and the highest of every stretch, so that no spike is lost, and all gaps.
 
-    >>> [point.seconds for point in thinned([Point(t, float(t == 5)) for t in range(9)], 4)]
+    >>> [point.seconds for point in thinned([CurvePoint(t, float(t == 5)) for t in range(9)], 4)]
     [0, 3, 4, 5]
     """
     if len(points) <= most:
@@ -111,16 +110,16 @@ def round_values(low: float, high: float) -> list[float]:
     return [round(number * step, 12) for number in range(first, last + 1)]
 
 
-def _points(take: CaseVideo, outcome: Outcome) -> list[Point]:
+def _points(video: CaseVideo, outcome: Outcome) -> list[CurvePoint]:
     found = []
     for unit in outcome.units:
-        seconds = None if unit.frame is None else take.seconds(unit.frame)
+        seconds = None if unit.frame is None else video.seconds(unit.frame)
         if seconds is not None:
-            found.append(Point(seconds, unit.value if unit.status == "score" else None))
+            found.append(CurvePoint(seconds, unit.value if unit.status == "score" else None))
     return sorted(found, key=lambda point: point.seconds)
 
 
-def _chart(found: Sequence[tuple[CaseVideo, Outcome, list[Point]]], seconds: float, most: int) -> CurveChart:
+def _chart(found: Sequence[tuple[CaseVideo, Outcome, list[CurvePoint]]], seconds: float, most: int) -> CurveChart:
     values = [point.value for _, _, points in found for point in points if point.value is not None]
     low, high = _padded(min(values), max(values))
     outcome = found[0][1]
@@ -129,21 +128,21 @@ def _chart(found: Sequence[tuple[CaseVideo, Outcome, list[Point]]], seconds: flo
         run=outcome.run.name,
         unit=outcome.metric.unit,
         higher_is_better=outcome.metric.higher_is_better,
-        lines=tuple(_line(take, points, (low, high, seconds), most) for take, _, points in found),
+        lines=tuple(_line(video, points, (low, high, seconds), most) for video, _, points in found),
         value_ticks=tuple((_down(value, low, high), f"{value:.6g}") for value in round_values(low, high)),
         time_ticks=tuple((_across(seconds * n / 4, seconds), f"{seconds * n / 4:.2f}") for n in range(5)),
         seconds=seconds,
     )
 
 
-def _line(take: CaseVideo, points: Sequence[Point], scale: tuple[float, float, float], most: int) -> Line:
+def _line(video: CaseVideo, points: Sequence[CurvePoint], scale: tuple[float, float, float], most: int) -> Line:
     low, high, seconds = scale
     placed = list(_placed(thinned(points, most), low, high, seconds))
     valued = [point for point in points if point.value is not None]
     values = [point.value for point in valued if point.value is not None]
     step = max(1, -(-len(valued) // TABLE_TIMES))
     return Line(
-        take=take,
+        video=video,
         path="".join(f"{command}{x:g},{y:g}" for command, x, y in placed),
         end=placed[-1][1:],
         low=min(values),
@@ -152,7 +151,9 @@ def _line(take: CaseVideo, points: Sequence[Point], scale: tuple[float, float, f
     )
 
 
-def _placed(points: Sequence[Point], low: float, high: float, seconds: float) -> Iterator[tuple[str, float, float]]:
+def _placed(
+    points: Sequence[CurvePoint], low: float, high: float, seconds: float
+) -> Iterator[tuple[str, float, float]]:
     command = "M"
     for point in points:
         if point.value is None:
@@ -171,14 +172,14 @@ def _down(value: float, low: float, high: float) -> float:
 
 
 def _padded(low: float, high: float) -> tuple[float, float]:
-    """A little room above and below, and some where all values are the same."""
+    """A margin above and below, also where all values are the same."""
     room = (high - low) * 0.05 or max(abs(high), 1.0) * 0.05
     return low - room, high + room
 
 
 SHADES = 4
 PHASES = ("visible", "disappeared", "reappeared")
-"""Of the simulated world."""
+"""Phases of the simulated world."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,26 +197,26 @@ class Band:
 class BandRow:
     """The bands of all videos that share them."""
 
-    takes: tuple[CaseVideo, ...]
+    videos: tuple[CaseVideo, ...]
     bands: tuple[Band, ...]
 
 
-def band_rows(case: CaseTakes) -> list[BandRow]:
-    """Bands by the videos that share them, those of most videos first; none where nothing is known."""
+def band_rows(case: CaseVideos) -> list[BandRow]:
+    """Bands by the videos that share them, those of most videos first."""
     shared: dict[tuple[Band, ...], list[CaseVideo]] = {}
-    for take in case.takes:
-        bands = _bands(case, take)
+    for video in case.videos:
+        bands = _bands(case, video)
         if bands:
-            shared.setdefault(bands, []).append(take)
+            shared.setdefault(bands, []).append(video)
     ordered = sorted(shared.items(), key=lambda entry: -len(entry[1]))
-    return [BandRow(takes=tuple(takes), bands=bands) for bands, takes in ordered]
+    return [BandRow(videos=tuple(videos), bands=bands) for bands, videos in ordered]
 
 
-def _bands(case: CaseTakes, take: CaseVideo) -> tuple[Band, ...]:
-    if take.clip is None or take.described is None:
+def _bands(case: CaseVideos, video: CaseVideo) -> tuple[Band, ...]:
+    if video.clip is None or video.described is None:
         return ()
-    count, times = take.clip.frame_count, take.clip.times
-    stretches = dict(take.described.phases) or _true_phases(take) or _segments(case, count)
+    count, times = video.clip.frame_count, video.clip.times
+    stretches = dict(video.described.phases) or _true_phases(video) or _segments(case, count)
     found = []
     for number, (name, (start, end)) in enumerate(stretches.items()):
         start, end = (min(max(frame, 0), count) for frame in (start, end))
@@ -224,13 +225,13 @@ def _bands(case: CaseTakes, take: CaseVideo) -> tuple[Band, ...]:
     return tuple(found)
 
 
-def _true_phases(take: CaseVideo) -> dict[str, tuple[int, int]]:
-    truth = known_truth(take)
+def _true_phases(video: CaseVideo) -> dict[str, tuple[int, int]]:
+    truth = known_truth(video)
     return {name: getattr(truth.card.phases, name) for name in PHASES} if truth else {}
 
 
-def _segments(case: CaseTakes, count: int) -> dict[str, tuple[int, int]]:
-    """Of the prompt; one that goes on for the whole video divides nothing."""
+def _segments(case: CaseVideos, count: int) -> dict[str, tuple[int, int]]:
+    """Segments of the prompt; a single one divides nothing."""
     segments = len(case.case.prompt) if case.case else 0
     if segments < 2:
         return {}

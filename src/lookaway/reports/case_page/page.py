@@ -1,4 +1,4 @@
-"""One page about one case: all its videos on one clock, and all that was measured on them."""
+"""The page of one case: all its videos on one clock, and everything measured on them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,22 +14,22 @@ from lookaway.core import Json
 from lookaway.io.files import write_text
 from lookaway.reports.case_page.camera_path import camera_paths
 from lookaway.reports.case_page.curves import PLOT, BandRow, band_rows, curve_charts
-from lookaway.reports.case_page.measured_on import measured_on
 from lookaway.reports.case_page.questions import judge_questions
+from lookaway.reports.case_page.reproduce import reproduce_command
 from lookaway.reports.case_page.unit_table import unit_tables
-from lookaway.reports.case_page.videos import CaseTakes, CaseVideo, Outcome
+from lookaway.reports.case_page.videos import CaseVideo, CaseVideos, Outcome
 from lookaway.reports.charts.svg import mark
 from lookaway.reports.site.facts import long_text
-from lookaway.reports.site.media import Clip
+from lookaway.reports.site.media import PlayableClip
 from lookaway.reports.site.rendering import Sources, slug, write_page
 
 SOURCES: Final = Sources(styles=("site.css", "item.css"), scripts=("player.js",))
 ALIVE: Final = 6
 """Videos that play at once; browsers stop decoding when there are many more."""
 EVEN_SECONDS: Final = 1e-3
-"""How far the times of frames may be from even ones."""
+"""How far frame times may be from evenly spaced ones."""
 ON_A_PAGE: Final = {"is_folded": False, "at": "", "level": 2}
-"""What the parts of a case that other pages show too should know of this one."""
+"""Context of the templates that a single-file report uses as well."""
 COLUMNS: Final = (
     "run",
     "model",
@@ -44,8 +45,8 @@ COLUMNS: Final = (
 )
 
 
-def write_item_page(case: CaseTakes, output: Path) -> str:
-    """Write the page of a case, and the file of its numbers; returns its place from the root of the site."""
+def write_item_page(case: CaseVideos, output: Path) -> str:
+    """Write the page of a case, and its numbers as CSV; returns its address."""
     name = slug(case.id)
     rows = band_rows(case)
     paths, no_paths = camera_paths(case)
@@ -76,20 +77,20 @@ def write_item_page(case: CaseTakes, output: Path) -> str:
     return f"items/{name}.html"
 
 
-def _seconds(case: CaseTakes) -> float:
-    return max((take.clip.seconds for take in case.takes if take.clip), default=0.0)
+def _seconds(case: CaseVideos) -> float:
+    return max((video.clip.seconds for video in case.videos if video.clip), default=0.0)
 
 
-def _player(case: CaseTakes, rows: Sequence[BandRow]) -> Json:
-    videos = [_video(take.key, take.clip, 0.0) for take in case.takes if take.clip]
-    if isinstance(case.reference, Clip) and case.case and case.case.reference:
+def _player(case: CaseVideos, rows: Sequence[BandRow]) -> Json:
+    videos = [_video(video.key, video.clip, 0.0) for video in case.videos if video.clip]
+    if isinstance(case.reference, PlayableClip) and case.case and case.case.reference:
         start = min(case.case.reference.start, case.reference.frame_count - 1)
-        videos.insert(0, _video("truth", case.reference, case.reference.times[start]))
+        videos.insert(0, _video("reference", case.reference, case.reference.times[start]))
     bands = [{"name": band.name, "start": band.start, "end": band.end} for band in (rows[0].bands if rows else ())]
     return {"seconds": _seconds(case), "alive": ALIVE, "videos": videos, "bands": bands}
 
 
-def _video(key: str, clip: Clip, offset: float) -> Json:
+def _video(key: str, clip: PlayableClip, offset: float) -> Json:
     times, count = clip.times, clip.frame_count
     is_even = all(abs(time - times[-1] * n / count) <= EVEN_SECONDS for n, time in enumerate(times))
     return {
@@ -101,23 +102,21 @@ def _video(key: str, clip: Clip, offset: float) -> Json:
     }
 
 
-def _numbers(case: CaseTakes) -> str:
+def _numbers(case: CaseVideos) -> str:
     """Every outcome and every unit of the case as CSV."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
-    for take in case.takes:
-        for outcome in take.outcomes:
-            for row in _number_rows(take, outcome):
-                writer.writerow(row)
+    for video, outcome in case.outcomes():
+        writer.writerows(_number_rows(video, outcome))
     return text.getvalue()
 
 
-def _number_rows(take: CaseVideo, outcome: Outcome) -> list[Mapping[str, Any]]:
+def _number_rows(video: CaseVideo, outcome: Outcome) -> list[Mapping[str, Any]]:
     about = {
         "run": outcome.run.name,
-        "model": take.rollout.model,
-        "seed": take.rollout.seed,
+        "model": video.rollout.model,
+        "seed": video.rollout.seed,
         "metric": outcome.metric.name,
         "metric_lock": outcome.metric.lock,
     }
@@ -134,3 +133,65 @@ def _keep_text(text: str, output: Path) -> str:
     href = f"data/texts/{hashlib.sha256(encoded).hexdigest()[:20]}.txt"
     write_text(output / href, encoded.decode())
     return href
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricRow:
+    """One metric of one run, with its outcome for every video."""
+
+    run: str
+    metric: str
+    unit: str | None
+    higher_is_better: bool | None
+    lock: str
+    outcomes: tuple[Outcome | None, ...]
+
+
+def measured_on(case: CaseVideos) -> dict[str, Any]:
+    """Values, reasons where there is none, and commands that reproduce them, by the names that templates use."""
+    return {
+        "metrics": _metric_rows(case),
+        "unscored": _unscored(case),
+        "commands": _commands(case),
+        "several_runs": len({outcome.run.name for _, outcome in case.outcomes()}) > 1,
+    }
+
+
+def _metric_rows(case: CaseVideos) -> list[MetricRow]:
+    found: dict[tuple[str, str], dict[str, Outcome]] = {}
+    for video, outcome in case.outcomes():
+        found.setdefault((outcome.run.name, outcome.metric.name), {})[video.key] = outcome
+    rows = []
+    for (run, metric), outcomes in found.items():
+        known = next(iter(outcomes.values())).metric
+        rows.append(
+            MetricRow(
+                run=run,
+                metric=metric,
+                unit=known.unit,
+                higher_is_better=known.higher_is_better,
+                lock=known.lock,
+                outcomes=tuple(outcomes.get(video.key) for video in case.videos),
+            )
+        )
+    return rows
+
+
+def _unscored(case: CaseVideos) -> list[tuple[str, str, str, str, list[CaseVideo]]]:
+    """Status, metric, reason and message of every outcome without a value, with its videos."""
+    found: dict[tuple[str, str, str, str], list[CaseVideo]] = {}
+    for video, outcome in case.outcomes():
+        if outcome.status != "score":
+            key = (outcome.status, outcome.metric.name, outcome.reason or "", outcome.message or "")
+            found.setdefault(key, []).append(video)
+    return [(*key, videos) for key, videos in found.items()]
+
+
+def _commands(case: CaseVideos) -> list[tuple[CaseVideo, str, str]]:
+    """The first video of each model and run, the run, and the command that reproduces it with its other seeds."""
+    found: dict[str, tuple[CaseVideo, str, str]] = {}
+    for video in case.videos:
+        for run in {outcome.run.name: outcome.run for outcome in video.outcomes}.values():
+            command = reproduce_command(run, video.rollout)
+            found.setdefault(command, (video, run.name, command))
+    return list(found.values())

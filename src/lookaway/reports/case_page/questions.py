@@ -1,4 +1,4 @@
-"""What a judge was asked about the videos of a case, the frames it saw, and what it answered."""
+"""The questions to a judge about the videos of a case, the frames it saw, and its answers."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from lookaway.io.files import is_file, read_json
 from lookaway.judges.errors import Unreadable
 from lookaway.judges.reply import Reply, read_reply
 from lookaway.judges.reply_store import ReplyStore
-from lookaway.reports.case_page.videos import CaseTakes, CaseVideo, Outcome
-from lookaway.reports.runs import SiteRollout, SiteRun
+from lookaway.reports.case_page.videos import CaseVideo, CaseVideos, Outcome
+from lookaway.reports.runs import LoadedRollout, LoadedRun
 from lookaway.store.feature_store import FeatureStore
 from lookaway.store.run_folder import RunFolder
 
 NO_SOFTWARE: Final[Mapping[str, Json]] = {}
 
 
-def kept_feature(run: SiteRun, rollout: SiteRollout, name: str) -> tuple[str, Feature] | None:
-    """The feature of this name and the extractor that perceived it; `None` where the run's own folder has none.
+def kept_feature(run: LoadedRun, rollout: LoadedRollout, name: str) -> tuple[str, Feature] | None:
+    """The feature of this name and its extractor; `None` where the run's own folder has none.
 
-    The lock names the software of a metric as a whole. A recipe uses none of it or all but what does the arithmetic;
+    The lock names the software of a metric as a whole. A recipe uses none of it, or all but the arithmetic libraries;
     where several recipes of a metric use different parts of it, nothing is found.
     """
     store = FeatureStore(RunFolder(run.path).features)
@@ -51,9 +51,9 @@ REPLIES: Final = "replies"
 KEY: Final = re.compile(r"[0-9a-f]{64}")
 SHOWN_WORDS: Final = 3
 MAX_ANSWERS: Final = 72
-"""On one page."""
-LOST: Final = "The reply is not in the run's folder; it may lie in a folder that several runs share."
-DAMAGED: Final = "The kept reply is damaged, and is not shown."
+"""The most answers on one page."""
+LOST: Final = "The reply is not in the run's folder; it may be in a folder that several runs share."
+DAMAGED: Final = "The stored reply is damaged and is not shown."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,15 +66,15 @@ class SeenFrame:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What it said about one video, once."""
+class JudgeAnswer:
+    """One answer about one video."""
 
-    take: CaseVideo
+    video: CaseVideo
     metric: str
     key: str
     text: str
     words: tuple[tuple[str, float], ...]
-    """The likeliest first words with their probabilities, where the server gave them."""
+    """The most likely first tokens with their probabilities, where the server gives them."""
     model: str
     repeat: int
     frames: tuple[SeenFrame, ...]
@@ -86,58 +86,52 @@ class AskedQuestion:
 
     instruction: str
     material: str
-    answers: list[Answer] = field(default_factory=list)
+    answers: list[JudgeAnswer] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Questions:
-    """All that a judge was asked about a case."""
+    """All questions to a judge about a case."""
 
     asked: tuple[AskedQuestion, ...]
     left_out: int
-    """Answers for which there is no room."""
+    """How many answers are not shown."""
     missing: tuple[tuple[CaseVideo, str, str], ...]
     """Video, metric, and why an answer is not shown."""
 
 
-def judge_questions(case: CaseTakes) -> Questions:
-    """Every question whose reply is kept with the run, whole and undamaged."""
+def judge_questions(case: CaseVideos) -> Questions:
+    """Every question whose reply is stored with the run and undamaged."""
     asked: dict[tuple[str, str], AskedQuestion] = {}
     missing: list[tuple[CaseVideo, str, str]] = []
     shown: set[tuple[str, str]] = set()
     left_out = 0
-    for take, outcome, key in _replies(case):
-        if (take.key, key) in shown:
+    replies = ((video, outcome, key) for video, outcome in case.outcomes() for key in _keys(video, outcome))
+    for video, outcome, key in replies:
+        if (video.key, key) in shown:
             continue  # two metrics that rest on one reply
-        shown.add((take.key, key))
+        shown.add((video.key, key))
         kept = _kept(ReplyStore(outcome.run.path / REPLIES), key)
         if isinstance(kept, str):
-            missing.append((take, outcome.metric.name, kept))
+            missing.append((video, outcome.metric.name, kept))
         elif len(shown) - len(missing) > MAX_ANSWERS:
             left_out += 1
         else:
             request, reply = kept
-            place = str(request["instruction"]), str(request["material"])
-            question = asked.setdefault(place, AskedQuestion(instruction=place[0], material=place[1]))
-            question.answers.append(_answer(take, outcome.metric.name, key, request, reply))
+            texts = str(request["instruction"]), str(request["material"])
+            question = asked.setdefault(texts, AskedQuestion(instruction=texts[0], material=texts[1]))
+            question.answers.append(_answer(video, outcome.metric.name, key, request, reply))
     return Questions(asked=tuple(asked.values()), left_out=left_out, missing=tuple(missing))
 
 
-def _replies(case: CaseTakes) -> Iterator[tuple[CaseVideo, Outcome, str]]:
-    for take in case.takes:
-        for outcome in take.outcomes:
-            for key in _keys(take, outcome):
-                yield take, outcome, key
-
-
-def _keys(take: CaseVideo, outcome: Outcome) -> list[str]:
-    """Hashes of what was asked, from the row, else from the features that the metric is made of."""
+def _keys(video: CaseVideo, outcome: Outcome) -> list[str]:
+    """Keys of the replies, from the row, else from the features of the metric."""
     found: list[Json] = list(_listed(outcome.detail.get(REPLIES)))
     if not found:
         entries = outcome.run.lock.entries.get("metrics", {}).get(outcome.metric.name, {})
-        asking = [name for name, recipe in entries.get("features", {}).items() if "judge" in recipe]
-        for name in asking:
-            kept = kept_feature(outcome.run, take.rollout, name)
+        judged = [name for name, recipe in entries.get("features", {}).items() if "judge" in recipe]
+        for name in judged:
+            kept = kept_feature(outcome.run, video.rollout, name)
             found += _listed(kept[1].detail.get(REPLIES)) if kept else []
     return [key for key in found if isinstance(key, str) and KEY.fullmatch(key)]
 
@@ -159,10 +153,10 @@ def _kept(store: ReplyStore, key: str) -> tuple[dict[str, Any], Reply] | str:
         return DAMAGED
 
 
-def _answer(take: CaseVideo, metric: str, key: str, request: dict[str, Any], reply: Reply) -> Answer:
+def _answer(video: CaseVideo, metric: str, key: str, request: dict[str, Any], reply: Reply) -> JudgeAnswer:
     first = reply.tokens[0].choices if reply.tokens else ()
-    return Answer(
-        take=take,
+    return JudgeAnswer(
+        video=video,
         metric=metric,
         key=key,
         text=reply.refusal or reply.text,
@@ -170,7 +164,7 @@ def _answer(take: CaseVideo, metric: str, key: str, request: dict[str, Any], rep
         model=reply.model,
         repeat=int(request["repeat"]),
         frames=tuple(
-            SeenFrame(index=picture["index"], seconds=take.seconds(picture["index"]), sha256=picture["sha256"])
+            SeenFrame(index=picture["index"], seconds=video.seconds(picture["index"]), sha256=picture["sha256"])
             for picture in request["pictures"]
         ),
     )

@@ -1,4 +1,4 @@
-"""The commands that measure a run again, or one video of it."""
+"""The commands that reproduce a run, or one video of it."""
 
 from __future__ import annotations
 
@@ -10,82 +10,82 @@ from typing import Any, Final
 from lookaway.core import JudgeModel, describe
 from lookaway.engine.about import options_of
 from lookaway.engine.reading import load_suite
-from lookaway.reports.runs import SiteRollout, SiteRun
+from lookaway.reports.runs import LoadedRollout, LoadedRun
 
 AGAIN: Final = "again"
 """Folder of the new run."""
 DATASET: Final = "DATASET"
-"""Stands for a folder whose name is not known."""
+"""Placeholder for a folder whose name is not known."""
 SAMPLING: Final = {"temperature": "temperature", "seed": "seed", "max_tokens": "answer-tokens"}
-"""How a lock and how an option call the same."""
+"""Names in the lock, and the options they are set by."""
 
 
-def run_command(run: SiteRun) -> str:
-    """The `lookaway eval` whose table is that of the run, where dataset and software are the same."""
+def run_command(run: LoadedRun) -> str:
+    """The `lookaway eval` that gives the same table as the run, with the same dataset and software."""
     reading = _mapping(_mapping(run.about.get("asked")).get("reading"))
-    chosen = {name: said for name in ("models", "subsets") if isinstance(said := reading.get(name), list) and said}
-    cases = said if isinstance(said := reading.get("cases"), list) else []
-    return _command(run, {name: ",".join(map(str, said)) for name, said in chosen.items()}, cases)
+    chosen = {name: value for name in ("models", "subsets") if isinstance(value := reading.get(name), list) and value}
+    cases = value if isinstance(value := reading.get("cases"), list) else []
+    return _command(run, {name: ",".join(map(str, value)) for name, value in chosen.items()}, cases)
 
 
-def reproduce_command(run: SiteRun, rollout: SiteRollout) -> str:
+def reproduce_command(run: LoadedRun, rollout: LoadedRollout) -> str:
     """The same for one video, with its other seeds where it has some."""
     return _command(run, {"models": rollout.model, "subsets": rollout.subset}, [rollout.case])
 
 
-def _command(run: SiteRun, chosen: Mapping[str, str], cases: Sequence[str]) -> str:
-    asked = _mapping(run.about.get("asked"))
+def _command(run: LoadedRun, chosen: Mapping[str, str], cases: Sequence[str]) -> str:
+    requested = _mapping(run.about.get("asked"))
     words = ["lookaway", "eval", _name(run.about.get("dataset")), "-o", AGAIN, "--suite", run.suite]
     words += [f"--metrics={','.join(metric.name for metric in run.metrics)}"]
     words += _options(chosen, tuple(chosen))
     words += [f"--case={case}" for case in cases]
-    words += _options(_mapping(asked.get("reading")), ("limit",))
+    words += _options(_mapping(requested.get("reading")), ("limit",))
     words += _suite_options(run)
-    words += _options(_mapping(asked.get("compute")), ("device", "precision"))
-    words += _settings(run, asked)
+    words += _options(_mapping(requested.get("compute")), ("device", "precision"))
+    words += _settings(run, requested)
     command = shlex.join(words)
     if given := _given_as_objects(run):
         command += f"  # in Python with lookaway.evaluate: {', '.join(given)} came as an object"
     return command
 
 
-def _given_as_objects(run: SiteRun) -> list[str]:
+def _given_as_objects(run: LoadedRun) -> list[str]:
     """Metrics that no entry point leads to, so that no command line can name them."""
     return [name for name, entries in run.lock.entries.get("metrics", {}).items() if "source" in entries]
 
 
-def _name(place: object) -> str:
-    """The last part of a place: where it lies is another matter on every machine."""
-    name = PurePath(str(place)).name if place else ""
-    # A name that looks like an option is no option.
+def _name(path: object) -> str:
+    """The last part of a path: the rest differs between machines."""
+    name = PurePath(str(path)).name if path else ""
+    # A name that looks like an option is not one.
     return f"./{name}" if name.startswith("-") else name or DATASET
 
 
-def _mapping(said: Any) -> Mapping[str, Any]:
-    """What a run remembers under one name; nothing, where an older one does not."""
-    return said if isinstance(said, Mapping) else {}
+def _mapping(value: Any) -> Mapping[str, Any]:
+    """An entry of the run's record; empty where an older run does not have it."""
+    return value if isinstance(value, Mapping) else {}
 
 
-def _options(said: Mapping[str, Any], names: Sequence[str]) -> Iterator[str]:
+def _options(values: Mapping[str, Any], names: Sequence[str]) -> Iterator[str]:
     for name in names:
-        if value := said.get(name):
+        if value := values.get(name):
             option = f"--{name.replace('_', '-')}"
             yield option if value is True else f"{option}={value}"
 
 
-def _suite_options(run: SiteRun) -> Iterator[str]:
+def _suite_options(run: LoadedRun) -> Iterator[str]:
     suite = load_suite(run.suite)
-    said = options_of(suite, run.about, run.lock)
+    values = options_of(suite, run.about, run.lock)
     for option in suite.options:
-        if option.name in said:
-            value = said[option.name]
+        if option.name in values:
+            value = values[option.name]
             if option.type is bool:
                 yield option.flag
             else:
                 yield f"{option.flag}={_name(value) if option.is_path else value}"
 
 
-def _settings(run: SiteRun, asked: Mapping[str, Any]) -> Iterator[str]:
+def _settings(run: LoadedRun, requested: Mapping[str, Any]) -> Iterator[str]:
     settings = run.lock.entries.get("dataset", {}).get("settings", {})
     usual = {
         feature: recipe.name
@@ -100,19 +100,19 @@ def _settings(run: SiteRun, asked: Mapping[str, Any]) -> Iterator[str]:
     for feature, recipe in sorted(recipes.items()):
         if feature in usual and recipe.get("kind") != usual[feature]:
             yield f"--use={feature}={recipe['kind']}"
-    if asked.get("ignore_gates"):
+    if requested.get("ignore_gates"):
         yield "--ignore-trigger"
     judges = [recipe["judge"] for recipe in recipes.values() if _mapping(recipe.get("judge")).get("model")]
     if judges:
-        yield from _judge(min(judges, key=lambda judge: str(judge["model"])), _mapping(asked.get("judge")))
-        if kept := _replies(run, asked):
+        yield from _judge(min(judges, key=lambda judge: str(judge["model"])), _mapping(requested.get("judge")))
+        if kept := _replies(run, requested):
             yield from (f"--replies={kept}", "--replay")
 
 
-def _judge(locked: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[str]:
-    """Who answered, and all that is not as usual: kept replies are found by the same questions alone."""
+def _judge(locked: Mapping[str, Any], requested: Mapping[str, Any]) -> Iterator[str]:
+    """The judge and every setting that is not the default: stored replies are found only by the same questions."""
     yield f"--judge-model={locked['model']}"
-    yield from (f"--judge-{option[2:]}" for option in _options(asked, ("wording", "media")))
+    yield from (f"--judge-{option[2:]}" for option in _options(requested, ("wording", "media")))
     usual = _mapping(describe(JudgeModel()))
     for name in ("backend", "repeats", "extra"):
         if locked.get(name, usual[name]) != usual[name]:
@@ -123,8 +123,8 @@ def _judge(locked: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[str]
             yield f"--judge-{option}={sampling[name]}"
 
 
-def _replies(run: SiteRun, asked: Mapping[str, Any]) -> str | None:
-    """Where the answers of the run are kept; a merged one has none of its own."""
-    if shared := asked.get("replies"):
+def _replies(run: LoadedRun, requested: Mapping[str, Any]) -> str | None:
+    """The folder of the replies of the run; a merged run has none of its own."""
+    if shared := requested.get("replies"):
         return _name(shared)
     return None if "merged" in run.about else f"{_name(run.path)}/replies"

@@ -16,31 +16,31 @@ from lookaway.engine.locking import content_key
 from lookaway.engine.reading import load_suite, read
 from lookaway.io.world_clips import WorldClip
 from lookaway.perception.truth import TRUTH
-from lookaway.reports.runs import SiteMetric, SiteRollout, SiteRun
-from lookaway.reports.site.media import Clip
-from lookaway.reports.site.stills import Shown, Stills
+from lookaway.reports.runs import LoadedMetric, LoadedRollout, LoadedRun
+from lookaway.reports.site.media import PlayableClip
+from lookaway.reports.site.stills import ShownVideo, Stills
 
 
 @dataclass(frozen=True, slots=True)
 class ReloadedDataset:
-    """The rollouts of a run as its dataset describes them now."""
+    """The rollouts of a run, read again from its dataset."""
 
     rollouts: Mapping[str, Rollout] = field(default_factory=dict)
-    """By id: those that are still what was measured."""
+    """By id; only those that are unchanged since they were measured."""
     changed: frozenset[str] = frozenset()
-    """Ids of rollouts whose files or records are not what was measured."""
+    """Ids of rollouts whose files or records have changed since."""
     problem: str = ""
     """Why nothing could be read."""
 
 
-def reload_dataset(run: SiteRun) -> ReloadedDataset:
-    """Read the dataset of a run once more, and keep what has the same content as when it was measured."""
-    place = run.about.get("dataset")
-    if not isinstance(place, str):
-        return ReloadedDataset(problem="the run does not say where its dataset lies.")
+def reload_dataset(run: LoadedRun) -> ReloadedDataset:
+    """Read the dataset of a run again, and keep the rollouts whose content is unchanged."""
+    root = run.about.get("dataset")
+    if not isinstance(root, str):
+        return ReloadedDataset(problem="the run does not record where its dataset is.")
     try:
         options = options_of(load_suite(run.suite), run.about, run.lock)
-        dataset = read(Path(place), suite=run.suite, **options)
+        dataset = read(Path(root), suite=run.suite, **options)
     except (UserError, OSError) as error:
         return ReloadedDataset(problem=str(error))
     found = {rollout.id: rollout for rollout in dataset.rollouts if rollout.id in run.rollouts}
@@ -52,7 +52,7 @@ FRAME = re.compile(r"f([0-9]{1,9})")
 
 
 class UnitRow(NamedTuple):
-    """One part of a measurement, as little of it as a page shows; there may be millions."""
+    """One unit of a measurement, with the fields that a page shows; there may be millions."""
 
     name: str
     status: str
@@ -63,17 +63,17 @@ class UnitRow(NamedTuple):
 
     @property
     def frame(self) -> int | None:
-        """The frame that it is about, where it is about just one."""
+        """Its frame, where the unit is a single frame."""
         match = FRAME.fullmatch(self.name)
         return int(match[1]) if match else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What one metric of one run says of a video."""
+    """The outcome of one metric of one run for a video."""
 
-    run: SiteRun
-    metric: SiteMetric
+    run: LoadedRun
+    metric: LoadedMetric
     status: str
     reason: str | None
     value: float | None
@@ -88,28 +88,28 @@ class CaseVideo:
     """One video of a case."""
 
     key: str
-    """What it is called in the page."""
-    rollout: SiteRollout
+    """Its id in the page."""
+    rollout: LoadedRollout
     described: Rollout | None
-    """As the dataset describes it; `None` where that could not be read, or is no longer what was measured."""
+    """As its dataset describes it; `None` where that could not be read, or has changed since."""
     is_changed: bool
-    shown: Shown | None
-    """`None` where nobody asked to see it."""
+    shown: ShownVideo | None
+    """`None` where no media are shown."""
     outcomes: tuple[Outcome, ...]
     colour: int
-    """Number of its model among all of the site."""
-    take: int
-    """Number among the videos of its model."""
+    """Index of its model among all models of the site."""
+    order: int
+    """Index among the videos of its model."""
 
     @property
     def sign(self) -> str:
-        """What its mark is called in the page: full for the first video of a model, hollow for its others."""
-        return f"sign{self.colour}{'' if self.take == 0 else 'h'}"
+        """The id of its mark in the page: filled for the first video of a model, hollow for the others."""
+        return f"sign{self.colour}{'' if self.order == 0 else 'h'}"
 
     @property
-    def clip(self) -> Clip | None:
+    def clip(self) -> PlayableClip | None:
         """The video, where it can be played."""
-        return self.shown if isinstance(self.shown, Clip) else None
+        return self.shown if isinstance(self.shown, PlayableClip) else None
 
     def seconds(self, frame: int) -> float | None:
         """When a frame begins; `None` where the video has no such frame."""
@@ -117,76 +117,80 @@ class CaseVideo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CaseTakes:
-    """One case, and every video that answers it."""
+class CaseVideos:
+    """One case, and every video generated for it."""
 
     id: str
     subset: str
     scene: str
     case: Case | None
     """As the dataset describes it, where that could be read."""
-    takes: tuple[CaseVideo, ...]
-    reference: Shown | None
+    videos: tuple[CaseVideo, ...]
+    reference: ShownVideo | None
     notes: tuple[str, ...]
-    """What the reader of the page should know first."""
+    """Shown above everything else."""
+
+    def outcomes(self) -> Iterator[tuple[CaseVideo, Outcome]]:
+        """Every outcome of every video."""
+        return ((video, outcome) for video in self.videos for outcome in video.outcomes)
 
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
     """One run with its rows by rollout."""
 
-    run: SiteRun
+    run: LoadedRun
     again: ReloadedDataset
     outcomes: Mapping[str, Sequence[Outcome]]
 
 
-def case_takes(runs: Sequence[SiteRun], media: Stills | None) -> Iterator[CaseTakes]:
+def case_videos(runs: Sequence[LoadedRun], media: Stills | None) -> Iterator[CaseVideos]:
     """Every case of the runs, in order of ids; without media no video is opened."""
     measured = [_Measured(run, reload_dataset(run), _outcomes(run)) for run in runs]
-    cases: dict[str, list[tuple[_Measured, SiteRollout]]] = defaultdict(list)
+    cases: dict[str, list[tuple[_Measured, LoadedRollout]]] = defaultdict(list)
     for entry in measured:
         for rollout in entry.run.rollouts.values():
             cases[rollout.case].append((entry, rollout))
     if media:
-        media.prepare(_videos(measured))
+        media.prepare(_video_paths(measured))
     models = sorted({model for run in runs for model in run.models})
     for case in sorted(cases):
         yield _case(case, cases[case], media, models)
 
 
-def _videos(measured: Sequence[_Measured]) -> Iterator[Path]:
+def _video_paths(measured: Sequence[_Measured]) -> Iterator[Path]:
     for entry in measured:
         yield from (Path(rollout.video) for rollout in entry.run.rollouts.values())
         yield from (r.case.reference.video for r in entry.again.rollouts.values() if r.case.reference)
 
 
 def _case(
-    name: str, found: Sequence[tuple[_Measured, SiteRollout]], media: Stills | None, models: Sequence[str]
-) -> CaseTakes:
+    name: str, found: Sequence[tuple[_Measured, LoadedRollout]], media: Stills | None, models: Sequence[str]
+) -> CaseVideos:
     # Two runs that measured one video with different metrics show it once.
-    same: dict[tuple[str, str, str], list[tuple[_Measured, SiteRollout]]] = defaultdict(list)
+    same: dict[tuple[str, str, str], list[tuple[_Measured, LoadedRollout]]] = defaultdict(list)
     for entry, rollout in found:
         same[rollout.model, rollout.seed, rollout.content].append((entry, rollout))
     counts = dict.fromkeys(models, 0)
-    takes = []
+    videos = []
     for number, key in enumerate(sorted(same)):
-        takes.append(_take(f"v{number}", same[key], media, models.index(key[0]), counts[key[0]]))
+        videos.append(_video(f"v{number}", same[key], media, models.index(key[0]), counts[key[0]]))
         counts[key[0]] += 1
-    described = next((take.described.case for take in takes if take.described), None)
+    described = next((video.described.case for video in videos if video.described), None)
     reference = described.reference if described else None
-    return CaseTakes(
+    return CaseVideos(
         id=name,
         subset=found[0][1].subset,
         scene=found[0][1].scene,
         case=described,
-        takes=tuple(takes),
+        videos=tuple(videos),
         reference=media.show(reference.video) if media and reference else None,
-        notes=tuple(_notes(found, takes)),
+        notes=tuple(_notes(found, videos)),
     )
 
 
-def _take(
-    key: str, found: Sequence[tuple[_Measured, SiteRollout]], media: Stills | None, colour: int, take: int
+def _video(
+    key: str, found: Sequence[tuple[_Measured, LoadedRollout]], media: Stills | None, colour: int, order: int
 ) -> CaseVideo:
     rollout = found[0][1]
     described = next((e.again.rollouts[r.id] for e, r in found if r.id in e.again.rollouts), None)
@@ -198,19 +202,19 @@ def _take(
         shown=media.show(Path(rollout.video)) if media else None,
         outcomes=tuple(outcome for e, r in found for outcome in e.outcomes.get(r.id, ())),
         colour=colour,
-        take=take,
+        order=order,
     )
 
 
-def _notes(found: Sequence[tuple[_Measured, SiteRollout]], takes: Iterable[CaseVideo]) -> Iterator[str]:
+def _notes(found: Sequence[tuple[_Measured, LoadedRollout]], videos: Iterable[CaseVideo]) -> Iterator[str]:
     for problem in dict.fromkeys(entry.again.problem for entry, _ in found if entry.again.problem):
         yield f"Captions, phases and reference videos are not shown, since the dataset cannot be read again: {problem}"
-    changed = [take.rollout.id for take in takes if take.is_changed]
+    changed = [video.rollout.id for video in videos if video.is_changed]
     if changed:
         yield f"Files have changed since they were measured: {', '.join(changed)}."
 
 
-def _outcomes(run: SiteRun) -> dict[str, list[Outcome]]:
+def _outcomes(run: LoadedRun) -> dict[str, list[Outcome]]:
     """Outcomes by rollout, with their units."""
     metrics = {metric.name: metric for metric in run.metrics}
     rows = list(run.items())
@@ -246,13 +250,13 @@ def _object(text: str | None) -> Mapping[str, Json]:
     return value if isinstance(value, dict) else {}
 
 
-def known_truth(take: CaseVideo) -> WorldClip | None:
-    """The clip whose card the dataset names for a video; `None` without one, or where it is not about this video."""
-    card = take.described.artifacts.get(TRUTH) if take.described else None
-    if card is None or not card.is_file() or take.clip is None:
+def known_truth(video: CaseVideo) -> WorldClip | None:
+    """The clip whose card the dataset names for a video; `None` without one, or where it describes another video."""
+    card = video.described.artifacts.get(TRUTH) if video.described else None
+    if card is None or not card.is_file() or video.clip is None:
         return None
     try:
         clip = WorldClip.open(card.parent)
     except (Unmeasurable, UserError):
-        return None  # metrics that read it abstain with the reason, which stands on the page
-    return clip if clip.card.frames == take.clip.frame_count else None
+        return None  # metrics that read it abstain with the reason, which the page shows
+    return clip if clip.card.frames == video.clip.frame_count else None

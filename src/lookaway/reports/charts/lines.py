@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lookaway.reports.charts.dot_plot import short
+from lookaway.core import Estimate
+from lookaway.reports.charts.profiles import short
 from lookaway.reports.charts.svg import Chart, Scale, element, extent, mark, path, picture, tick_text, ticks
 from lookaway.reports.numbers import fixed
 from lookaway.statistics.drift import DriftBin
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 440, 280, 46, 104, 12, 42
 MAX_BANDS = 8
-"""More bands than these cover each other; the table has their numbers."""
+"""More bands than this would cover each other; the table has their numbers."""
 MIN_GAP, LONGEST_LABEL = 13, 15
 DASHES = ("", "6 3", "2 3", "8 3 2 3", "4 2")
 
@@ -31,7 +32,7 @@ class Curve:
 
 
 def lines(title: str, curves: Sequence[Curve], bounds: tuple[float | None, float | None], frames: str) -> Chart:
-    """Frames to the right, the metric upwards; every curve ends where no clip goes on."""
+    """Frames to the right, the metric upwards; a curve ends with its last clip."""
     last = max(entry.frame for curve in curves for entry in curve.bins)
     ends = extent(
         [value for curve in curves for entry in curve.bins for value in _values(entry)], _near(curves, bounds)
@@ -69,7 +70,7 @@ def _values(entry: DriftBin) -> list[float]:
 
 
 def _near(curves: Sequence[Curve], bounds: tuple[float | None, float | None]) -> tuple[float | None, float | None]:
-    """The whole range, if the curves need a fifth of it or more; else what they need."""
+    """The whole range, if the curves cover a fifth of it or more; else only what they cover."""
     low, high = bounds
     if low is None or high is None:
         return bounds
@@ -104,7 +105,7 @@ def _band(curve: Curve, x: Scale, y: Scale) -> Markup | None:
 
 
 def _labels(curves: Sequence[Curve], x: Scale, y: Scale) -> list[Markup]:
-    """Names at the ends of their lines, pushed apart; where there is no room for all, those that would fall out."""
+    """Names at the ends of their lines, pushed apart; those that do not fit are left out."""
     parts = []
     floor = 0.0
     for curve in sorted(curves, key=lambda curve: y(curve.bins[-1].estimate.mean)):
@@ -130,10 +131,8 @@ def _rows(curves: Sequence[Curve]) -> tuple[tuple[str, ...], ...]:
     )
 
 
-def _cell(estimate: object) -> str:
-    from lookaway.core import Estimate
-
-    if not isinstance(estimate, Estimate):
+def _cell(estimate: Estimate | None) -> str:
+    if estimate is None:
         return "-"
     if estimate.low is None or estimate.high is None:
         return fixed(estimate.mean)

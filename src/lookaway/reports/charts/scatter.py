@@ -1,4 +1,4 @@
-"""How often models met the test against how they did where they met it."""
+"""Coverage of the gate against the score of what triggered it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lookaway.core import Estimate
-from lookaway.reports.charts.dot_plot import short
+from lookaway.reports.charts.profiles import short
 from lookaway.reports.charts.svg import Chart, Scale, element, mark, path, picture, tick_text, ticks
 from lookaway.reports.numbers import estimate_interval, fixed
 
@@ -20,7 +20,7 @@ MIN_GAP = 13
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class CoveragePoint:
     """One model."""
 
     model: str
@@ -31,17 +31,17 @@ class Point:
     baseline: str | None
 
 
-def scatter(title: str, points: Sequence[Point], ends: tuple[float, float]) -> Chart:
-    """Coverage to the right, score upwards, with both intervals; on a curve the M-Score is the same everywhere."""
+def scatter(title: str, points: Sequence[CoveragePoint], ends: tuple[float, float]) -> Chart:
+    """Coverage to the right, score upwards, with both intervals; along a curve the M-Score is constant."""
     x, y = Scale(0, 1, LEFT, WIDTH - RIGHT), Scale(*ends, HEIGHT - BOTTOM, TOP)
     parts = [*_axes(x, y, ends), *_levels(x, y, ends)]
     for point in points:
         colour = f"bar c{point.style % 7}"
         parts += [element("path", d=line, class_=colour) for line in _whiskers(point, x, y)]
     for point in points:
-        said = f"{point.model}: coverage {fixed(point.coverage.mean)}, score {fixed(point.score.mean)}"
-        place = x(point.coverage.mean), y(point.score.mean)
-        parts.append(mark(point.style, *place, is_hollow=point.baseline is not None, title=said))
+        label = f"{point.model}: coverage {fixed(point.coverage.mean)}, score {fixed(point.score.mean)}"
+        position = x(point.coverage.mean), y(point.score.mean)
+        parts.append(mark(point.style, *position, is_hollow=point.baseline is not None, title=label))
     parts += _labels(points, x, y)
     summary = _summary(points)
     return Chart(
@@ -65,27 +65,27 @@ def _axes(x: Scale, y: Scale, ends: tuple[float, float]) -> list[Markup]:
         parts.append(element("text", text, x=LEFT - 8, y=y(tick) + 4, class_="tick", text_anchor="end"))
     middle = (LEFT + WIDTH - RIGHT) / 2
     parts.append(
-        element("text", "coverage: share put to the test", x=middle, y=HEIGHT - 8, class_="label", text_anchor="middle")
+        element("text", "coverage: share triggered", x=middle, y=HEIGHT - 8, class_="label", text_anchor="middle")
     )
     parts.append(element("text", "score", x=LEFT, y=11, class_="label", text_anchor="middle"))
     return parts
 
 
 def _levels(x: Scale, y: Scale, ends: tuple[float, float]) -> list[Markup]:
-    """Where 2 S C / (S + C) is the same; of scores from 0 to 1 alone this makes sense."""
+    """Curves of constant 2 S C / (S + C), for scores from 0 to 1."""
     if ends != (0.0, 1.0):
         return []
     parts = []
     for level in LEVELS:
         shares = [level / 2 + (1 - level / 2) * step / 40 for step in range(1, 41)]
-        places = [(share, level * share / (2 * share - level)) for share in shares]
-        inside = [(x(share), y(score)) for share, score in places if score <= 1]
+        levels = [(share, level * share / (2 * share - level)) for share in shares]
+        inside = [(x(share), y(score)) for share, score in levels if score <= 1]
         parts.append(element("path", d=path(inside), class_="level"))
         parts.append(element("text", f"M {level}", x=inside[-1][0] + 4, y=inside[-1][1] + 3, class_="tick faint"))
     return parts
 
 
-def _whiskers(point: Point, x: Scale, y: Scale) -> list[str]:
+def _whiskers(point: CoveragePoint, x: Scale, y: Scale) -> list[str]:
     lines = []
     at_x, at_y = x(point.coverage.mean), y(point.score.mean)
     if point.coverage.low is not None and point.coverage.high is not None:
@@ -95,8 +95,8 @@ def _whiskers(point: Point, x: Scale, y: Scale) -> list[str]:
     return lines
 
 
-def _labels(points: Sequence[Point], x: Scale, y: Scale) -> list[Markup]:
-    """Names beside their marks, moved down where they would lie on another."""
+def _labels(points: Sequence[CoveragePoint], x: Scale, y: Scale) -> list[Markup]:
+    """Names beside their marks, moved down where they would overlap."""
     parts: list[Markup] = []
     taken: list[tuple[float, float]] = []
     for point in sorted(points, key=lambda point: y(point.score.mean)):
@@ -111,7 +111,7 @@ def _labels(points: Sequence[Point], x: Scale, y: Scale) -> list[Markup]:
     return parts
 
 
-def _row(point: Point) -> tuple[str, ...]:
+def _row(point: CoveragePoint) -> tuple[str, ...]:
     combined = point.combined
     return (
         f"{point.model} (baseline: {point.baseline})" if point.baseline else point.model,
@@ -124,13 +124,12 @@ def _row(point: Point) -> tuple[str, ...]:
     )
 
 
-def _summary(points: Sequence[Point]) -> str:
+def _summary(points: Sequence[CoveragePoint]) -> str:
     known = [(point.combined.mean, point.model) for point in points if point.combined and not point.baseline]
     if not known:
         return "No model has both a coverage and a score."
     best = max(known)
     least = min((point.coverage.mean, point.model) for point in points)
     return (
-        f"{best[1]} has the highest M-Score ({fixed(best[0])}); "
-        f"{least[1]} was put to the test least ({fixed(least[0])})."
+        f"{best[1]} has the highest M-Score ({fixed(best[0])}); {least[1]} has the lowest coverage ({fixed(least[0])})."
     )

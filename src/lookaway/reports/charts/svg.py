@@ -1,4 +1,4 @@
-"""Writes SVG so that no text of a dataset can become markup."""
+"""Writes SVG in which no text of a dataset can become markup."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 COLOURS, SHAPES = 7, 6
-"""Of which every pair is one model's: seven and six have no divisor in common, so that 42 models differ in one of them.
+"""Every model has a pair of both: seven and six are coprime, so 42 models have different pairs.
 
 Colours 0 and 5 are both blue: among the first twelve models they have different shapes.
 """
@@ -22,7 +22,7 @@ Colours 0 and 5 are both blue: among the first twelve models they have different
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
-    """A picture, what it shows in words, and the numbers it was made from."""
+    """A chart with a summary in words and the numbers behind it."""
 
     title: str
     summary: str
@@ -50,7 +50,7 @@ def element(tag: str, *children: str | Markup, **attributes: str | float) -> Mar
 
 
 def picture(size: tuple[float, float], title: str, summary: str, *children: Markup, class_: str = "chart") -> Markup:
-    """The root of a chart, with its name and description for those who do not see it."""
+    """The root of a chart, with a title and a description for screen readers."""
     return element(
         "svg",
         element("title", title),
@@ -70,7 +70,7 @@ def joined(parts: Sequence[Markup]) -> Markup:
 
 
 def mark(style: int, x: float, y: float, *, is_hollow: bool = False, title: str = "") -> Markup:
-    """The sign of a model: a colour and a shape, both its own."""
+    """The mark of a model: its colour and shape."""
     paths = (
         "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z",
         "M-3.6 -3.6h7.2v7.2h-7.2z",
@@ -95,7 +95,7 @@ def path(points: Sequence[tuple[float, float]], *, is_closed: bool = False) -> s
 
 
 def _plain(value: str | float) -> str:
-    """Numbers to a tenth of a unit: no eye sees more, and pages stay small."""
+    """Numbers to a tenth of a unit, so that pages stay small."""
     if isinstance(value, str):
         return visible(value)
     text = f"{value:.1f}".removesuffix(".0")
@@ -107,7 +107,7 @@ MAX_TICKS = 5
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Values from `low` to `high` lie from `start` to `end`."""
+    """Values from `low` to `high` are mapped to `start` to `end`."""
 
     low: float
     high: float
@@ -115,7 +115,7 @@ class Scale:
     end: float
 
     def __call__(self, value: float) -> float:
-        """Where a value lies; beyond the ends it is at the end.
+        """The position of a value; beyond the ends it is at the end.
 
         >>> Scale(0, 1, 0, 200)(0.25), Scale(0, 1, 0, 200)(7)
         (50.0, 200.0)
@@ -125,7 +125,7 @@ class Scale:
 
 
 def extent(values: Iterable[float], bounds: tuple[float | None, float | None] = (None, None)) -> tuple[float, float]:
-    """What an axis shows: the whole range of a metric where it has two ends, else round numbers around the values.
+    """The ends of an axis: the whole range of a metric where it has two ends, else round numbers around the values.
 
     No axis goes beyond the one end that a metric has.
 
@@ -196,13 +196,13 @@ WIDTH, HEIGHT, MARGIN = 160, 16, 6
 
 
 def strip(estimate: Estimate | None, ends: tuple[float, float], style: int, *, is_hollow: bool = False) -> Markup:
-    """The mean as the mark of its model on its interval, on an axis with these ends; the line says it in numbers."""
+    """The mean as a mark on its interval, on an axis with these ends."""
     middle = HEIGHT / 2
     parts = [element("path", d=f"M{MARGIN} {middle}H{WIDTH - MARGIN}", class_="rail")]
     if estimate is not None:
-        place = Scale(*ends, MARGIN, WIDTH - MARGIN)
+        scale = Scale(*ends, MARGIN, WIDTH - MARGIN)
         if estimate.low is not None and estimate.high is not None:
-            low, high = place(estimate.low), place(estimate.high)
+            low, high = scale(estimate.low), scale(estimate.high)
             parts.append(element("path", d=f"M{low:.1f} {middle}H{high:.1f}", class_=f"bar c{style % 7}"))
-        parts.append(mark(style, place(estimate.mean), middle, is_hollow=is_hollow))
+        parts.append(mark(style, scale(estimate.mean), middle, is_hollow=is_hollow))
     return element("svg", *parts, viewBox=f"0 0 {WIDTH} {HEIGHT}", class_="strip", aria_hidden="true")

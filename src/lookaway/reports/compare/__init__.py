@@ -1,1 +1,1 @@
-"""Two runs, clip by clip."""
+"""Compares two runs clip by clip."""

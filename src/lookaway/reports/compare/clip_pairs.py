@@ -1,4 +1,4 @@
-"""Clips of two models that answer the same case, with the same seed where both have it."""
+"""Pairs of clips: two models on the same case, with the same seed where both have it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lookaway.core import UserError
-from lookaway.reports.counted_values import CountedValues
+from lookaway.reports.runs import CountedValues
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +40,8 @@ class _Clip:
 def clip_pairs(before: CountedValues, after: CountedValues, shared: Mapping[str, Collection[str]]) -> ClipPairs:
     """Pairs by case and seed; a case whose seeds are all different counts once, with the means of its seeds.
 
-    `shared` are the seeds of each case that both models were asked for, whatever could be scored: where one clip of a
-    pair has no score, the other is left out, and no clip of another seed takes its place.
+    `shared` are the seeds of each case that both models have, scored or not: where one clip of a pair has no score, the
+    other is left out, and no clip of another seed takes its place.
     """
     own, others = _by_case(before), _by_case(after)
     pairs = [
@@ -83,7 +83,7 @@ def _scene(case: str, before: dict[str, _Clip], after: dict[str, _Clip]) -> str:
     scenes = {clip.scene for clip in (*before.values(), *after.values())}
     if len(scenes) > 1:
         raise UserError(
-            f"Case {case!r:.120} is of scene {' and of scene '.join(map(repr, sorted(scenes)))}: "
-            "the two runs do not mean the same by it, so their clips cannot be paired."
+            f"Case {case!r:.120} has scene {' and '.join(map(repr, sorted(scenes)))}: "
+            "it is a different case in each run, so their clips cannot be paired."
         )
     return scenes.pop()

@@ -1,8 +1,8 @@
-"""Holds two models against each other on the same clips: what got better, what got worse, what cannot be told."""
+"""Compares two models on the same clips: what got better, what got worse, what is not significant."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -11,10 +11,10 @@ import numpy as np
 from lookaway.core import Estimate, Json, UnknownName, UserError
 from lookaway.engine.run import Run
 from lookaway.reports.compare.clip_pairs import ClipPair, ClipPairs, clip_pairs
-from lookaway.reports.counted_values import NO_VALUES, CountedValues, Place, counted_values
 from lookaway.reports.lock_explanations import lock_differences
 from lookaway.reports.metric_facts import MetricFacts, metric_facts
-from lookaway.reports.runs import SiteRun, load_run
+from lookaway.reports.runs import NO_VALUES, CountedValues, LoadedRun, load_run
+from lookaway.statistics.cells import GroupKey
 from lookaway.statistics.paired_difference import (
     CaseValues,
     PairedDifference,
@@ -25,12 +25,12 @@ from lookaway.statistics.paired_difference import (
 from lookaway.statistics.precision import MIN_VALUES
 
 
-def paired_models(before: SiteRun, after: SiteRun, models: Sequence[str] | None) -> list[tuple[str, str]]:
-    """Which model of the first run is held against which of the second."""
+def paired_models(before: LoadedRun, after: LoadedRun, models: Sequence[str] | None) -> list[tuple[str, str]]:
+    """Which model of the first run is compared with which of the second."""
     own, others = before.models, after.models
     if models is not None:
         if len(models) != 2:
-            raise UserError(f"Two models are compared, found {', '.join(models) or 'none'}: give --models a,b.")
+            raise UserError(f"Expected two models to compare, found {', '.join(models) or 'none'}: give --models a,b.")
         for name, known in zip(models, (own, others), strict=True):
             if name not in known:
                 raise UnknownName("model of the run", name, known)
@@ -43,12 +43,12 @@ def paired_models(before: SiteRun, after: SiteRun, models: Sequence[str] | None)
     if not shared:
         raise UserError(
             f"No model is in both runs: one has {', '.join(own)}, the other {', '.join(others)}. "
-            "Say which to compare: --models a,b."
+            "Name the two to compare: --models a,b."
         )
     return shared
 
 
-NOT_INSTALLED = "its metric is not installed here, so which way is better is not known"
+NOT_INSTALLED = "its metric is not installed here, so whether higher is better is not known"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,27 +64,28 @@ def comparable_metrics(
     before: Run, after: Run, *, across_locks: bool
 ) -> tuple[dict[str, MetricFacts], list[NotCompared]]:
     """Metrics to compare in the order of the second run's protocol, and those that cannot be."""
-    own, others = _locks(before), _locks(after)
-    facts = metric_facts(after)
+    own, others, facts = _locks(before), _locks(after), metric_facts(after)
     comparable: dict[str, MetricFacts] = {}
     left_out = []
     for name in [*others, *(name for name in own if name not in others)]:
         if name not in own or name not in others:
-            left_out.append(NotCompared(metric=name, why=f"only the {'second' if name in others else 'first'} has it"))
+            left_out.append(
+                NotCompared(metric=name, why=f"only the {'second' if name in others else 'first'} run has it")
+            )
         elif own[name] != others[name] and not across_locks:
             differences = lock_differences(before.lock, after.lock, sorted({*own[name], *others[name]}))
             differences = [entry for entry in differences if entry[0].startswith("metrics.")]
             left_out.append(
                 NotCompared(
                     metric=name,
-                    why="it was not measured the same way: the locks differ",
+                    why="it was measured differently: the locks differ",
                     lock_differences=tuple(differences),
                 )
             )
-        elif (fact := facts[name]) is None:
+        elif (metric := facts[name]) is None:
             left_out.append(NotCompared(metric=name, why=NOT_INSTALLED))
         else:
-            comparable[name] = fact
+            comparable[name] = metric
     return comparable, left_out
 
 
@@ -105,15 +106,15 @@ def _share_a_subset(some: Iterable[str] | None, others: Iterable[str] | None) ->
 
 
 FALSE_FINDINGS = 0.05
-"""Of the differences that are called better or worse, the share that may be chance: the largest q of a finding."""
+"""The false discovery rate: the largest q of a difference that is called better or worse."""
 
 
 class Verdict(StrEnum):
-    """What became of one dimension."""
+    """How one dimension changed."""
 
     WORSE = "worse"
     BETTER = "better"
-    CANNOT_TELL = "cannot be told apart"
+    NOT_SIGNIFICANT = "not significant"
     NOT_ESTIMABLE = "not estimable"
 
 
@@ -133,14 +134,14 @@ class Dimension:
     p: float | None
     q: float | None
     detectable: float | None
-    """The least true difference that so many scenes with such a spread would find 4 times in 5."""
+    """The smallest true difference that this many scenes with this spread would detect 4 times in 5."""
     pairs: int
     only_before: int
     only_after: int
     """Scored clips that the other side has no score for."""
     verdict: Verdict
     why: str = ""
-    """What is missing where it is not estimable."""
+    """Why it is not estimable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +157,7 @@ class ChangedClip:
     after: float
     difference: float
     share: float
-    """The difference as a share of what the metric spans, or of its largest value where it has no ends."""
+    """The difference relative to the range of the metric, or to its largest value where it has no range."""
     video: str
     video_before: str
 
@@ -174,7 +175,7 @@ class Comparison:
     """How many pairs of clips got worse, of all."""
     not_compared: tuple[NotCompared, ...]
     family: int
-    """How many tests q knows of."""
+    """How many tests the q-values account for."""
     seed: int
     notes: tuple[str, ...]
 
@@ -190,30 +191,31 @@ def compare_runs(
 ) -> Comparison:
     """Every metric and subset that both have, paired on clips of the same case and seed.
 
-    `models` are the one of the first run and the one of the second. Without them every model is compared with that of
-    its name, or the only one with the only one. Metrics whose locks differ are left out unless `across_locks`.
+    `models` are one of the first run and one of the second. Without them every model is compared with the one of the
+    same name, or the only one with the only one. Metrics whose locks differ are left out unless `across_locks`.
     """
     first, second = load_run(before, str(before.path)), load_run(after, str(after.path))
     chosen = paired_models(first, second, models)
     metrics, left_out = comparable_metrics(before, after, across_locks=across_locks)
-    old = counted_values(first, {name for name, _ in chosen})
-    new = counted_values(second, {name for _, name in chosen})
+    old = first.counted({name for name, _ in chosen})
+    new = second.counted({name for _, name in chosen})
     dimensions, clips = [], []
     for earlier, later in chosen:
-        shared = _shared_seeds(_seeds(first, earlier), _seeds(second, later))
-        for metric, subset in _places(metrics, (old, earlier), (new, later)):
-            fact = metrics[metric]
-            own = old.get(Place(earlier, metric, subset), NO_VALUES)
-            pairs = clip_pairs(own, new.get(Place(later, metric, subset), NO_VALUES), shared)
-            place = Place(earlier if earlier == later else f"{earlier} → {later}", metric, subset)
-            dimensions.append(_dimension(place, fact, pairs, seed))
-            clips += _changed_clips(place, fact, pairs.pairs)
+        own_seeds, their_seeds = _seeds(first, earlier), _seeds(second, later)
+        shared = {case: seeds & their_seeds[case] for case, seeds in own_seeds.items() if case in their_seeds}
+        label = earlier if earlier == later else f"{earlier} → {later}"
+        for name, subset in _measured(metrics, (old, earlier), (new, later)):
+            metric, key = metrics[name], GroupKey(label, name, subset)
+            own = old.get(GroupKey(earlier, name, subset), NO_VALUES)
+            pairs = clip_pairs(own, new.get(GroupKey(later, name, subset), NO_VALUES), shared)
+            dimensions.append(_dimension(key, metric, pairs, seed))
+            clips += _changed_clips(key, metric, pairs.pairs)
     tests = false_discovery([entry.p for entry in dimensions])
     worse = sorted((clip for clip in clips if clip.difference < 0), key=lambda clip: (clip.share, *clip.rollouts))
     return Comparison(
         before=str(before.path),
         after=str(after.path),
-        dimensions=tuple(_judged(entry, q) for entry, q in zip(dimensions, tests.q, strict=True)),
+        dimensions=tuple(_with_q(entry, q) for entry, q in zip(dimensions, tests.q, strict=True)),
         worst=_with_videos(worse[:worst], first, second),
         got_worse=len(worse),
         not_compared=tuple(left_out),
@@ -223,26 +225,26 @@ def compare_runs(
     )
 
 
-def _places(metrics: Iterable[str], *sides: tuple[dict[Place, CountedValues], str]) -> list[tuple[str, str]]:
-    found = {(place.metric, place.subset) for values, model in sides for place in values if place.model == model}
+def _measured(metrics: Iterable[str], *sides: tuple[dict[GroupKey, CountedValues], str]) -> list[tuple[str, str]]:
+    found = {(key.metric, key.subset) for values, model in sides for key in values if key.model == model}
     return [(metric, subset) for metric in metrics for subset in sorted(sub for name, sub in found if name == metric)]
 
 
-def _dimension(place: Place, fact: MetricFacts, pairs: ClipPairs, seed: int) -> Dimension:
-    found = _difference(fact, pairs.pairs, seed)
+def _dimension(key: GroupKey, metric: MetricFacts, pairs: ClipPairs, seed: int) -> Dimension:
+    found = _difference(metric, pairs.pairs, seed)
     cases = found.difference.scored if found else 0
     why = ""
     if cases < MIN_VALUES:
-        why = f"{cases} cases have a score of both, fewer than {MIN_VALUES}"
+        why = f"{cases} cases have a score in both, fewer than {MIN_VALUES}"
     elif found and found.deviation is None:
-        why = "all cases are of one scene, which says nothing about others"
+        why = "all cases are of one scene, which says nothing about other scenes"
     estimable = found if not why else None
     means = (None, None) if found is None else (found.second, found.first)
-    before, after = means if fact.higher_is_better else means[::-1]
+    before, after = means if metric.higher_is_better else means[::-1]
     return Dimension(
-        **place._asdict(),
-        unit=fact.unit,
-        higher_is_better=fact.higher_is_better,
+        **key._asdict(),
+        unit=metric.unit,
+        higher_is_better=metric.higher_is_better,
         before=before,
         after=after,
         difference=found.difference if found else None,
@@ -252,16 +254,16 @@ def _dimension(place: Place, fact: MetricFacts, pairs: ClipPairs, seed: int) -> 
         pairs=len(pairs.pairs),
         only_before=pairs.only_before,
         only_after=pairs.only_after,
-        verdict=Verdict.NOT_ESTIMABLE if why else Verdict.CANNOT_TELL,
+        verdict=Verdict.NOT_ESTIMABLE if why else Verdict.NOT_SIGNIFICANT,
         why=why,
     )
 
 
-def _difference(fact: MetricFacts, pairs: Sequence[ClipPair], seed: int) -> PairedDifference | None:
+def _difference(metric: MetricFacts, pairs: Sequence[ClipPair], seed: int) -> PairedDifference | None:
     cases, scenes = [pair.case for pair in pairs], [pair.scene for pair in pairs]
     earlier = CaseValues(values=np.array([pair.before for pair in pairs], np.float64), cases=cases, scenes=scenes)
     later = CaseValues(values=np.array([pair.after for pair in pairs], np.float64), cases=cases, scenes=scenes)
-    better, worse = (later, earlier) if fact.higher_is_better else (earlier, later)
+    better, worse = (later, earlier) if metric.higher_is_better else (earlier, later)
     return paired_difference(better, worse, seed=seed) if pairs else None
 
 
@@ -271,19 +273,19 @@ def _detectable(found: PairedDifference | None) -> float | None:
     return detectable_effect(found.deviation, found.difference.scenes)
 
 
-def _judged(entry: Dimension, q: float | None) -> Dimension:
+def _with_q(entry: Dimension, q: float | None) -> Dimension:
     if q is None or q > FALSE_FINDINGS or entry.difference is None:
         return replace(entry, q=q)
     return replace(entry, q=q, verdict=Verdict.BETTER if entry.difference.mean > 0 else Verdict.WORSE)
 
 
-def _changed_clips(place: Place, fact: MetricFacts, pairs: Sequence[ClipPair]) -> list[ChangedClip]:
-    sign = 1.0 if fact.higher_is_better else -1.0
+def _changed_clips(key: GroupKey, metric: MetricFacts, pairs: Sequence[ClipPair]) -> list[ChangedClip]:
+    sign = 1.0 if metric.higher_is_better else -1.0
     largest = max((abs(value) for pair in pairs for value in (pair.before, pair.after)), default=0.0)
-    scale = fact.span or largest or 1.0
+    scale = metric.span or largest or 1.0
     return [
         ChangedClip(
-            **place._asdict(),
+            **key._asdict(),
             case=pair.case,
             rollouts=pair.after_rollouts,
             before=pair.before,
@@ -297,8 +299,8 @@ def _changed_clips(place: Place, fact: MetricFacts, pairs: Sequence[ClipPair]) -
     ]
 
 
-def _seeds(run: SiteRun, model: str) -> dict[str, set[str]]:
-    """Seeds of every case that a model was asked for."""
+def _seeds(run: LoadedRun, model: str) -> dict[str, set[str]]:
+    """Seeds of every case that a model has rollouts for."""
     found: dict[str, set[str]] = {}
     for rollout in run.rollouts.values():
         if rollout.model == model:
@@ -306,11 +308,7 @@ def _seeds(run: SiteRun, model: str) -> dict[str, set[str]]:
     return found
 
 
-def _shared_seeds(before: Mapping[str, set[str]], after: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    return {case: seeds & after[case] for case, seeds in before.items() if case in after}
-
-
-def _with_videos(clips: Iterable[ChangedClip], before: SiteRun, after: SiteRun) -> tuple[ChangedClip, ...]:
+def _with_videos(clips: Iterable[ChangedClip], before: LoadedRun, after: LoadedRun) -> tuple[ChangedClip, ...]:
     old, new = before.rollouts, after.rollouts
     return tuple(
         replace(clip, video=new[clip.video].video, video_before=old[clip.video_before].video) for clip in clips
@@ -318,17 +316,21 @@ def _with_videos(clips: Iterable[ChangedClip], before: SiteRun, after: SiteRun) 
 
 
 def _notes(
-    before: SiteRun, after: SiteRun, chosen: Sequence[tuple[str, str]], *, across_locks: bool
+    before: LoadedRun, after: LoadedRun, chosen: Sequence[tuple[str, str]], *, across_locks: bool
 ) -> tuple[str, ...]:
     notes = []
-    for run, place in ((before, 0), (after, 1)):
-        others = sorted(set(run.models) - {pair[place] for pair in chosen})
+    for run, side in ((before, 0), (after, 1)):
+        others = sorted(set(run.models) - {pair[side] for pair in chosen})
         if others and before.path != after.path:
-            notes.append(f"{run.path} also has {', '.join(others)}, which are not compared.")
+            notes.append(f"{run.path} also has {', '.join(others)}: not compared.")
     if before.lock.entries.get("dataset") != after.lock.entries.get("dataset"):
-        notes.append("The datasets of the two runs are not the same; clips are paired by the ids of their cases.")
+        notes.append("The two runs are of different datasets; clips are paired by the ids of their cases.")
     if across_locks:
-        notes.append("Metrics are compared even where their locks differ: a difference may be of measuring alone.")
+        notes.append(
+            "Metrics are compared even where their locks differ: a difference may come from the measurement alone."
+        )
     if any(metric.is_gate for run in (before, after) for metric in run.metrics):
-        notes.append("A clip counts only where both models were put to the test; how often each was is the gate's row.")
+        notes.append(
+            "A clip counts only where both models triggered the gate; the row of the gate says how often each did."
+        )
     return tuple(notes)

@@ -1,4 +1,4 @@
-"""What a difference may not be: `entity < -0.02`, for the checks of a team that changes its model."""
+"""Conditions that fail a comparison, such as `entity < -0.02`, for continuous integration."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class FailCondition:
     bound: float
 
     def is_met(self, entry: Dimension) -> bool | None:
-        """Whether a dimension is as it may not be; `None` where that cannot be told."""
+        """Whether the condition holds for a dimension; `None` where that cannot be decided."""
         if entry.difference is None or entry.verdict is Verdict.NOT_ESTIMABLE:
             return None
         number: float | None = getattr(entry.difference, self.end)
@@ -42,17 +42,17 @@ class FailCondition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedCondition:
-    """What became of a condition."""
+    """The result of a condition."""
 
     condition: FailCondition
     met: tuple[Dimension, ...]
-    """Dimensions that are as they may not be."""
+    """Dimensions that meet the condition."""
     undecided: tuple[str, ...]
-    """Metrics that it names and that say neither yes nor no, and why."""
+    """Metrics that it names but that cannot be decided, and why."""
 
     @property
     def failed(self) -> bool:
-        """Whether it is met, or cannot be decided: what could not be looked at has not passed."""
+        """Whether it is met or cannot be decided: an unchecked condition has not passed."""
         return bool(self.met or self.undecided)
 
 
@@ -78,40 +78,40 @@ def parse_condition(text: str) -> FailCondition:
 
 
 def check_conditions(conditions: Sequence[FailCondition], comparison: Comparison) -> list[CheckedCondition]:
-    """Hold a comparison against conditions. One that names nothing of it is an error."""
+    """Check a comparison against conditions. A condition that matches nothing is an error."""
     return [_checked(condition, comparison) for condition in conditions]
 
 
 def _checked(condition: FailCondition, comparison: Comparison) -> CheckedCondition:
-    places = [(entry.metric, entry.subset) for entry in comparison.dimensions]
-    places += [(entry.metric, "") for entry in comparison.not_compared]
-    named = _named(condition.name, places)
+    known = [(entry.metric, entry.subset) for entry in comparison.dimensions]
+    known += [(entry.metric, "") for entry in comparison.not_compared]
+    named = _named(condition.name, known)
     concerned = [entry for entry in comparison.dimensions if (entry.metric, entry.subset) in named]
-    answers = [(entry, condition.is_met(entry)) for entry in concerned]
+    results = [(entry, condition.is_met(entry)) for entry in concerned]
     undecided = [
         f"{entry.metric} of {entry.subset} ({entry.model}): {entry.why or 'no interval'}"
-        for entry, met in answers
+        for entry, met in results
         if met is None
     ]
     undecided += [f"{entry.metric}: {entry.why}" for entry in comparison.not_compared if (entry.metric, "") in named]
     return CheckedCondition(
         condition=condition,
-        met=tuple(entry for entry, met in answers if met),
+        met=tuple(entry for entry, met in results if met),
         undecided=tuple(undecided),
     )
 
 
-def _named(name: str, places: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
-    """What a name means: a whole name before a last part, and a last part before a group."""
+def _named(name: str, known: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Resolve a name: a whole name takes precedence over a last part, and a last part over a group."""
     meanings: tuple[Callable[[str, str], bool], ...] = (
         lambda metric, subset: metric == name,
         lambda metric, subset: metric.endswith(f".{name}"),
         lambda metric, subset: name in metric.split(".") or name == subset,
     )
     for means in meanings:
-        if found := {place for place in places if means(*place)}:
+        if found := {entry for entry in known if means(*entry)}:
             return found
-    known = {
-        part for metric, subset in places for part in (metric, metric.rpartition(".")[2], *metric.split("."), subset)
+    parts = {
+        part for metric, subset in known for part in (metric, metric.rpartition(".")[2], *metric.split("."), subset)
     }
-    raise UnknownName("metric or group of this comparison", name, known - {""})
+    raise UnknownName("metric or group of this comparison", name, parts - {""})

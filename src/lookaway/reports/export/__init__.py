@@ -1,1 +1,1 @@
-"""A run in the formats of others: paper tables, rows, and the layouts of MBench and MIND."""
+"""A run in other formats: tables for papers, rows, and the layouts of MBench and MIND."""

@@ -1,4 +1,4 @@
-"""A run in MBench's own output layout."""
+"""A run in the output layout of MBench."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ RAW_CONSISTENCY, TRIGGER_CONDITIONED = "raw consistency", "trigger-conditioned"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdicts:
-    """What the gate says of every rollout of a metric; `gated` are the rollouts whose score it decides upon."""
+class GateVerdicts:
+    """The verdict of the gate on every rollout of a metric; `gated` are the rollouts whose score depends on it."""
 
     rows: Mapping[str, Row]
     gated: frozenset[str]
 
     def scores(self, row: Row) -> dict[str, float]:
-        """What counts. Keys are left out, not filled, where there is nothing or nothing new: MBench's own rule."""
+        """The scores that count. Keys without a value are left out, as MBench does."""
         if row["rollout"] not in self.gated:
             return _measured(row)
         verdict = self.rows.get(row["rollout"])
         if verdict is None or verdict["status"] != "score":
             return {}
-        said = {"triggered": verdict["value"], "trigger_score": _trigger_score(verdict)}
-        return {**_measured(row), **said} if verdict["value"] == 1 else said
+        triggered = {"triggered": verdict["value"], "trigger_score": _trigger_score(verdict)}
+        return {**_measured(row), **triggered} if verdict["value"] == 1 else triggered
 
     def notes(self, row: Row) -> dict[str, Json]:
-        """What was measured but does not count, and why the gate is not known."""
+        """Scores that do not count, and why the gate has no verdict."""
         verdict, measured = self.rows.get(row["rollout"]), _measured(row)
         notes: dict[str, Json] = {}
         if measured and "score" not in self.scores(row):
@@ -49,13 +49,13 @@ class Verdicts:
         return notes
 
     def mean_score(self, rollouts: Iterable[str]) -> dict[str, float]:
-        """The mean `trigger_score`, where anything is known of any of the rollouts."""
+        """The mean `trigger_score` over the rollouts that have one; empty where none has."""
         known = [self.rows[rollout] for rollout in rollouts if rollout in self.rows]
-        said = [_trigger_score(verdict) for verdict in known if verdict["status"] == "score"]
-        return {"trigger_score": sum(said) / len(said)} if said else {}
+        scores = [_trigger_score(verdict) for verdict in known if verdict["status"] == "score"]
+        return {"trigger_score": sum(scores) / len(scores)} if scores else {}
 
 
-def unit_record(row: Row, verdicts: Verdicts) -> Json:
+def unit_record(row: Row, verdicts: GateVerdicts) -> Json:
     """A line of `units.jsonl`."""
     raw_scores = json.loads(row["detail"] or "{}")
     return {
@@ -67,7 +67,7 @@ def unit_record(row: Row, verdicts: Verdicts) -> Json:
     }
 
 
-def item_record(row: Row, verdicts: Verdicts) -> Json:
+def item_record(row: Row, verdicts: GateVerdicts) -> Json:
     """A line of a metric's `items.jsonl`."""
     detail = json.loads(row["detail"] or "{}")
     return {
@@ -78,9 +78,9 @@ def item_record(row: Row, verdicts: Verdicts) -> Json:
     }
 
 
-def summary_record(cell: Cell, rows: Iterable[Row], verdicts: Verdicts, *, has_gates: bool) -> Json:
-    """A group of `summary.json`; `rows` are the items of the cell. Where gates are part of the setting, it says
-    whether one was asked."""
+def summary_record(cell: Cell, rows: Iterable[Row], verdicts: GateVerdicts, *, has_gates: bool) -> Json:
+    """A group of `summary.json`; `rows` are the items of the cell. In a setting with gates it names
+    the mode."""
     summary: dict[str, Json] = {"n": cell.scored, "n_asked": cell.asked, "not_scored": dict(cell.reasons)}
     if cell.failures:
         summary["n_failed"] = cell.failures
@@ -114,7 +114,7 @@ def _measured(row: Row) -> dict[str, float]:
 
 
 def _trigger_score(verdict: Row) -> float:
-    """How sure it is that the test is posed. A judge says how sure it is of its verdict: a sure no is a 0."""
+    """The confidence that it triggered. A judge gives the confidence in its verdict, so a sure no is 0."""
     triggered: float = verdict["value"]
     confidence: float | None = verdict["raw"]
     if confidence is None:
@@ -129,7 +129,7 @@ def _reason(row: Row) -> dict[str, str]:
 
 
 def measured_times(run: Run) -> dict[str, str]:
-    """By rollout, the second in UTC in which it was last measured; without those of which no event tells."""
+    """By rollout, the time in UTC at which it was last measured; rollouts without an event are left out."""
     times: dict[str, str] = {}
     for line in Journal(run.path / EVENTS).lines():
         try:
@@ -150,16 +150,16 @@ def require_mbench(run: Run) -> str:
     """The setting of a run of MBench; a run of another suite is refused."""
     suite = run.about["suite"]
     if suite not in SUITES:
-        raise UserError(f"{run.path} is a run of {suite!r}; the MBench layout holds runs of {' and '.join(SUITES)}.")
+        raise UserError(f"{run.path} is a run of {suite!r}; the MBench layout is for runs of {' and '.join(SUITES)}.")
     return str(suite)
 
 
 def export_mbench(run: Run, output: Path, *, log: bool = True) -> None:
     """Write `items.jsonl`, `eval.log` and `metrics/<name>/{units.jsonl,items.jsonl,summary.json}`.
 
-    What a gate says stands beside each score as `triggered` and `trigger_score`; a rollout that was not put to the test
-    has no score there. `log` says whether to write `eval.log`, each line of which begins with the time where the run's
-    events tell it.
+    The verdict of a gate is written beside each score as `triggered` and `trigger_score`; a rollout that did not
+    trigger has no score there. `log` says whether to write `eval.log`, whose lines begin with the time of the
+    measurement where the run recorded it.
     """
     require_mbench(run)
     try:
@@ -175,7 +175,7 @@ def _write(run: Run, output: Path, *, log: bool) -> None:
     if log:
         write_text(output / "eval.log", "".join(f"{line}\n" for line in _log(items, measured_times(run))))
     gates = {metric.name for metric in run.metrics if metric.is_gate}
-    said = {row["rollout"]: row for row in items if row["metric"] in gates}
+    gate_rows = {row["rollout"]: row for row in items if row["metric"] in gates}
     cells: dict[str, list[Cell]] = {}
     for cell in run.table().cells:
         cells.setdefault(cell.metric, []).append(cell)
@@ -187,7 +187,9 @@ def _write(run: Run, output: Path, *, log: bool) -> None:
         rows = [row for row in items if row["metric"] == metric.name]
         own = cells.get(metric.name, [])
         gated = {(cell.model, cell.subset) for cell in own if cell.gated}
-        verdicts = Verdicts(said, frozenset(row["rollout"] for row in rows if (row["model"], row["subset"]) in gated))
+        verdicts = GateVerdicts(
+            gate_rows, frozenset(row["rollout"] for row in rows if (row["model"], row["subset"]) in gated)
+        )
         _write_lines(folder / "units.jsonl", (unit_record(row, verdicts) for row in run.units(metric.name)))
         _write_lines(folder / "items.jsonl", (item_record(row, verdicts) for row in rows))
         groups = _groups(own, rows, verdicts, has_gates=has_gates)
@@ -195,7 +197,7 @@ def _write(run: Run, output: Path, *, log: bool) -> None:
 
 
 def folder_name(name: str) -> str:
-    """A name as one folder: a plugin may call its metric what it likes, but not lead out of the export.
+    """A name as one folder: the name of a plugin's metric cannot lead out of the export.
 
     >>> folder_name("mbencha.causal.camera_interaction"), folder_name("../../etc"), folder_name("..")
     ('mbencha.causal.camera_interaction', '..%2F..%2Fetc', '%2E%2E')
@@ -204,8 +206,8 @@ def folder_name(name: str) -> str:
     return quoted if quoted.strip(".") else quoted.replace(".", "%2E")
 
 
-def _groups(cells: Iterable[Cell], rows: Sequence[Row], verdicts: Verdicts, *, has_gates: bool) -> dict[str, Json]:
-    """By model; a metric that was asked of several subsets has no one number for a model, but one for each of them."""
+def _groups(cells: Iterable[Cell], rows: Sequence[Row], verdicts: GateVerdicts, *, has_gates: bool) -> dict[str, Json]:
+    """By model; a metric that covers several subsets has one number per subset."""
     by_model: dict[str, dict[str, Json]] = {}
     for cell in cells:
         own = [row for row in rows if (row["model"], row["subset"]) == (cell.model, cell.subset)]

@@ -1,7 +1,7 @@
 """A submission to MBench's leaderboard: a ZIP with `leaderboard_submission.json`.
 
-The board asks for one number, `total_m_score`. Neither paper nor README says how it is made of the numbers of the
-metrics, so it is pinned here: the mean over the three axes (entity, environment, causal) of the mean over the metrics
+The leaderboard has one number, `total_m_score`. Neither paper nor README says how it is computed from the metrics, so
+it is defined here: the mean over the three axes (entity, environment, causal) of the mean over the metrics
 of the axis, times 100. In setting A, where each axis has four metrics, that is the mean over all twelve. A metric's
 number is its M-Score in setting T. Setting A has no gate, and the number is the mean score itself: a harmonic mean with
 a coverage of 1 would raise it.
@@ -25,15 +25,15 @@ from lookaway.reports.numbers import counts
 
 FILE_NAME = "leaderboard_submission.json"
 MIN_SHARE = 0.9
-"""Of the rollouts of a metric, for which it must be known whether they count, and if so, how they did."""
+"""The share of the rollouts of a metric that must have a score that counts, or be left out by the gate."""
 MODEL_TYPES = {"mbench-a": "action-conditioned", "mbench-t": "text-conditioned"}
 EARLIEST = (1980, 1, 1, 0, 0, 0)
-"""The same numbers give the same bytes, whenever they are written."""
+"""A fixed date, so that the same numbers give the same bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What the board says of a model beside its numbers."""
+    """What the leaderboard shows of a model beside its numbers."""
 
     model: str
     link: str = ""
@@ -42,13 +42,13 @@ class Entry:
 
     def __post_init__(self) -> None:
         if self.link and not self.link.startswith(("https://", "http://")):
-            raise UserError(f"{self.link!r} is no link, such as https://example.org/model.")
+            raise UserError(f"{self.link!r} is not a link; expected one such as https://example.org/model.")
 
 
 def write_submission(
     run: Run, entry: Entry, path: Path, *, min_share: float = MIN_SHARE, force: bool = False
 ) -> tuple[str, ...]:
-    """Write the ZIP; returns what it falls short of. Without `force`, falling short is refused."""
+    """Write the ZIP; returns its shortcomings. Without `force`, any shortcoming is an error."""
     submission = make_submission(run, entry, min_share=min_share)
     shortcomings: tuple[str, ...] = tuple(submission["shortcomings"])
     if submission["total_m_score"] is None:
@@ -56,7 +56,7 @@ def write_submission(
     if shortcomings and not force:
         raise UserError(
             f"{run.path}: not complete enough for a submission: {'; '.join(shortcomings)}. "
-            "Finish the run, or write it with --force: the submission then says what it lacks."
+            "Finish the run, or use --force: the submission then lists what is missing."
         )
     text = json.dumps(submission, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
     try:
@@ -67,7 +67,7 @@ def write_submission(
 
 
 def make_submission(run: Run, entry: Entry, *, min_share: float = MIN_SHARE) -> dict[str, Json]:
-    """The content of the submission, with `shortcomings`: cells that are missing, not gated, or rest on too little."""
+    """The content of the submission; `shortcomings` are cells that are missing, not gated, or have too few rollouts."""
     suite, about = require_mbench(run), run.about
     cells = run.table().cells
     if entry.model not in {cell.model for cell in cells}:
@@ -94,7 +94,7 @@ def make_submission(run: Run, entry: Entry, *, min_share: float = MIN_SHARE) -> 
 
 
 def _metric(cell: Cell | None) -> dict[str, Json]:
-    """In hundredths, as the board has it; n of N rollouts have a score that counts."""
+    """In percent, as on the leaderboard; n of N rollouts have a score that counts."""
     if cell is None:
         return {"m_score": None, "n": 0, "N": 0}
     number = _number(cell)
@@ -128,7 +128,7 @@ def _shortcoming(cell: Cell | None, suite: str, min_share: float) -> str | None:
         why = counts(cell.reasons, cell.failures)
         return f"no score of {cell.asked} rollouts" + (f" ({why})" if why else "")
     if suite == GATED_SUITE and cell.gated is None:
-        return "raw consistency, no judge decided which rollouts count"
+        return "raw consistency: no judge decided which rollouts count"
     known = sum(_known(cell))
     if known < min_share * cell.asked:
         return f"{known} of {cell.asked} rollouts are known, fewer than {min_share:.0%}"

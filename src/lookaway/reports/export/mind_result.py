@@ -1,4 +1,4 @@
-"""A run as MIND's own `Result.json`, one for each model, in strict JSON."""
+"""A run as the `Result.json` of MIND, one for each model, in strict JSON."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ SUITE: Final = "mind"
 FILE_NAME: Final = "Result.json"
 SCHEMA_NAME: Final = "Result.schema.json"
 MIRROR_TEST: Final = "mirror_test"
-LIKENESS: Final = ("mse", "lpips", "ssim", "psnr")
+SIMILARITY: Final = ("mse", "lpips", "ssim", "psnr")
 FAMILIES: Final = {
     "visual_quality": ("visual", ("imaging", "aesthetic")),
     "dino": ("dino", ("dino_mse",)),
 }
-"""Keys of the file, and which of our metrics stand there alone."""
+"""Keys of the file, and our metrics of each."""
 GROUPS: Final = ("__overall__", "translation", "rotation", "other")
-"""Of steps, as the card has them; single actions follow by name."""
+"""Groups of steps in the order of the dataset card; single actions follow by name."""
 ACTION: Final = {
     "rpe_trans": ("rpe_trans_mean", "rpe_trans_median"),
     "rpe_rot": ("rpe_rot_mean_deg", "rpe_rot_median_deg"),
 }
 PER_FRAME: Final = frozenset(
     f"mind.{family}.{name}"
-    for family, names in (*FAMILIES.values(), ("lcm", LIKENESS), ("gsc", LIKENESS))
+    for family, names in (*FAMILIES.values(), ("lcm", SIMILARITY), ("gsc", SIMILARITY))
     for name in names
 )
 Row: TypeAlias = Mapping[str, Any]
@@ -49,7 +49,7 @@ def export_mind_result(run: Run, output: Path) -> list[Path]:
     """
     suite = run.about["suite"]
     if suite != SUITE:
-        raise UserError(f"{run.path} is a run of {suite!r}; {FILE_NAME} holds runs of {SUITE!r}.")
+        raise UserError(f"{run.path} is a run of {suite!r}; {FILE_NAME} is for runs of {SUITE!r}.")
     found = _Found.of(run)
     written = []
     try:
@@ -72,7 +72,7 @@ def schema_text() -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """All that a run holds."""
+    """The rollouts, rows and frames of a run."""
 
     rollouts: Sequence[Row]
     rows: Mapping[str, Mapping[str, Row]]
@@ -80,7 +80,7 @@ class _Found:
     frames: Mapping[tuple[str, str], Floats]
     """By rollout and metric, in the order of frames."""
     subsets: Mapping[str, tuple[str, ...] | None]
-    """Those that each metric of MIND was asked of; others have no place in the file."""
+    """Those that each metric of MIND covers; other metrics are not part of the file."""
     times: Mapping[str, Mapping[str, int]]
     video_max_time: int | None
 
@@ -96,14 +96,14 @@ class _Found:
         for metric, units in run.frames(metric for metric in scored if metric in PER_FRAME):
             rollouts = scored[metric]
             if len(rollouts) != len(units.models):
-                raise RunError(f"{run.path}: it is being written. Export it when it is finished.")
+                raise RunError(f"{run.path}: the run is still being written. Export it when it is finished.")
             order = np.lexsort((units.frames, units.rollouts))
             ends = np.cumsum(np.bincount(units.rollouts, minlength=len(rollouts)))
             parts = np.split(units.values[order], ends[:-1])
             frames |= {(rollout, metric): part for rollout, part in zip(rollouts, parts, strict=True)}
         dataset = run.lock.entries.get("dataset", {})
         return cls(
-            rollouts=_rollouts(run),
+            rollouts=RunFolder(run.path).rollouts().to_pylist(),
             rows=rows,
             frames=frames,
             subsets={metric.name: metric.subsets for metric in run.metrics if metric.name.startswith(f"{SUITE}.")},
@@ -112,20 +112,20 @@ class _Found:
         )
 
     def error(self, rollout: Row) -> str | None:
-        """Why something is missing: what was asked for, typed reason and message."""
+        """Why something is missing: metric, typed reason and message."""
         subset, rows = rollout["subset"], self.rows.get(rollout["rollout"], {})
-        asked = [metric for metric, subsets in self.subsets.items() if subsets is None or subset in subsets]
-        if not asked:
-            return f"no metric of {SUITE} was asked of {subset}."
+        requested = [metric for metric, subsets in self.subsets.items() if subsets is None or subset in subsets]
+        if not requested:
+            return f"no metric of {SUITE} was requested for {subset}."
         lacking: dict[str, list[str]] = {}
-        for metric in asked:
+        for metric in requested:
             row = rows.get(metric)
             if row is None:
                 lacking.setdefault(Reason.NOT_YET_MEASURED.value, []).append(metric)
             elif row["status"] != "score":
                 lacking.setdefault(f"{row['reason']}: {row['message']}", []).append(metric)
-        if any(self._score(rollout, metric) for metric in asked) and not self.sample_frames(rollout):
-            lacking["no score of this run says how many frames the video has."] = ["sample_frames"]
+        if any(self._score(rollout, metric) for metric in requested) and not self.sample_frames(rollout):
+            lacking["no score of this run gives the number of frames of the video."] = ["sample_frames"]
         return "; ".join(f"{', '.join(metrics)}: {reason}" for reason, metrics in lacking.items()) or None
 
     def sample_frames(self, rollout: Row) -> dict[str, Json]:
@@ -148,28 +148,23 @@ class _Found:
 
     def similarity(self, rollout: Row, family: str) -> dict[str, Json]:
         """The same with the number of frames that were compared."""
-        record = self.series(rollout, family, LIKENESS)
+        record = self.series(rollout, family, SIMILARITY)
         return {"length": len(next(iter(record.values()))), **record} if record else {}
 
     def action(self, rollout: Row) -> dict[str, Json]:
-        """What groups of steps come to, in the order of the card."""
+        """Summaries of groups of steps, in the order of the dataset card."""
         groups: dict[str, dict[str, Json]] = {}
         for name, (mean, median) in ACTION.items():
             row = self._score(rollout, f"mind.action.{name}")
             for group, summary in json.loads(row["detail"])["groups"].items() if row else ():
                 record = groups.setdefault(group, {"count": summary["count"]})
                 record |= {mean: summary["mean"], median: summary["median"]}
-        place = {group: number for number, group in enumerate(GROUPS)}
-        return {group: groups[group] for group in sorted(groups, key=lambda name: (place.get(name, len(place)), name))}
+        order = {group: number for number, group in enumerate(GROUPS)}
+        return {group: groups[group] for group in sorted(groups, key=lambda name: (order.get(name, len(order)), name))}
 
     def _score(self, rollout: Row, metric: str) -> Row | None:
         row = self.rows.get(rollout["rollout"], {}).get(metric)
         return row if row is not None and row["status"] == "score" else None
-
-
-def _rollouts(run: Run) -> list[Row]:
-    rows: list[Row] = RunFolder(run.path).rollouts().to_pylist()
-    return rows
 
 
 def _data(found: _Found, rollouts: Iterable[Row]) -> Iterator[Json]:

@@ -12,16 +12,16 @@ from lookaway.core import Estimate, UserError
 from lookaway.engine.run import Run
 from lookaway.reports.export.rows import SCHEMA, estimate_rows, write_file, write_row_file
 from lookaway.reports.export.rows import WRITERS as ROW_WRITERS
-from lookaway.reports.leaderboards import Leaderboard, Row, leaderboards
+from lookaway.reports.leaderboards import Leaderboard, LeaderboardRow, leaderboards
 from lookaway.reports.numbers import digits_for, estimate_interval, fixed, markdown_lines, verbatim, visible
-from lookaway.reports.runs import SiteRun, load_run
+from lookaway.reports.runs import LoadedRun, load_run
 from lookaway.statistics.precision import Mark, Precision, precision
 
 EXPLAINED = (
     "95 % intervals clustered by scene, and n",
-    "† imprecise: half the interval is more than a tenth of what the metric spans, or n is worth fewer than 30",
+    "† imprecise: half the interval is more than a tenth of the metric's range, or the effective n is below 30",
     "‡ not estimable: n is below 10; only the interval is shown",
-    "bold: told apart from every other model that is estimable, all at once; baselines do not compete",
+    "bold: significantly better than every other estimable model, jointly; baselines are not ranked",
 )
 
 
@@ -32,7 +32,7 @@ class PaperCell:
     estimate: Estimate | None
     precision: Precision
     is_best: bool = False
-    """Whether it is told apart from every other estimable model that competes, and better."""
+    """Whether it is significantly better than every other ranked model."""
 
 
 NO_CELL = PaperCell(estimate=None, precision=precision(None, 0.0))
@@ -40,7 +40,7 @@ NO_CELL = PaperCell(estimate=None, precision=precision(None, 0.0))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaperColumn:
-    """One metric, or what a gate makes of it."""
+    """One metric, or its coverage or M-Score."""
 
     title: str
     higher_is_better: bool | None
@@ -56,21 +56,21 @@ class PaperTable:
     subset: str
     models: tuple[str, ...]
     baselines: tuple[str, ...]
-    """Models that do not compete; they stand below the others."""
+    """Models that are not ranked; they come after the others."""
     columns: tuple[PaperColumn, ...]
     notes: tuple[str, ...]
-    """What the suite says of all its numbers."""
+    """The notes of the suite's table."""
 
 
-def paper_tables(run: SiteRun) -> list[PaperTable]:
-    """Tables in the order of the run's own table."""
+def paper_tables(run: LoadedRun) -> list[PaperTable]:
+    """One table per subset, in the order of the run's table."""
     subsets: dict[str, list[Leaderboard]] = {}
     for leaderboard in leaderboards([run]):
         subsets.setdefault(leaderboard.subset, []).append(leaderboard)
     return [_table(run, subset, own) for subset, own in subsets.items()]
 
 
-def _table(run: SiteRun, subset: str, own: Sequence[Leaderboard]) -> PaperTable:
+def _table(run: LoadedRun, subset: str, own: Sequence[Leaderboard]) -> PaperTable:
     is_baseline = {row.model: row.baseline is not None for leaderboard in own for row in leaderboard.rows}
     order = dict.fromkeys(cell.model for cell in run.table.cells if cell.model in is_baseline)
     models = tuple(model for model in order if not is_baseline[model])
@@ -98,12 +98,12 @@ def _metric_columns(leaderboard: Leaderboard, models: Sequence[str], title: str)
     return columns
 
 
-def _is_first(row: Row) -> bool:
+def _is_first(row: LeaderboardRow) -> bool:
     return row.ranks is not None and row.ranks.worst == 1
 
 
-def _gate_columns(rows: Mapping[str, Row], models: Sequence[str], title: str) -> list[PaperColumn]:
-    """How many were put to the test, and the score and this share as one number."""
+def _gate_columns(rows: Mapping[str, LeaderboardRow], models: Sequence[str], title: str) -> list[PaperColumn]:
+    """The coverage of the gate, and the M-Score."""
     coverages, combined = {}, {}
     for model, row in rows.items():
         if row.cell.gated:
@@ -126,7 +126,7 @@ LONGEST_NOTE = 2_000
 
 
 def markdown_tables(tables: Sequence[PaperTable], origin: str) -> str:
-    """One table for each subset; text of datasets is taken neither for markup nor for a column."""
+    """One table for each subset; text of datasets is escaped."""
     parts = []
     for table in tables:
         titles = [f"{verbatim(column.title)}{MARKDOWN_ARROWS[column.higher_is_better]}" for column in table.columns]
@@ -175,7 +175,7 @@ def latex_tables(tables: Sequence[PaperTable], origin: str) -> str:
 
 
 def latex_text(text: object) -> str:
-    r"""Text of datasets as text, in one line, whatever signs it holds.
+    r"""Text of datasets in one line, with every special character escaped.
 
     >>> print(latex_text("50% of a_b \\input{x}"))
     50\% of a\_b \textbackslash{}input\{x\}
@@ -187,12 +187,12 @@ def _latex_table(table: PaperTable) -> str:
     note = "; ".join(EXPLAINED)
     for sign, command in NOTE_SIGNS.items():
         note = note.replace(sign, command)
-    said = "".join(f"{latex_text(entry)} " for entry in table.notes)
+    notes = "".join(f"{latex_text(entry)} " for entry in table.notes)
     titles = [f"{latex_text(column.title)}{LATEX_ARROWS[column.higher_is_better]}" for column in table.columns]
     lines = [
         r"\begin{table}",
         r"\centering",
-        rf"\caption{{{latex_text(table.subset)}. {said}{note}.}}",
+        rf"\caption{{{latex_text(table.subset)}. {notes}{note}.}}",
         rf"\label{{tab:{_label(table.subset)}}}",
         rf"\begin{{tabular}}{{l{'c' * len(table.columns)}}}",
         r"\toprule",
@@ -254,11 +254,11 @@ WRITERS: Mapping[str, Callable[[Sequence[PaperTable], str], str]] = {".tex": lat
 
 
 def write_estimates(run: Run, path: Path) -> None:
-    """One table for each subset, or for other programs one row for each cell; the suffix of the path says how."""
+    """One table for each subset, or one row for each cell; the suffix of the path selects the format."""
     suffix = path.suffix.lower()
     if suffix not in (*WRITERS, *ROW_WRITERS):
         known = ", ".join((*WRITERS, *ROW_WRITERS))
-        raise UserError(f"{path}: estimates are written as {known}, by the suffix of the name.")
+        raise UserError(f"{path}: the suffix selects the format of estimates: expected one of {known}.")
     found = load_run(run, run.path.name)
     if suffix in ROW_WRITERS:
         write_row_file(path, SCHEMA, estimate_rows(leaderboards([found])))

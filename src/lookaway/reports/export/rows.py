@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from lookaway.core import Estimate, UserError
 from lookaway.engine.run import Run
 from lookaway.io.files import write_whole
-from lookaway.reports.leaderboards import Leaderboard, Row
+from lookaway.reports.leaderboards import Leaderboard, LeaderboardRow
 from lookaway.statistics.precision import Precision
 
 ROWS_AT_ONCE = 50_000
@@ -24,15 +24,15 @@ Rows = Iterable[Mapping[str, Any]]
 
 
 def write_row_file(path: Path, schema: pa.Schema, rows: Rows) -> None:
-    """The columns of the schema, in their order; the suffix of the path says how they are written."""
+    """The columns of the schema, in order; the suffix of the path selects the format."""
     write = WRITERS.get(path.suffix.lower())
     if write is None:
-        raise UserError(f"{path}: rows are written as {' or '.join(WRITERS)}, by the suffix of the name.")
+        raise UserError(f"{path}: the suffix selects the format of rows: expected {' or '.join(WRITERS)}.")
     write_file(path, lambda file: write(file, schema, rows))
 
 
 def write_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write a file that the user named; where that cannot be, it is the user's to know."""
+    """Write a file that the user named; failing to is a `UserError`."""
     try:
         write_whole(path, write)
     except OSError as error:
@@ -40,7 +40,7 @@ def write_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
 
 def plain_text(value: Any) -> Any:
-    """Text that no spreadsheet takes for a formula; numbers are as they are.
+    """Text that no spreadsheet reads as a formula; numbers are unchanged.
 
     >>> plain_text("=1+1"), plain_text("a=1"), plain_text(-1.5)
     ("'=1+1", 'a=1', -1.5)
@@ -72,17 +72,17 @@ NUMBERS = ("value", "raw")
 
 
 def write_tidy_table(run: Run, path: Path, *, units: bool = False) -> None:
-    """One row per rollout and metric, or per unit of them; the suffix of the path says how they are written."""
+    """One row per rollout and metric, or per unit of them; the suffix of the path selects the format."""
     columns = (*PLACE, "unit", *RESULT) if units else (*PLACE, *RESULT)
     schema = pa.schema([(name, pa.float64() if name in NUMBERS else pa.string()) for name in columns])
     write_row_file(path, schema, _unit_rows(run) if units else run.items())
 
 
 def _unit_rows(run: Run) -> Iterator[Mapping[str, Any]]:
-    places = {row["rollout"]: {"subset": row["subset"], "scene": row["scene"]} for row in run.items()}
+    about = {row["rollout"]: {"subset": row["subset"], "scene": row["scene"]} for row in run.items()}
     for metric in run.metrics:
         for row in run.units(metric.name):
-            yield {**row, **places[row["rollout"]], "metric": metric.name}
+            yield {**row, **about[row["rollout"]], "metric": metric.name}
 
 
 SCHEMA = pa.schema(
@@ -100,17 +100,17 @@ SCHEMA = pa.schema(
         ("combined_n", pa.int64()),
     ]
 )
-"""A number that is not estimable has an interval and no mean, as in every other table."""
+"""A number that is not estimable has an interval but no mean, as in every other table."""
 
 
 def estimate_rows(leaderboards: Sequence[Leaderboard]) -> Iterator[dict[str, Any]]:
-    """Every row of every board, in their order."""
+    """Every row of every leaderboard, in order."""
     for leaderboard in leaderboards:
         for row in leaderboard.rows:
             yield _estimate_row(leaderboard, row)
 
 
-def _estimate_row(leaderboard: Leaderboard, row: Row) -> dict[str, Any]:
+def _estimate_row(leaderboard: Leaderboard, row: LeaderboardRow) -> dict[str, Any]:
     cell = row.cell
     return {
         "suite": leaderboard.suite,

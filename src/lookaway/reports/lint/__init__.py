@@ -1,1 +1,1 @@
-"""Finds mistakes of statistics in tables that somebody printed."""
+"""Finds statistical mistakes in printed tables."""

@@ -1,4 +1,4 @@
-"""What the columns of a printed table are, told by their names and by what they hold. The patterns are the data."""
+"""The roles of the columns of a printed table, recognised by their names and values. The patterns are the data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Role(Enum):
 
     MODEL = "model"
     KEY = "key"
-    """Says what a row is about, beside its model."""
+    """Identifies a row together with its model."""
     COUNT = "count"
     INTERVAL = "interval"
     AVERAGE = "average"
@@ -89,9 +89,9 @@ LOWER_IS_BETTER = _words(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """A column and what it is."""
+    """A column and its role."""
 
-    place: int
+    index: int
     name: str
     """As printed."""
     words: str
@@ -130,9 +130,9 @@ def words(name: str) -> str:
 def columns_of(table: PrintedTable) -> list[Column]:
     """Every column with its role."""
     found = []
-    for place, name in enumerate(table.columns):
-        cells = tuple(row[place] for row in table.rows)
-        found.append(Column(place=place, name=name, words=words(name), role=_role(words(name), cells), cells=cells))
+    for index, name in enumerate(table.columns):
+        cells = tuple(row[index] for row in table.rows)
+        found.append(Column(index=index, name=name, words=words(name), role=_role(words(name), cells), cells=cells))
     if not any(column.role is Role.MEASURE for column in found):
         # A long table calls its only number a mean.
         found = [_with_role(column, Role.MEASURE) if column.role is Role.AVERAGE else column for column in found]
@@ -152,7 +152,7 @@ def _fits(role: Role, pattern: re.Pattern[str], name: str) -> bool:
 
 
 def _one_model(columns: Sequence[Column]) -> list[Column]:
-    """Of several columns that could name the model, the one that tells most rows apart."""
+    """Of several columns that could name the model, the one with the most distinct values."""
     named = [column for column in columns if column.role is Role.MODEL]
     if not named and columns and columns[0].role is Role.OTHER:
         named = [columns[0]]
@@ -166,11 +166,11 @@ def _one_model(columns: Sequence[Column]) -> list[Column]:
 
 
 def _with_role(column: Column, role: Role) -> Column:
-    return Column(place=column.place, name=column.name, words=column.words, role=role, cells=column.cells)
+    return Column(index=column.index, name=column.name, words=column.words, role=role, cells=column.cells)
 
 
 def counts_of(column: Column, columns: Iterable[Column]) -> tuple[int | None, ...]:
-    """On how many each cell of a column rests: printed in the cell, in the column's own count, or in a general one."""
+    """The n of each cell of a column: printed in the cell, in the column's own count, or in a general one."""
     counts = [entry for entry in columns if entry.role is Role.COUNT]
     own = [
         entry for entry in counts if (stem := _stem(entry.words)) and stem in {column.words, _averaged(column.words)}
@@ -184,13 +184,13 @@ def counts_of(column: Column, columns: Iterable[Column]) -> tuple[int | None, ..
 
 
 def _stem(name: str) -> str:
-    """What a count is of: the rest of its name."""
+    """What a count refers to: the rest of its name."""
     affixes = "|".join(COUNT_WORDS)
     return re.sub(rf"^(?:{affixes})(?: |$)|(?:^| )(?:{affixes})$", "", name).strip()
 
 
 def _averaged(name: str) -> str:
-    """What a mean is of: the rest of its name."""
+    """What a mean refers to: the rest of its name."""
     return " ".join(AVERAGE.sub(" ", name).split())
 
 
@@ -199,7 +199,7 @@ def _whole(cell: PrintedCell) -> int | None:
 
 
 def has_intervals(column: Column, columns: Sequence[Column]) -> bool:
-    """Whether an interval stands beside the numbers of a column, or could only be about it."""
+    """Whether the numbers of a column have an interval, or one that can only belong to it."""
     if any(cell.has_interval for cell in column.cells):
         return True
     intervals = [entry for entry in columns if entry.role is Role.INTERVAL]

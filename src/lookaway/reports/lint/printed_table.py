@@ -1,4 +1,4 @@
-"""Reads tables that somebody published: CSV, JSON, Parquet, or those of a Markdown page."""
+"""Reads published tables: CSV, JSON, Parquet, or all tables of a Markdown page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LONGEST_NUMBER = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrintedCell:
-    """What a cell says."""
+    """One cell as printed, and the number in it."""
 
     text: str
     value: float | None = None
@@ -53,7 +53,7 @@ class PrintedCell:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it says that there is nothing."""
+        """Whether it marks a missing value."""
         return self.text.casefold() in NOTHING
 
 
@@ -99,7 +99,7 @@ class PrintedTable:
     columns: tuple[str, ...]
     rows: tuple[tuple[PrintedCell, ...], ...]
     lines: tuple[int, ...]
-    """Where each row stands: its line in a text file, else its number from 1."""
+    """The line of each row in a text file, else its number from 1."""
 
 
 def read_printed(path: Path) -> list[PrintedTable]:
@@ -117,10 +117,10 @@ def read_printed(path: Path) -> list[PrintedTable]:
     if not path.is_file():
         raise UserError(f"{path}: there is no such file.")
     if path.stat().st_size > LARGEST_BYTES:
-        raise UserError(f"{path}: larger than {LARGEST_BYTES:,} bytes, which no table of results is.")
+        raise UserError(f"{path}: larger than {LARGEST_BYTES:,} bytes: not a table of results.")
     tables = [table for table in read(path) if table.rows]
     if not tables:
-        raise UserError(f"{path}: holds no table with a row below its header.")
+        raise UserError(f"{path}: no table with a row below its header found.")
     return tables
 
 

@@ -1,29 +1,116 @@
-"""Finds mistakes of statistics in a printed table: what it averages, marks as best, correlates, and does not say."""
+"""Finds statistical mistakes in a printed table: averages, best marks, correlations, and missing n and intervals."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from enum import StrEnum
 from itertools import combinations
 
 import numpy as np
 
 from lookaway.core import Floats
 from lookaway.reports.lint.column_roles import NUMERIC_ROLES, Column, Role, columns_of, counts_of, has_intervals, words
-from lookaway.reports.lint.printed_sheet import Finding, Rule, Severity, Sheet, folded_name
 from lookaway.reports.lint.printed_table import PrintedTable
 from lookaway.reports.numbers import amount, fixed, print_json, print_lines
 from lookaway.statistics.precision import MIN_EFFECTIVE, MIN_VALUES
 from lookaway.statistics.rank_correlation import spearman_interval
 
+
+class Rule(StrEnum):
+    """What can be wrong."""
+
+    SPARSE_AVERAGE = "average-over-sparse-cells"
+    MIXED_UNITS = "mixed-units-in-average"
+    BEST_ON_FEW = "best-on-few"
+    FEW_POINTS = "correlation-on-few-points"
+    MIXED_SCALE = "mixed-scale"
+    DUPLICATE_MODEL = "duplicate-model"
+    MISSING_N = "missing-n"
+    MISSING_INTERVAL = "missing-interval"
+
+
+class Severity(StrEnum):
+    """An error makes a number misleading; a warning means that something needed is missing."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One mistake: where it is, what was found, what to do."""
+
+    rule: Rule
+    severity: Severity
+    table: str
+    line: int | None
+    """`None` where it is about the whole column or table."""
+    row: str
+    column: str
+    found: str
+    do: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table, ready to be looked at."""
+
+    table: PrintedTable
+    columns: Sequence[Column]
+
+    def of(self, *roles: Role) -> list[Column]:
+        """Columns of these roles."""
+        return [column for column in self.columns if column.role in roles]
+
+    def label(self, row: int) -> str:
+        """The model of a row."""
+        model = self.of(Role.MODEL)
+        return model[0].cells[row].text if model else ""
+
+    def keys(self, row: int) -> tuple[str, ...]:
+        """What a row is about, beside its model."""
+        return tuple(column.cells[row].text for column in self.of(Role.KEY))
+
+    def groups(self) -> list[list[int]]:
+        """Rows that compete with each other: all, or in a table with several rows a model those with equal keys."""
+        labels = [folded_name(self.label(row)) for row in range(len(self.table.rows))]
+        if len(set(labels)) == len(labels):
+            return [list(range(len(labels)))]
+        groups: dict[tuple[str, ...], list[int]] = {}
+        for row in range(len(labels)):
+            groups.setdefault(self.keys(row), []).append(row)
+        return list(groups.values())
+
+    def finding(
+        self, rule: Rule, severity: Severity, found: str, do: str, *, row: int | None = None, column: str = ""
+    ) -> Finding:
+        """A finding about a row, a column, or both."""
+        return Finding(
+            rule=rule,
+            severity=severity,
+            table=self.table.name,
+            line=None if row is None else self.table.lines[row],
+            row="" if row is None else self.label(row),
+            column=column,
+            found=found,
+            do=do,
+        )
+
+
+def folded_name(text: str) -> str:
+    """A name without what spelling may change: case, blanks, hyphens."""
+    return "".join(sign for sign in text.casefold() if sign.isalnum())
+
+
 MAX_COLUMNS = 12
-"""All choices of more columns would be too many to try; then an average is that of all, or of what is not known."""
+"""With more columns there are too many subsets to try: then only the average of all columns is recognised."""
 MIN_ROWS = 2
 
 
 def average_parts(average: Column, measures: Sequence[Column]) -> tuple[Column, ...] | None:
-    """The largest choice of columns whose means are the averages in every row; `None` where no choice is.
+    """The largest subset of columns whose mean is the average in every row; `None` where there is none.
 
     Cells without a number are left out of the mean of their row.
     """
@@ -34,7 +121,7 @@ def average_parts(average: Column, measures: Sequence[Column]) -> tuple[Column, 
     for size in range(len(measures), fewest - 1, -1):
         for choice in combinations(range(len(measures)), size):
             if _is_mean(values[list(choice)], means, 0.6 * 10.0**-digits):
-                return tuple(measures[place] for place in choice)
+                return tuple(measures[index] for index in choice)
     return None
 
 
@@ -54,13 +141,13 @@ def _is_mean(parts: Floats, means: Floats, rounding: float) -> bool:
 
 
 MIN_POINTS = 10
-"""A correlation on fewer points, without an interval, is an error and not only a lack."""
+"""A correlation on fewer points, without an interval, is an error and not a warning."""
 LONGEST_LABEL = 60
 CORRELATION_WORDS = dict(NUMERIC_ROLES)[Role.CORRELATION]
 
 
 def correlations_on_few_points(sheet: Sheet) -> Iterator[Finding]:
-    """Each that has no interval; the finding says what it could be."""
+    """Every correlation without an interval; the finding gives the interval that it could have."""
     for column in sheet.of(Role.CORRELATION, Role.MEASURE):
         counts = counts_of(column, sheet.columns)
         if has_intervals(column, sheet.columns):
@@ -88,7 +175,7 @@ def _is_correlation(sheet: Sheet, row: int) -> bool:
 
 def _could_be(value: float, points: int | None) -> str:
     if points is None:
-        return "has no interval, and on how many points it rests is not said"
+        return "has no interval, and its number of points is not given"
     ends = spearman_interval(value, points)
     if ends is None:
         return f"on {points} points has no interval"
@@ -141,13 +228,13 @@ def _mixed_units(sheet: Sheet) -> Iterator[Finding]:
             kinds.setdefault(_kind(column), []).append(column.name)
         directions = {column.lower_is_better for column in parts}
         if len(kinds) > 1 or len(directions) > 1:
-            told = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in kinds.items())
+            listed = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in kinds.items())
             opposite = ", and lower is better in some of them" if len(directions) > 1 else ""
             yield sheet.finding(
                 Rule.MIXED_UNITS,
                 Severity.ERROR,
-                f"averages columns of different units ({told}){opposite}",
-                "Average only what has one unit and one direction, or rank by each column alone.",
+                f"averages columns of different units ({listed}){opposite}",
+                "Average only columns with the same unit and direction, or rank by each column alone.",
                 column=average.name,
             )
 
@@ -171,12 +258,12 @@ def _best_on_few(sheet: Sheet) -> Iterator[Finding]:
                 if (has_marks and not cell.is_bold) or not (is_few or is_weak):
                     continue
                 best = "is marked as the best" if has_marks else "is the best of its column"
-                rests = f"rests on {count}" if is_few else "is marked as weak as well"
+                rests = f"rests on n = {count}" if is_few else "is also marked as weak"
                 yield sheet.finding(
                     Rule.BEST_ON_FEW,
                     Severity.ERROR,
                     f"{cell.text} {best} and {rests}",
-                    f"Mark as best only what rests on {MIN_VALUES} or more, and is told apart from the next.",
+                    f"Mark as best only values with n of {MIN_VALUES} or more that differ significantly from the next.",
                     row=row,
                     column=column.name,
                 )
@@ -197,22 +284,22 @@ def _mixed_scale(sheet: Sheet) -> Iterator[Finding]:
         if any(signs) and not all(signs):
             found, severity = f"{sum(signs)} of {len(signs)} numbers have a percent sign", Severity.ERROR
         elif column.unit == "percent" and len(values) > 1 and max(values) <= 1:
-            found, severity = f"is called percent, and no number is above {fixed(max(values), 2)}", Severity.ERROR
+            found, severity = f"is named percent, but no number is above {fixed(max(values), 2)}", Severity.ERROR
         elif shares := _fraction_among_hundredths(column, sheet.groups()):
-            found, severity = f"{shares[0]} stands among numbers up to {shares[1]}", Severity.WARNING
+            found, severity = f"{shares[0]} is among numbers up to {shares[1]}", Severity.WARNING
         else:
             continue
         yield sheet.finding(
             Rule.MIXED_SCALE,
             severity,
-            f"{found}: a share of 1 and a share of 100 cannot be told apart",
-            "Print the whole column on one scale and say which; never guess it from the number.",
+            f"{found}: fractions and percentages are mixed up",
+            "Print the whole column on one scale and name it.",
             column=column.name,
         )
 
 
 def _fraction_among_hundredths(column: Column, groups: Sequence[Sequence[int]]) -> tuple[str, str] | None:
-    """The least and the greatest number of the first rows that belong together, where they look like two scales."""
+    """The smallest and the largest number of the first group of rows that looks like two scales."""
     if column.unit not in {None, "percent"} or column.lower_is_better:
         return None
     for group in groups:
@@ -234,7 +321,7 @@ def _duplicate_models(sheet: Sheet) -> Iterator[Finding]:
                 Rule.DUPLICATE_MODEL,
                 Severity.ERROR,
                 f"is in line {sheet.table.lines[first]} already, as {sheet.label(first)}",
-                "Keep one row, or say in a column what tells the two apart.",
+                "Keep one row, or add a column that distinguishes the two.",
                 row=row,
                 column=sheet.of(Role.MODEL)[0].name,
             )
@@ -243,18 +330,18 @@ def _duplicate_models(sheet: Sheet) -> Iterator[Finding]:
 def _missing_counts(sheet: Sheet) -> Iterator[Finding]:
     measures = sheet.of(Role.MEASURE)
     lacking = [column.name for column in measures if all(count is None for count in counts_of(column, sheet.columns))]
-    yield from _lack(sheet, Rule.MISSING_N, lacking, "on how many clips it rests", "Print n beside every number.")
+    yield from _lack(sheet, Rule.MISSING_N, lacking, "its n", "Print n beside every number.")
 
 
 def _missing_intervals(sheet: Sheet) -> Iterator[Finding]:
     lacking = [column.name for column in sheet.of(Role.MEASURE) if not has_intervals(column, sheet.columns)]
-    do = "Print a 95 % interval that is clustered by scene beside every number."
-    yield from _lack(sheet, Rule.MISSING_INTERVAL, lacking, "how sure it is", do)
+    do = "Print a 95 % interval, clustered by scene, beside every number."
+    yield from _lack(sheet, Rule.MISSING_INTERVAL, lacking, "its interval", do)
 
 
 def _lack(sheet: Sheet, rule: Rule, columns: Sequence[str], what: str, do: str) -> Iterator[Finding]:
     if columns:
-        yield sheet.finding(rule, Severity.WARNING, f"no cell says {what}", do, column=", ".join(columns))
+        yield sheet.finding(rule, Severity.WARNING, f"no cell gives {what}", do, column=", ".join(columns))
 
 
 RULES: tuple[Callable[[Sheet], Iterator[Finding]], ...] = (
@@ -270,7 +357,7 @@ RULES: tuple[Callable[[Sheet], Iterator[Finding]], ...] = (
 
 
 def print_findings(findings: Sequence[Finding], *, tables: int, as_json: bool) -> None:
-    """Each with where it is, what was found, and what to do."""
+    """Every finding: where it is, what was found, and what to do."""
     counts = Counter(finding.severity for finding in findings)
     numbers = {f"{severity.value}s": counts[severity] for severity in Severity}
     if as_json:
@@ -279,8 +366,8 @@ def print_findings(findings: Sequence[Finding], *, tables: int, as_json: bool) -
     for finding in findings:
         print_lines([f"{finding.severity.value}: {finding.rule.value}: {_where(finding)}: {finding.found}"])
         print_lines([f"  {finding.do}"])
-    told = ", ".join(amount(counts[severity], severity.value) for severity in Severity)
-    print_lines([f"{told} in {amount(tables, 'table')}"])
+    total = ", ".join(amount(counts[severity], severity.value) for severity in Severity)
+    print_lines([f"{total} in {amount(tables, 'table')}"])
 
 
 def _where(finding: Finding) -> str:

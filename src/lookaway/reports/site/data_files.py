@@ -1,4 +1,4 @@
-"""The numbers of a site for programs: every cell, every pair, every outcome, unrounded."""
+"""The numbers of a site as files: every cell, every pair, every outcome, unrounded."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import pyarrow as pa
 
 from lookaway.io.files import write_json
 from lookaway.reports.export.rows import SCHEMA, estimate_rows, write_row_file, write_tidy_table
-from lookaway.reports.leaderboards import Leaderboard
-from lookaway.reports.runs import SiteRun
-from lookaway.reports.site.pairwise import Matrix
+from lookaway.reports.leaderboards import Leaderboard, Matrix
+from lookaway.reports.runs import LoadedRun
 from lookaway.reports.site.rendering import slug
 
 PAIRS = pa.schema(
@@ -23,31 +22,31 @@ PAIRS = pa.schema(
         *((name, pa.int64()) for name in ("cases", "scenes")),
         *((name, pa.float64()) for name in ("p", "q")),
         ("family", pa.int64()),
-        ("is_apart", pa.bool_()),
+        ("is_significant", pa.bool_()),
     ]
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFile:
-    """A file that comes with the index."""
+    """A data file that the index links to."""
 
     name: str
-    """From the root of the site."""
+    """Its path relative to the root of the site."""
     holds: str
     content: str | None = None
-    """What it holds, as an address; `None` where it lies beside the index."""
+    """Its content as a data URI; `None` where it is a file beside the index."""
 
     @property
     def href(self) -> str:
-        """Where it is."""
+        """Its address."""
         return self.content or self.name
 
 
 def write_data(
-    output: Path, runs: Sequence[SiteRun], leaderboards: Sequence[Leaderboard], matrices: Sequence[Matrix]
+    output: Path, runs: Sequence[LoadedRun], leaderboards: Sequence[Leaderboard], matrices: Sequence[Matrix]
 ) -> list[DataFile]:
-    """Write all files under `data/` and say what they hold."""
+    """Write all files under `data/` and describe them."""
     write_row_file(output / "data" / "table.csv", SCHEMA, estimate_rows(leaderboards))
     write_row_file(output / "data" / "pairs.csv", PAIRS, (pair for matrix in matrices for pair in _pairs(matrix)))
     found = [
@@ -84,5 +83,5 @@ def _pairs(matrix: Matrix) -> Iterator[dict[str, Any]]:
             "p": pair.found.sign_flip.p,
             "q": pair.q,
             "family": matrix.family,
-            "is_apart": pair.is_apart,
+            "is_significant": pair.is_significant,
         }

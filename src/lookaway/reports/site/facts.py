@@ -1,4 +1,4 @@
-"""What was run: the facts about a run that stand above its numbers."""
+"""The facts about a run that a report shows above its numbers, and how to reproduce it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lookaway.io.journal import Journal
 from lookaway.io.object_storage import is_remote
 from lookaway.reports.case_page.reproduce import run_command
 from lookaway.reports.numbers import amount
-from lookaway.reports.runs import SiteRun
+from lookaway.reports.runs import LoadedRun
 
 SHOWN_OF_HASH = 16
 ENDS_READ = 65_536
@@ -24,7 +24,7 @@ NO_VIDEO = (Reason.MISSING_VIDEO.value, Reason.EMPTY_FILE.value)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """How far a run came, in rollouts and in measurements."""
+    """How complete a run is, in rollouts and in measurements."""
 
     expected: int
     produced: int
@@ -32,7 +32,7 @@ class Counts:
     valid: int
     """Rollouts with any score."""
     judged: int | None
-    """Rollouts of which a judge said if they were put to the test; `None` without a gate."""
+    """Rollouts for which a judge decided whether they triggered the gate; `None` without a gate."""
     asked: int
     scored: int
     failed: int
@@ -40,15 +40,15 @@ class Counts:
     """Why measurements have no score, the most frequent first."""
 
 
-def counts(run: SiteRun) -> Counts:
-    """Counted from its groups; a gate counts as a measurement too."""
+def counts(run: LoadedRun) -> Counts:
+    """Counts over the groups of a run; a gate counts as a measurement too."""
     reasons: Counter[str] = Counter()
     without_video: dict[tuple[str, str], int] = {}
     for group in run.groups:
         reasons.update(group.reasons)
         lost = sum(group.reasons.get(reason, 0) for reason in NO_VIDEO)
-        place = (group.model, group.subset)
-        without_video[place] = max(lost, without_video.get(place, 0))
+        key = (group.model, group.subset)
+        without_video[key] = max(lost, without_video.get(key, 0))
     gates = [group for group in run.groups if group.is_gate]
     return Counts(
         expected=len(run.rollouts),
@@ -62,29 +62,33 @@ def counts(run: SiteRun) -> Counts:
     )
 
 
-def facts(run: SiteRun) -> list[tuple[str, str]]:
-    """Name and value of what identifies a run."""
+def facts(run: LoadedRun) -> list[tuple[str, str]]:
+    """Name and value of everything that identifies a run."""
     dataset = run.lock.entries.get("dataset", {})
-    said = sorted(dataset.get("identity", {}).items())
-    identity = ", ".join(f"{name} {value}" for name, value in said if not isinstance(value, (dict, list)))
+    entries = sorted(dataset.get("identity", {}).items())
+    identity = ", ".join(f"{name} {value}" for name, value in entries if not isinstance(value, (dict, list)))
     first, last = dates(run.path / "events.jsonl")
     judges = judges_of(run)
-    unasked = run.about.get("rollouts", len(run.rollouts)) - len(run.rollouts)
+    unmeasured = run.about.get("rollouts", len(run.rollouts)) - len(run.rollouts)
     return [
         ("Suite", f"{run.suite}: {run.suite_title}"),
-        ("Dataset", identity or "says nothing of itself"),
+        ("Dataset", identity or "not identified"),
         ("Cases", f"{dataset.get('cases', len({r.case for r in run.rollouts.values()}))}"),
         ("Cases SHA-256", str(dataset.get("cases_sha256", ""))[:SHOWN_OF_HASH] or "not locked"),
-        *([("Not asked", f"{amount(unasked, 'rollout')} of subsets that no metric is about")] if unasked > 0 else []),
+        *(
+            [("Not measured", f"{amount(unmeasured, 'rollout')} of subsets that no metric covers")]
+            if unmeasured > 0
+            else []
+        ),
         ("Lock SHA-256", str(run.about["lock_sha256"])[:SHOWN_OF_HASH]),
         ("Judge", "; ".join(judges) or "none"),
         ("Measured", f"{first} to {last}" if first else "no events"),
-        ("Made with", f"lookaway {run.about.get('lookaway', 'of a version that it did not note')}"),
+        ("Made with", f"lookaway {run.about.get('lookaway', 'of an unknown version')}"),
     ]
 
 
-def judges_of(run: SiteRun) -> list[str]:
-    """Every judge in the lock: the model, and how it was asked."""
+def judges_of(run: LoadedRun) -> list[str]:
+    """Every judge in the lock: model and backend."""
     found = {
         f"{judge.get('reported') or judge.get('model') or 'not named'} ({judge.get('backend', 'server')})"
         for judge in _judges(run.lock.entries.get("metrics", {}))
@@ -125,18 +129,18 @@ def _judges(entries: Json) -> Iterator[Mapping[str, Any]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Appendix:
-    """How one run can be made again."""
+    """What is needed to reproduce one run."""
 
     run: str
     lock_sha256: str
     command: str
     lock: tuple[tuple[str, str, str], ...]
-    """Name, hash and content of the parts of the lock: suite, dataset, and every metric with its features."""
+    """Name, hash and content of the entries of the lock: suite, dataset, and every metric with its features."""
     software: tuple[tuple[str, str], ...]
-    """What was computed with, and in which version."""
+    """Name and version."""
 
 
-def appendix(run: SiteRun) -> Appendix:
+def appendix(run: LoadedRun) -> Appendix:
     """Lock, versions and command of a run."""
     entries = run.lock.entries
     metrics = entries.get("metrics", {})
@@ -168,26 +172,26 @@ def _readable(value: Any) -> str:
 
 
 MAX_CHARACTERS: Final = 2_000
-"""Of one text in a page."""
+"""The longest text in a page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LongText:
-    """As much of a text as a page shows."""
+    """A text as a page shows it, possibly cut."""
 
     shown: str
     length: int
     href: str | None
-    """Where the whole lies, from the root of the site; `None` where all of it is shown, or nothing else is kept."""
+    """The whole text, relative to the root of the site; `None` where all of it is shown, or the rest is not kept."""
 
     @property
     def is_cut(self) -> bool:
-        """Whether there is more of it."""
+        """Whether the text is longer than what is shown."""
         return len(self.shown) < self.length
 
 
 def long_text(text: object, keep: Callable[[str], str] | None = None) -> LongText:
-    """The start of a text; `keep` puts the whole of one that is too long elsewhere and says where.
+    """The start of a text; `keep` stores one that is too long and returns its address.
 
     >>> long_text("short").is_cut, long_text("long" * 1000).is_cut
     (False, True)

@@ -1,32 +1,117 @@
-"""The first page of a site: warnings, then leaderboards, then what they rest on."""
+"""The first page of a site: warnings, then leaderboards, then what they are based on."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lookaway.reports.charts.svg import number_text
-from lookaway.reports.leaderboards import Leaderboard
-from lookaway.reports.runs import SiteRun
+from lookaway.reports.leaderboards import Leaderboard, Matrix
+from lookaway.reports.runs import LoadedRun
+from lookaway.reports.site.costs import SESSION_HEADS, STAGE_HEADS, cost_summaries
 from lookaway.reports.site.data_files import DataFile
 from lookaway.reports.site.facts import appendix, counts, facts
-from lookaway.reports.site.pairwise import Matrix
 from lookaway.reports.site.profile import coverage_charts, drift_charts, profiles
-from lookaway.reports.site.rendering import Sources, rendered_page, write_page
-from lookaway.reports.site.runtime_section import SESSION_HEADS, STAGE_HEADS, took
-from lookaway.reports.site.sections import ROOM, Section, placed, site_sections, suite_sections, write_section_pages
+from lookaway.reports.site.rendering import Sources, environment, rendered_page, slug, write_page
 from lookaway.reports.site.slices import phase_tables, seed_rows, subset_tables
-from lookaway.reports.site.tables import board_digits, board_ends, board_lines, matrix_cells, overview, seed_table
+from lookaway.reports.site.tables import (
+    leaderboard_digits,
+    leaderboard_ends,
+    leaderboard_lines,
+    matrix_cells,
+    overview,
+    seed_table,
+)
 from lookaway.reports.site.warnings import warnings
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+
+ROOM = 2_400_000
+"""Bytes that all sections of the index may have together; with the rest of the page it stays below 3 MB."""
+KINDS = {
+    "leaderboard": ("Leaderboard", "index/overview.html.j2"),
+    "metrics": ("Metric by metric", "index/leaderboards.html.j2"),
+    "pairs": ("Pairs", "index/pairwise.html.j2"),
+    "profile": ("Profiles", "index/profile.html.j2"),
+    "drift": ("Drift", "index/drift.html.j2"),
+    "breakdown": ("Breakdown", "index/breakdown.html.j2"),
+}
+"""Of a suite, in the order of reading: title in the navigation, and template."""
+SITE_KINDS = {
+    "cases": ("Cases", "index/cases.html.j2"),
+    "costs": ("Costs", "index/costs.html.j2"),
+    "reproduce": ("Reproduce", "index/appendix.html.j2"),
+}
+"""Of the whole site, after all suites."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A section of one suite, or of the whole site."""
+
+    suite: str | None
+    title: str
+    anchor: str
+    html: Markup
+    page: str | None = None
+    """Its own page; `None` where it is part of the index."""
+
+    @property
+    def href(self) -> str:
+        """Its address relative to the index."""
+        return self.page or f"#{self.anchor}"
+
+
+def suite_sections(suite: Mapping[str, Any], styles: Mapping[str, int]) -> list[Section]:
+    """Every section of a suite that has something to show."""
+    name = suite["name"]
+    found = [
+        _section(name, f"{slug(name)}-{kind}", title, template, suite=suite, styles=styles)
+        for kind, (title, template) in KINDS.items()
+    ]
+    return [section for section in found if section.html.strip()]
+
+
+def site_sections(**context: Any) -> list[Section]:
+    """Every section of the whole site that has something to show."""
+    found = [_section(None, kind, title, template, **context) for kind, (title, template) in SITE_KINDS.items()]
+    return [section for section in found if section.html.strip()]
+
+
+def _section(track: str | None, anchor: str, title: str, template: str, /, **context: Any) -> Section:
+    from markupsafe import Markup
+
+    text = environment().get_template(template).render(anchor=anchor, **context)
+    return Section(suite=track, title=title, anchor=anchor, html=Markup(text))  # noqa: S704 - the template has escaped it
+
+
+def placed(found: Sequence[Section], room: int) -> list[Section]:
+    """The same sections; those that do not fit get a page of their own."""
+    result = []
+    for section in found:
+        size = len(section.html.encode())
+        if size <= room:
+            room -= size
+            result.append(section)
+        else:
+            result.append(replace(section, page=f"{section.anchor}.html"))
+    return result
+
+
+def write_section_pages(output: Path, found: Sequence[Section], title: str, sources: Sources) -> None:
+    """Write the pages of those sections that have one."""
+    for section in found:
+        if section.page:
+            write_page(output, section.page, "section.html.j2", sources=sources, title=title, section=section)
+
+
 MAX_OPEN = 12
-"""With more boards than these, all but the first start closed."""
+"""With more leaderboards than this, the rest start closed."""
 NAME, TEMPLATE = "index.html", "index.html.j2"
 SOURCES = Sources(styles=("site.css",), scripts=("index.js",), is_inlined=True)
 
@@ -36,25 +121,25 @@ class Site:
     """Everything that the index is made from."""
 
     title: str
-    runs: Sequence[SiteRun]
+    runs: Sequence[LoadedRun]
     leaderboards: Sequence[Leaderboard]
     matrices: Sequence[Matrix]
     data: Sequence[DataFile] = ()
     items: Mapping[str, str] = field(default_factory=dict)
-    """Address of the page of each case; empty where there are none."""
+    """Address of the page of each case; empty where cases have no pages."""
     folded: Markup | None = None
     """The cases themselves, where they have no pages."""
 
 
 def write_index(site: Site, output: Path) -> Path:
-    """Write `index.html`, whole in itself, and the pages of sections for which it has no room."""
+    """Write `index.html`, with styles and scripts inlined, and the pages of sections that do not fit."""
     found = placed(_sections(site), ROOM)
     write_section_pages(output, found, site.title, SOURCES)
     return write_page(output, NAME, TEMPLATE, sources=SOURCES, **_context(site, found))
 
 
 def index_alone(site: Site, sources: Sources) -> str:
-    """The index with all its sections, however large they are."""
+    """The index with all its sections, however large."""
     return rendered_page(NAME, TEMPLATE, sources, **_context(site, _sections(site)))
 
 
@@ -74,7 +159,7 @@ def _sections(site: Site) -> list[Section]:
     of_site = site_sections(
         cases=_cases(site),
         folded=site.folded,
-        took=took(site.runs),
+        costs=cost_summaries(site.runs),
         stage_heads=STAGE_HEADS,
         session_heads=SESSION_HEADS,
         appendices=[appendix(run) for run in site.runs],
@@ -83,15 +168,15 @@ def _sections(site: Site) -> list[Section]:
     return [*(section for suite in suites for section in suite_sections(suite, styles)), *of_site]
 
 
-def _suites(site: Site) -> dict[str, list[SiteRun]]:
-    found: dict[str, list[SiteRun]] = {}
+def _suites(site: Site) -> dict[str, list[LoadedRun]]:
+    found: dict[str, list[LoadedRun]] = {}
     for run in site.runs:
         found.setdefault(run.suite, []).append(run)
     return found
 
 
 def model_styles(leaderboards: Sequence[Leaderboard]) -> dict[str, int]:
-    """A number for every model of the site: its colour and its shape, the same in all charts."""
+    """A number for every model of the site, which selects its colour and shape in all charts."""
     return {model: number for number, model in enumerate(sorted({row.model for b in leaderboards for row in b.rows}))}
 
 
@@ -105,10 +190,15 @@ def _suite(site: Site, suite: str, styles: Mapping[str, int]) -> dict[str, Any]:
         "overview": overview(leaderboards),
         "is_gated": any(leaderboard.is_gated for leaderboard in leaderboards),
         "has_baselines": any(row.baseline for leaderboard in leaderboards for row in leaderboard.rows),
-        "boards": [
-            _board(leaderboard, styles, is_open=number < MAX_OPEN) for number, leaderboard in enumerate(leaderboards)
+        "leaderboards": [
+            _leaderboard(leaderboard, styles, is_open=number < MAX_OPEN)
+            for number, leaderboard in enumerate(leaderboards)
         ],
-        "matrices": [_matrix(matrix) for matrix in site.matrices if matrix.leaderboard.suite == suite],
+        "matrices": [
+            {"matrix": matrix, "cells": matrix_cells(matrix)}
+            for matrix in site.matrices
+            if matrix.leaderboard.suite == suite
+        ],
         "profiles": profiles(leaderboards, styles),
         "coverage": coverage_charts(leaderboards, styles),
         "drift": drift_charts(own_runs, leaderboards, styles),
@@ -119,7 +209,7 @@ def _suite(site: Site, suite: str, styles: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _heads(leaderboards: Sequence[Leaderboard]) -> dict[str, Any]:
-    """Heads of the overview: subsets above metrics, as often as they follow each other."""
+    """Column heads of the overview: subsets above metrics; a subset spans the columns that follow each other."""
     shown = Counter((leaderboard.subset, leaderboard.short) for leaderboard in leaderboards)
     names = [
         leaderboard.short if shown[leaderboard.subset, leaderboard.short] == 1 else leaderboard.title
@@ -138,22 +228,18 @@ def _heads(leaderboards: Sequence[Leaderboard]) -> dict[str, Any]:
     return {"columns": columns, "subsets": subsets}
 
 
-def _board(leaderboard: Leaderboard, styles: Mapping[str, int], *, is_open: bool) -> dict[str, Any]:
-    ends = board_ends(leaderboard)
+def _leaderboard(leaderboard: Leaderboard, styles: Mapping[str, int], *, is_open: bool) -> dict[str, Any]:
+    ends = leaderboard_ends(leaderboard)
     leaders = [row.model for row in leaderboard.rows if row.tie == 0]
     return {
-        "board": leaderboard,
+        "leaderboard": leaderboard,
         "is_open": is_open,
-        "lines": board_lines(leaderboard, styles),
-        "digits": board_digits(leaderboard),
+        "lines": leaderboard_lines(leaderboard, styles),
+        "digits": leaderboard_digits(leaderboard),
         "ends": [number_text(end) for end in ends],
         "better": _better(leaderboard),
         "leaders": leaders,
     }
-
-
-def _matrix(matrix: Matrix) -> dict[str, Any]:
-    return {"matrix": matrix, "cells": matrix_cells(matrix)}
 
 
 def _better(leaderboard: Leaderboard) -> str:

@@ -1,4 +1,4 @@
-"""The videos and pictures of a site: each once, under the hash of its content, in a form that browsers show."""
+"""The videos and images of a site: each once, named by the hash of its content, in a format that browsers play."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from lookaway.io.files import content_hash, write_whole
 from lookaway.io.video import Video
 from lookaway.reports.site.stills import Still, Stills, frame_times
 
-WAY_TO_TRACKS: Final = (b"moov", b"trak")
-WAY_TO_CODECS: Final = (b"mdia", b"minf", b"stbl", b"stsd")
+TRACK_PATH: Final = (b"moov", b"trak")
+CODEC_PATH: Final = (b"mdia", b"minf", b"stbl", b"stsd")
 SAMPLE_ENTRIES_AFTER: Final = 8
 """Bytes of a sample description before its entries: version, flags, count."""
 PICTURE_ENTRY_BYTES: Final = 78
 """Fixed fields of an entry for pictures before the boxes inside it."""
 FOUR_TWO_ZERO: Final = frozenset({66, 77, 100})
-"""H.264 Baseline, Main and High: eight bits, colour at half the resolution. Players know no others for sure."""
+"""H.264 Baseline, Main and High: eight bits, 4:2:0. Browsers need not play any other profile."""
 MAX_INDEX_BYTES: Final = 64 * 1024 * 1024
 
 
@@ -37,7 +37,7 @@ def is_playable(path: Path) -> bool:
         index = _index(file)
     if index is None:
         return False
-    codecs = [codec for track in _inside(index, WAY_TO_TRACKS) for codec in _picture_codecs(track)]
+    codecs = [codec for track in _inside(index, TRACK_PATH) for codec in _picture_codecs(track)]
     return len(codecs) == 1 and codecs[0] in FOUR_TWO_ZERO
 
 
@@ -45,14 +45,14 @@ def _picture_codecs(track: bytes) -> Iterator[int | None]:
     """The profile of every entry for pictures in a track; `None` where it is not H.264."""
     if not any(handler[8:12] == b"vide" for handler in _inside(track, (b"mdia", b"hdlr"))):
         return
-    for description in _inside(track, WAY_TO_CODECS):
+    for description in _inside(track, CODEC_PATH):
         for kind, entry in _boxes(description[SAMPLE_ENTRIES_AFTER:]):
             settings = [box for name, box in _boxes(entry[PICTURE_ENTRY_BYTES:]) if name == b"avcC"]
             yield settings[0][1] if kind == b"avc1" and settings and len(settings[0]) > 1 else None
 
 
 def _index(file: BinaryIO) -> bytes | None:
-    """The box that says what the tracks are, with its head; `None` where the file is no MP4."""
+    """The `moov` box with its header; `None` where the file is not MP4."""
     is_mp4 = False
     while len(head := file.read(8)) == 8:
         length, kind, used = int.from_bytes(head[:4], "big"), head[4:], 8
@@ -67,14 +67,14 @@ def _index(file: BinaryIO) -> bytes | None:
     return None
 
 
-def _inside(data: bytes, way: tuple[bytes, ...]) -> Iterator[bytes]:
-    """Contents of all boxes at the end of a way of nested boxes."""
+def _inside(data: bytes, path: tuple[bytes, ...]) -> Iterator[bytes]:
+    """Contents of all boxes at a path of nested boxes."""
     for kind, content in _boxes(data):
-        if kind == way[0]:
-            if len(way) == 1:
+        if kind == path[0]:
+            if len(path) == 1:
                 yield content
             else:
-                yield from _inside(content, way[1:])
+                yield from _inside(content, path[1:])
 
 
 def _boxes(data: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -96,25 +96,25 @@ SLACK_FPS: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clip(Still):
+class PlayableClip(Still):
     """A video that a page can play."""
 
     href: str
-    """From the root of the site."""
+    """Relative to the root of the site."""
     is_proxy: bool
-    """Whether it was encoded anew, because browsers would not play the original."""
+    """Whether it was re-encoded, because browsers would not play the original."""
     sha256: str
-    """Of the content of the original, as the project hashes files."""
+    """Hash of the original."""
 
 
 @dataclass(frozen=True, slots=True)
-class Media(Stills):
-    """The `assets` of one site: strips are files there, and every video can be played."""
+class SiteMedia(Stills):
+    """The `assets` folder of one site: strips are files there, and every video can be played."""
 
     output: Path
 
-    def kept(self, path: Path, video: Video, strip: bytes) -> Clip:
-        """Keep the strip, and the video or what is played in its place."""
+    def store(self, path: Path, video: Video, strip: bytes) -> PlayableClip:
+        """Store the strip, and the video or a proxy that browsers play."""
         timeline, sha256 = video.timeline, content_hash(path)
         is_proxy = not is_playable(path)
         name = f"{sha256[:NAME_CHARACTERS]}{'-proxy' if is_proxy else ''}.mp4"
@@ -124,7 +124,7 @@ class Media(Stills):
                 _write_proxy(video, target)
             else:
                 _link_or_copy(path, target)
-        return Clip(
+        return PlayableClip(
             href=f"{ASSETS}/{name}",
             strip=self.picture(strip),
             times=frame_times(timeline),
@@ -135,7 +135,7 @@ class Media(Stills):
         )
 
     def picture(self, encoded: bytes) -> str:
-        """Keep a picture in JPEG; its place from the root of the site."""
+        """Store a JPEG image; returns its path relative to the root of the site."""
         name = f"{hashlib.sha256(encoded).hexdigest()[:NAME_CHARACTERS]}.jpg"
         target = self.output / ASSETS / name
         if not target.is_file():
@@ -144,7 +144,7 @@ class Media(Stills):
 
 
 def _link_or_copy(source: Path, target: Path) -> None:
-    """A hard link costs no space; a copy where the two lie on different disks, or links are refused."""
+    """A hard link costs no space; a copy where the two are on different disks, or links are refused."""
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.link(source.resolve(), target)
@@ -156,7 +156,7 @@ def _link_or_copy(source: Path, target: Path) -> None:
 
 
 def _write_proxy(video: Video, target: Path) -> None:
-    """Encode the video anew, with every frame as long on screen as in the original."""
+    """Re-encode the video, with every frame shown as long as in the original."""
     times = frame_times(video.timeline)
     shortest = min(end - start for start, end in pairwise(times))
     fps = max(1, min(MAX_PROXY_FPS, math.ceil(1 / max(shortest, 1e-3) - SLACK_FPS)))

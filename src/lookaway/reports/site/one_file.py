@@ -9,12 +9,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from lookaway.core import UserError
-from lookaway.reports.case_page.measured_on import measured_on
-from lookaway.reports.case_page.videos import CaseTakes, case_takes
+from lookaway.reports.case_page.page import measured_on
+from lookaway.reports.case_page.videos import CaseVideos, case_videos
 from lookaway.reports.charts.svg import mark
 from lookaway.reports.export.rows import write_file
 from lookaway.reports.numbers import amount, size
-from lookaway.reports.runs import SiteRun
+from lookaway.reports.runs import LoadedRun
 from lookaway.reports.site.building import site_of
 from lookaway.reports.site.data_files import DataFile, write_data
 from lookaway.reports.site.facts import long_text
@@ -29,17 +29,17 @@ LEVEL: Final = 4
 """Of the titles in a case: the section of all cases has the second, the case the third."""
 
 
-def folded_cases(cases: Sequence[CaseTakes]) -> Markup:
+def folded_cases(cases: Sequence[CaseVideos]) -> Markup:
     """One closed element for each case, with the address `#case-...`: filmstrips, scores, reasons and commands."""
     return _rendered(
         "folded_cases.html.j2",
-        takes=[take for case in cases for take in case.takes],
+        videos=[video for case in cases for video in case.videos],
         has_strips=any(_has_strips(case) for case in cases),
         folded=[_folded(case) for case in cases],
     )
 
 
-def _folded(case: CaseTakes) -> Markup:
+def _folded(case: CaseVideos) -> Markup:
     anchor = f"case-{slug(case.id)}"
     return _rendered(
         "item_folded.html.j2",
@@ -53,8 +53,8 @@ def _folded(case: CaseTakes) -> Markup:
     )
 
 
-def _has_strips(case: CaseTakes) -> bool:
-    return any(take.shown for take in case.takes)
+def _has_strips(case: CaseVideos) -> bool:
+    return any(video.shown for video in case.videos)
 
 
 def _rendered(template: str, **context: object) -> Markup:
@@ -65,17 +65,17 @@ def _rendered(template: str, **context: object) -> Markup:
 
 
 MAX_BYTES: Final = 15_000_000
-"""What mail and pull requests take."""
+"""The most that mail and pull requests accept."""
 SUFFIX: Final = ".html"
 SOURCES: Final = Sources(styles=("site.css", "item.css"), scripts=("index.js",), is_inlined=True)
 KINDS: Final = {".csv": "text/csv", ".json": "application/json", ".parquet": "application/vnd.apache.parquet"}
 
 
-def write_one_file(runs: Sequence[SiteRun], target: Path, *, title: str | None = None, strips: bool = True) -> Path:
+def write_one_file(runs: Sequence[LoadedRun], target: Path, *, title: str | None = None, strips: bool = True) -> Path:
     """Write the whole report as one page that needs nothing beside it; above 15 MB a `UserError` says what to drop."""
     _refuse_other_places(target)
     site = site_of(runs, title)
-    cases = list(case_takes(runs, Stills() if strips else None))
+    cases = list(case_videos(runs, Stills() if strips else None))
     site = replace(site, data=_carried_data(site), folded=folded_cases(cases) if cases else None)
     page = index_alone(site, SOURCES).encode()
     if len(page) > MAX_BYTES:
@@ -86,11 +86,9 @@ def write_one_file(runs: Sequence[SiteRun], target: Path, *, title: str | None =
 
 def _refuse_other_places(target: Path) -> None:
     if target.is_dir():
-        raise UserError(
-            f"{target}: is a folder, and one file was asked for. Name a file, such as {target / 'report.html'}."
-        )
+        raise UserError(f"{target}: is a folder, not a file. Name a file, such as {target / 'report.html'}.")
     if target.suffix.lower() != SUFFIX:
-        raise UserError(f"{target}: the name of a report in one file ends in {SUFFIX}, such as {target.stem}{SUFFIX}.")
+        raise UserError(f"{target}: the name of a single-file report ends in {SUFFIX}, such as {target.stem}{SUFFIX}.")
 
 
 def _carried_data(site: Site) -> list[DataFile]:
@@ -103,8 +101,8 @@ def _carried_data(site: Site) -> list[DataFile]:
         ]
 
 
-def _too_large(target: Path, total: int, site: Site, cases: Sequence[CaseTakes]) -> str:
-    shown = [shown for case in cases for shown in (case.reference, *(take.shown for take in case.takes))]
+def _too_large(target: Path, total: int, site: Site, cases: Sequence[CaseVideos]) -> str:
+    shown = [shown for case in cases for shown in (case.reference, *(video.shown for video in case.videos))]
     strips = [len(still.strip) for still in shown if isinstance(still, Still)]
     outcomes, others = (
         sum(len(file.href) for file in site.data if file.name.endswith(".parquet") is is_parquet)
@@ -123,7 +121,7 @@ def _too_large(target: Path, total: int, site: Site, cases: Sequence[CaseTakes])
         "write the folder, without --single-file",
     ]
     return (
-        f"{target}: would be {size(total)}, above the {size(MAX_BYTES)} that one file may have; nothing is written. "
+        f"{target}: would be {size(total)}, above the limit of {size(MAX_BYTES)} for one file; nothing was written. "
         f"{_sentence(', '.join(parts))} {_sentence(', or '.join(ways))}"
     )
 

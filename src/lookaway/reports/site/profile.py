@@ -1,4 +1,4 @@
-"""What a model is good at: its means on all boards that have one scale."""
+"""Profiles of models: their means on all leaderboards that share a scale, their coverage, and their drift."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lookaway.core import Estimate
-from lookaway.reports.charts.dot_plot import Profile, dot_plot
 from lookaway.reports.charts.lines import Curve, lines
-from lookaway.reports.charts.radar import MAX_AXES, MIN_AXES, radar
-from lookaway.reports.charts.scatter import Point, scatter
+from lookaway.reports.charts.profiles import MAX_AXES, MIN_AXES, Profile, dot_plot, radar
+from lookaway.reports.charts.scatter import CoveragePoint, scatter
 from lookaway.reports.charts.svg import Chart
 from lookaway.reports.drift import Drift, drifts, half_life_row
-from lookaway.reports.leaderboards import BASELINES, Leaderboard, Row
-from lookaway.reports.runs import SiteRun
+from lookaway.reports.leaderboards import BASELINES, Leaderboard, LeaderboardRow
+from lookaway.reports.runs import LoadedRun
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -25,19 +24,19 @@ MAX_RADARS = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileSection:
-    """The boards of one scale: a dot plot with its table, and a radar for each model where that can be read."""
+    """The leaderboards of one scale: a dot plot with its table, and a radar for each model where that is readable."""
 
     axes: tuple[str, ...]
     scale: str
     dots: Chart
     radars: tuple[tuple[str, Markup], ...]
-    """Model and picture."""
+    """Model and chart."""
     no_radars: str
     """Why there are none; empty where there are."""
 
 
 def profiles(leaderboards: Sequence[Leaderboard], styles: Mapping[str, int]) -> list[ProfileSection]:
-    """One section for each scale that two boards or more share; metrics without two ends have no scale."""
+    """One section for each scale that two leaderboards or more share; metrics without a finite range have no scale."""
     scales: dict[tuple[object, ...], list[Leaderboard]] = {}
     for leaderboard in leaderboards:
         if leaderboard.metric.span:
@@ -47,7 +46,7 @@ def profiles(leaderboards: Sequence[Leaderboard], styles: Mapping[str, int]) -> 
 
 
 def coverage_charts(leaderboards: Sequence[Leaderboard], styles: Mapping[str, int]) -> list[Chart]:
-    """Coverage against score, for every board with a gate."""
+    """Coverage against score, for every leaderboard with a gate."""
     charts = []
     for leaderboard in leaderboards:
         points = [point for row in leaderboard.rows if (point := _point(row, styles)) is not None]
@@ -75,7 +74,7 @@ def _section(leaderboards: Sequence[Leaderboard], styles: Mapping[str, int]) -> 
     ]
     found = [profile for profile in found if any(profile.estimates)]
     why_not = _why_no_radars(len(axes), len(found))
-    direction = {True: "higher is better", False: "lower is better", None: "direction not known"}
+    direction = {True: "higher is better", False: "lower is better", None: "direction unknown"}
     return ProfileSection(
         axes=axes,
         scale=f"{ends[0]:g} to {ends[1]:g}, {direction[leaderboards[0].metric.higher_is_better]}",
@@ -86,7 +85,7 @@ def _section(leaderboards: Sequence[Leaderboard], styles: Mapping[str, int]) -> 
 
 
 def axis_names(leaderboards: Sequence[Leaderboard]) -> tuple[str, ...]:
-    """Short names where they tell boards apart, else with their subsets, else long ones."""
+    """Short names where they are unique, else with their subsets, else full titles."""
     short = Counter(leaderboard.short for leaderboard in leaderboards)
     names = [
         leaderboard.short if short[leaderboard.short] == 1 else f"{leaderboard.short} on {leaderboard.subset}"
@@ -102,21 +101,21 @@ def _why_no_radars(axes: int, models: int) -> str:
     if not models:
         return "No model has a value that can be compared."
     if axes < MIN_AXES:
-        return f"A radar needs {MIN_AXES} axes or more."
+        return f"A radar chart needs at least {MIN_AXES} axes."
     if axes > MAX_AXES:
-        return f"{axes} axes are too many for a radar."
-    return f"{models} models are too many for radars." if models > MAX_RADARS else ""
+        return f"{axes} axes are too many for a radar chart."
+    return f"{models} models are too many for radar charts." if models > MAX_RADARS else ""
 
 
 def _estimate(leaderboard: Leaderboard, model: str) -> Estimate | None:
     return next((row.cell.estimate for row in leaderboard.comparable if row.model == model), None)
 
 
-def _point(row: Row, styles: Mapping[str, int]) -> Point | None:
+def _point(row: LeaderboardRow, styles: Mapping[str, int]) -> CoveragePoint | None:
     gated, score = row.cell.gated, row.cell.estimate
     if gated is None or gated.coverage is None or score is None:
         return None
-    return Point(
+    return CoveragePoint(
         model=row.model,
         style=styles[row.model],
         coverage=gated.coverage,
@@ -131,7 +130,7 @@ FRAMES = "frames since the mark"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriftChart:
-    """Curves of one board, and after how many frames half is lost."""
+    """Drift curves of one leaderboard, with their half-lives."""
 
     chart: Chart
     half_lives: tuple[tuple[str, str, str, str], ...]
@@ -139,15 +138,15 @@ class DriftChart:
 
 
 def drift_charts(
-    runs: Sequence[SiteRun], leaderboards: Sequence[Leaderboard], styles: Mapping[str, int]
+    runs: Sequence[LoadedRun], leaderboards: Sequence[Leaderboard], styles: Mapping[str, int]
 ) -> list[DriftChart]:
-    """The curves of all rollouts with a score, whether a gate lets them count or not."""
+    """The curves over all rollouts with a score, whether a gate counts them or not."""
     found: dict[tuple[str, str, str], list[tuple[str, Drift]]] = {}
     for run in runs:
         locks = {metric.name: metric.lock for metric in run.metrics}
         for drift in drifts(run.run) if run.run.metrics_with_frames() else []:
-            place = (drift.metric, locks[drift.metric], drift.subset)
-            found.setdefault(place, []).append((run.name, drift))
+            key = (drift.metric, locks[drift.metric], drift.subset)
+            found.setdefault(key, []).append((run.name, drift))
     charts = []
     for leaderboard in leaderboards:
         own = found.get((leaderboard.metric.name, leaderboard.metric.lock, leaderboard.subset), [])
@@ -164,5 +163,5 @@ def _chart(leaderboard: Leaderboard, named: Sequence[tuple[str, Drift]], styles:
     rows = [(model, half_life_row(drift)) for model, drift in named]
     return DriftChart(
         chart=lines(f"{leaderboard.title} over frames", curves, leaderboard.metric.range, FRAMES),
-        half_lives=tuple((model, row["half-life"], row["95 %"], row["not told"]) for model, row in rows),
+        half_lives=tuple((model, row["half-life"], row["95 %"], row["no half-life"]) for model, row in rows),
     )

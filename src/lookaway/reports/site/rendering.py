@@ -1,4 +1,4 @@
-"""Makes pages of templates: everything that comes from a dataset is escaped, and no page asks the network."""
+"""Renders pages from templates: everything from a dataset is escaped, and no page loads anything from the network."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
 PACKAGE = "lookaway.reports.site"
 LONGEST_TEXT = 160
-"""Characters of a text from a dataset that are shown at once; the rest is one click away."""
+"""Characters of a text from a dataset that are shown at first; a click shows the rest."""
 READABLE, HASHED = 40, 8
-"""Characters of a file name that people can read, and of the hash that keeps it apart from others."""
+"""Characters of a file name that are readable, and of the hash that makes it unique."""
 SCRIPT_ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&'\u2028\u2029"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """Style sheets and scripts of a page, in their order, by their names among the assets of this package."""
+    """Style sheets and scripts of a page, in order, as names of assets of this package."""
 
     styles: Sequence[str] = ("site.css",)
     scripts: Sequence[str] = ()
     is_inlined: bool = False
-    """Whether they stand in the page itself, so that it can be sent as one file."""
+    """Whether they are inlined, so that the page can be sent as one file."""
 
 
 def slug(text: str) -> str:
-    """A safe file name and fragment: what can be read of a text, and a hash that keeps it apart from all others.
+    """A safe file name and fragment: the readable part of a text, and a hash that makes it unique.
 
     >>> slug("causal: <b>Ärger</b>/../x"), slug("...")
     ('causal-b-rger-b-x-5c9fa925', 'ab5df625')
@@ -51,7 +51,7 @@ def slug(text: str) -> str:
 
 @cache
 def environment() -> Environment:
-    """The templates: autoescape everywhere, and a name that is not there is an error."""
+    """The templates: autoescape everywhere, and an undefined name is an error."""
     try:
         import jinja2
     except ModuleNotFoundError as error:
@@ -74,7 +74,7 @@ def environment() -> Environment:
 
 
 def isolated(text: object) -> Markup:
-    """Text of a dataset in a line of ours; its direction marks end where it ends.
+    """Text of a dataset within ours; its direction marks have no effect outside it.
 
     >>> isolated("<script>")
     Markup('<bdi>&lt;script&gt;</bdi>')
@@ -85,7 +85,7 @@ def isolated(text: object) -> Markup:
 
 
 def breakable(text: object) -> Markup:
-    """A name that breaks between its parts where a column is narrow, and not within a word.
+    """A name that wraps between its parts where a column is narrow, and not within a word.
 
     >>> breakable("mind.lcm_mse")
     Markup('<bdi>mind.</bdi><wbr><bdi>lcm_</bdi><wbr><bdi>mse</bdi>')
@@ -96,7 +96,7 @@ def breakable(text: object) -> Markup:
 
 
 def shortened(text: object, longest: int = LONGEST_TEXT) -> Markup:
-    """Text of a dataset, of any length: where it is long, its start, and the whole behind a click."""
+    """Text of a dataset; a long one shows its start, and the whole on a click."""
     from markupsafe import Markup
 
     whole = _writable(text)
@@ -107,7 +107,7 @@ def shortened(text: object, longest: int = LONGEST_TEXT) -> Markup:
 
 
 def script_json(value: Json) -> Markup:
-    """JSON that may stand in a script element: nothing in it can end the element.
+    """JSON for a script element: nothing in it can end the element.
 
     >>> script_json({"a": "</script>"})
     Markup('{"a":"\\\\u003c/script\\\\u003e"}')
@@ -119,7 +119,7 @@ def script_json(value: Json) -> Markup:
 
 
 def write_page(output: Path, name: str, template: str, *, sources: Sources | None = None, **context: Any) -> Path:
-    """Write one page, e.g. `items/x.html`, and the style sheets and scripts that lie beside it."""
+    """Write one page, e.g. `items/x.html`, and its style sheets and scripts."""
     sources = sources or Sources()
     if not sources.is_inlined:
         for asset in map(_asset, (*sources.styles, *sources.scripts)):
@@ -129,9 +129,9 @@ def write_page(output: Path, name: str, template: str, *, sources: Sources | Non
 
 
 def rendered_page(name: str, template: str, sources: Sources, **context: Any) -> str:
-    """One page as text; the template also gets `root` (the way to the index), `page` and `policy`.
+    """One page as text; the template also gets `root` (the path to the index), `page` and `policy`.
 
-    The policy lets a page use what lies beside it and nothing else, or only what it holds itself.
+    The policy allows a page the files of its site and nothing else, or only what is inlined.
     """
     styles, scripts = ([_asset(entry) for entry in entries] for entries in (sources.styles, sources.scripts))
     page = {"styles": styles, "scripts": scripts, "is_inlined": sources.is_inlined}
@@ -142,7 +142,7 @@ def rendered_page(name: str, template: str, sources: Sources, **context: Any) ->
 
 
 def _policy(styles: Sequence[Mapping[str, str]], scripts: Sequence[Mapping[str, str]], is_inlined: bool) -> str:
-    """What the page may load: without servers there is no other place for it than the page itself."""
+    """The content security policy of the page."""
 
     def sources(assets: Sequence[Mapping[str, str]]) -> str:
         if not assets:
@@ -165,7 +165,7 @@ def _asset(name: str) -> Mapping[str, str]:
 
 
 def _writable(text: object) -> str:
-    """File names may hold bytes that are no text, and controls that no page may hold; they are spelled out."""
+    """File names may hold bytes that are not text, and control characters; they are spelled out."""
     plain = str(text).encode("utf-8", "backslashreplace").decode()
     if plain.isprintable():
         return plain

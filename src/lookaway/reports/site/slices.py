@@ -1,4 +1,4 @@
-"""Parts of a board: seeds, phases of clips, and the subsets of one metric side by side."""
+"""Breakdowns of a leaderboard by seed, by phase of the clip, and by subset."""
 
 from __future__ import annotations
 
@@ -9,44 +9,44 @@ from dataclasses import dataclass
 import numpy as np
 
 from lookaway.core import Estimate
-from lookaway.reports.leaderboards import Leaderboard, Row
-from lookaway.reports.runs import SiteRun
+from lookaway.reports.leaderboards import Leaderboard, LeaderboardRow
+from lookaway.reports.runs import LoadedRun
 from lookaway.statistics.intervals import scene_means
 from lookaway.statistics.precision import SeedSpread, seed_spread
 
 PHASE = re.compile(r"(phase|segment)([0-9]{1,9})")
-"""How units are named that are phases of a clip."""
+"""Names of units that are phases of a clip."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slices:
-    """Estimates of models in some parts."""
+    """Estimates of models by subset or phase."""
 
     title: str
     parts: tuple[str, ...]
     rows: tuple[tuple[str, tuple[Estimate | None, ...]], ...]
-    """Model, and one estimate for each part."""
+    """Model, and one estimate per subset or phase."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeedRow:
-    """How far one model is from itself on the boards of a suite."""
+    """How much the means of one model vary with the seed, on the leaderboards of a suite."""
 
     model: str
     spreads: tuple[SeedSpread | None, ...]
-    """One for each board; `None` where there are not two seeds with values."""
+    """One per leaderboard; `None` where fewer than two seeds have values."""
 
 
 def subset_tables(leaderboards: Sequence[Leaderboard]) -> list[Slices]:
-    """One table for each metric and lock that is asked of two subsets or more."""
+    """One table for each metric and lock that covers two subsets or more."""
     metrics: dict[tuple[str, str], list[Leaderboard]] = {}
     for leaderboard in leaderboards:
         metrics.setdefault((leaderboard.metric.name, leaderboard.metric.lock), []).append(leaderboard)
     return [_by_subset(own) for own in metrics.values() if len(own) > 1]
 
 
-def phase_tables(runs: Sequence[SiteRun], leaderboards: Sequence[Leaderboard]) -> list[Slices]:
-    """One table for each board whose metric has values of phases; of the rollouts that count."""
+def phase_tables(runs: Sequence[LoadedRun], leaderboards: Sequence[Leaderboard]) -> list[Slices]:
+    """One table for each leaderboard whose metric has values of phases, over the rollouts that count."""
     phased = {run.name: run.run.metrics_with_units(PHASE.pattern) for run in runs}
     found = []
     for leaderboard in leaderboards:
@@ -57,7 +57,7 @@ def phase_tables(runs: Sequence[SiteRun], leaderboards: Sequence[Leaderboard]) -
 
 
 def seed_rows(leaderboards: Sequence[Leaderboard]) -> list[SeedRow]:
-    """Every model that has values of two seeds or more on any board."""
+    """Every model that has values of two seeds or more on any leaderboard."""
     models = list(dict.fromkeys(row.model for leaderboard in leaderboards for row in leaderboard.rows))
     rows = [
         SeedRow(model=model, spreads=tuple(_spread(leaderboard, model) for leaderboard in leaderboards))
@@ -79,7 +79,7 @@ def _by_subset(leaderboards: Sequence[Leaderboard]) -> Slices:
     )
 
 
-def _by_phase(runs: Sequence[SiteRun], leaderboard: Leaderboard) -> Slices | None:
+def _by_phase(runs: Sequence[LoadedRun], leaderboard: Leaderboard) -> Slices | None:
     found: dict[tuple[str, str], tuple[list[float], list[str]]] = {}
     for run in runs:
         for model, phase, value, scene in _phases(run, leaderboard):
@@ -99,9 +99,9 @@ def _by_phase(runs: Sequence[SiteRun], leaderboard: Leaderboard) -> Slices | Non
     )
 
 
-def _phases(run: SiteRun, leaderboard: Leaderboard) -> Iterator[tuple[str, str, float, str]]:
-    """Model, phase, value and scene of every phase of a rollout that counts on this board."""
-    counted: Mapping[str, Row] = {
+def _phases(run: LoadedRun, leaderboard: Leaderboard) -> Iterator[tuple[str, str, float, str]]:
+    """Model, phase, value and scene of every phase of a rollout that counts on this leaderboard."""
+    counted: Mapping[str, LeaderboardRow] = {
         rollout: row for row in leaderboard.rows if row.run == run.name for rollout in row.values.rollouts
     }
     if not counted:
@@ -122,6 +122,6 @@ def _spread(leaderboard: Leaderboard, model: str) -> SeedSpread | None:
     if row is None:
         return None
     names = sorted(set(row.values.seeds))
-    number = {name: place for place, name in enumerate(names)}
+    number = {name: index for index, name in enumerate(names)}
     found = seed_spread(row.values.values, [number[seed] for seed in row.values.seeds])
     return found if found and found.seeds > 1 else None

@@ -1,4 +1,4 @@
-"""Eight frames of every video, inside the page; what cannot be shown says why."""
+"""Filmstrips: eight frames of every video, inlined in the page, or why a video cannot be shown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ QUALITIES: Final = (80, 70, 55, 40, 25)
 
 
 def strip_frames(count: int) -> list[int]:
-    """Which frames stand on the strip of a video of so many frames, from the first to the last.
+    """The frames on the strip of a video of so many frames, from the first to the last.
 
     >>> strip_frames(81)
     [0, 11, 23, 34, 46, 57, 69, 80]
@@ -34,7 +34,7 @@ def strip_frames(count: int) -> list[int]:
 
 
 def filmstrip(video: Video) -> bytes:
-    """The strip as JPEG, which takes a tenth of the time that WebP takes.
+    """The strip as JPEG, which is ten times as fast as WebP.
 
     A `VideoError` where the video cannot be decoded as far as its last frame.
     """
@@ -64,7 +64,7 @@ def _encoded(pictures: Sequence[Pixels]) -> bytes:
 
 
 def data_uri(content: bytes, kind: str) -> str:
-    """Content as an address that needs no file beside the page.
+    """Content as a data URI.
 
     >>> data_uri(b"a,b", "text/csv")
     'data:text/csv;base64,YSxi'
@@ -74,15 +74,15 @@ def data_uri(content: bytes, kind: str) -> str:
 
 THREADS: Final = 2
 USUAL_FRAME_SECONDS: Final = 0.04
-"""How long a video of one frame is shown."""
+"""How long the frame of a video with one frame is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Still:
-    """A video of which a page shows a strip of frames."""
+    """A video that a page shows as a strip of frames."""
 
     strip: str
-    """Eight of its frames: their place from the root of the site, or the picture itself."""
+    """Eight of its frames: a path relative to the root of the site, or a data URI."""
     times: tuple[float, ...]
     """When each frame begins, and when the last one ends."""
     width: int
@@ -95,50 +95,50 @@ class Still:
 
     @property
     def seconds(self) -> float:
-        """Until the last frame ends."""
+        """When the last frame ends."""
         return self.times[-1]
 
 
 @dataclass(frozen=True, slots=True)
 class Placeholder:
-    """Why there is nothing to show."""
+    """Why a video cannot be shown."""
 
     reason: Reason
     message: str
 
 
-Shown: TypeAlias = Still | Placeholder
+ShownVideo: TypeAlias = Still | Placeholder
 
 
 @dataclass(frozen=True, slots=True)
 class Stills:
-    """Videos as a page shows them that has no file beside it."""
+    """Videos as filmstrips inlined in a page."""
 
-    _known: dict[Path, Shown] = field(default_factory=dict, init=False)
+    _known: dict[Path, ShownVideo] = field(default_factory=dict, init=False)
 
     def prepare(self, videos: Iterable[Path]) -> None:
-        """Get many videos ready at once: decoding leaves Python free to do the next one."""
+        """Read many videos in parallel: decoding releases the GIL."""
         unknown = [video for video in dict.fromkeys(videos) if video not in self._known]
         with ThreadPoolExecutor(THREADS) as pool:
             self._known.update(zip(unknown, pool.map(self._shown, unknown), strict=True))
 
-    def show(self, video: Path) -> Shown:
-        """The video as pages show it; what cannot be read becomes a placeholder that says why."""
+    def show(self, video: Path) -> ShownVideo:
+        """The video as pages show it; a placeholder says why one cannot be read."""
         if video not in self._known:
             self._known[video] = self._shown(video)
         return self._known[video]
 
-    def _shown(self, path: Path) -> Shown:
+    def _shown(self, path: Path) -> ShownVideo:
         try:
             with Video(path) as video:
-                return self.kept(path, video, filmstrip(video))
+                return self.store(path, video, filmstrip(video))
         except Unmeasurable as error:
             return Placeholder(error.reason, str(error))
         except OSError as error:
             return Placeholder(Reason.MISSING_VIDEO, f"{path.name}: cannot be read: {error.strerror}.")
 
-    def kept(self, path: Path, video: Video, strip: bytes) -> Still:
-        """What the page has of a video that could be read, and of its strip in JPEG."""
+    def store(self, path: Path, video: Video, strip: bytes) -> Still:
+        """A readable video and its strip in JPEG, as the page uses them."""
         timeline = video.timeline
         return Still(
             strip=data_uri(strip, "image/jpeg"),
@@ -149,7 +149,7 @@ class Stills:
 
 
 def frame_times(timeline: Timeline) -> tuple[float, ...]:
-    """When each frame begins, and when the last one ends: as long after it began as frames last on average."""
+    """When each frame begins, and when the last one ends; it lasts as long as frames do on average."""
     starts = timeline.times_seconds - timeline.times_seconds[0]
     last = 1 / timeline.fps if timeline.fps else USUAL_FRAME_SECONDS
     return tuple(round(float(time), 5) for time in (*starts, starts[-1] + last))

@@ -1,4 +1,4 @@
-"""Boards as the tables of a page: every number as text, and beside it what a column is sorted by."""
+"""Leaderboards as tables of a page: every number as text, with the value that its column is sorted by."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from lookaway.core import Estimate
 from lookaway.reports.charts.svg import extent, strip
-from lookaway.reports.leaderboards import Leaderboard, Row
+from lookaway.reports.leaderboards import Leaderboard, LeaderboardRow, Matrix, Pair
 from lookaway.reports.numbers import MIN_DIGITS, counts, digits_for, fixed
-from lookaway.reports.site.pairwise import Matrix, Pair
 from lookaway.reports.site.profile import axis_names
 from lookaway.reports.site.slices import SeedRow
 from lookaway.statistics.precision import Mark
@@ -24,8 +23,8 @@ TO = "\N{EN DASH}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """One cell: its text, what it is sorted by, and what is to be said of it in small letters, line by line."""
+class TableCell:
+    """One cell: its text, the value it is sorted by, and lines of small print below it."""
 
     text: str
     sort: float | str | None = None
@@ -35,49 +34,51 @@ class Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverviewLine:
-    """One model on all boards of a suite, ready to be printed."""
+    """One model on all leaderboards of a suite, ready to be printed."""
 
     model: str
     baseline: str | None
-    cells: tuple[Shown, ...]
+    cells: tuple[TableCell, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BoardLine:
-    """One model on a board, ready to be printed."""
+class LeaderboardLine:
+    """One model on a leaderboard, ready to be printed."""
 
     model: str
     style: int
     baseline: str | None
-    rank: Shown
-    group: Shown
-    mean: Shown
+    rank: TableCell
+    group: TableCell
+    mean: TableCell
     bar: Markup
-    support: Shown
-    scenes: Shown
-    coverage: Shown
-    combined: Shown
+    support: TableCell
+    scenes: TableCell
+    coverage: TableCell
+    combined: TableCell
     lacking: str
 
 
-def board_digits(leaderboard: Leaderboard) -> int:
-    """How many digits all numbers of a board have."""
+def leaderboard_digits(leaderboard: Leaderboard) -> int:
+    """How many digits all numbers of a leaderboard have."""
     return digits_for([row.cell.estimate.mean for row in leaderboard.rows if row.cell.estimate])
 
 
-def board_lines(leaderboard: Leaderboard, styles: Mapping[str, int]) -> list[BoardLine]:
-    """The rows of a board."""
-    digits = board_digits(leaderboard)
-    ends = board_ends(leaderboard)
+def leaderboard_lines(leaderboard: Leaderboard, styles: Mapping[str, int]) -> list[LeaderboardLine]:
+    """The rows of a leaderboard."""
+    digits = leaderboard_digits(leaderboard)
+    ends = leaderboard_ends(leaderboard)
     return [
-        BoardLine(
+        LeaderboardLine(
             model=row.model,
             style=styles[row.model],
             baseline=row.baseline,
             rank=rank_text(row),
             group=_group(row),
             mean=mean_text(row, digits),
-            bar=strip(row.cell.estimate, ends, styles[row.model], is_hollow=not _competes(row)),
+            bar=strip(
+                row.cell.estimate, ends, styles[row.model], is_hollow=not row.is_comparable or row.baseline is not None
+            ),
             support=_support(row),
             scenes=_scenes(row),
             coverage=_estimate(row.cell.gated.coverage if row.cell.gated else None),
@@ -88,51 +89,52 @@ def board_lines(leaderboard: Leaderboard, styles: Mapping[str, int]) -> list[Boa
     ]
 
 
-def board_ends(leaderboard: Leaderboard) -> tuple[float, float]:
-    """What the bars of a board span."""
+def leaderboard_ends(leaderboard: Leaderboard) -> tuple[float, float]:
+    """The axis of the bars of a leaderboard."""
     estimates = [row.cell.estimate for row in leaderboard.rows if row.cell.estimate]
     known = [end for e in estimates for end in (e.mean, e.low, e.high) if end is not None]
     return extent(known, leaderboard.metric.range)
 
 
 def overview(leaderboards: Sequence[Leaderboard]) -> list[OverviewLine]:
-    """Every model on every board of a suite: the best ranks first, baselines last."""
-    cells = [{row.model: (row, board_digits(leaderboard)) for row in leaderboard.rows} for leaderboard in leaderboards]
+    """Every model on every leaderboard of a suite: the best ranks first, baselines last."""
+    cells = [
+        {row.model: (row, leaderboard_digits(leaderboard)) for row in leaderboard.rows} for leaderboard in leaderboards
+    ]
     baselines = {row.model: row.baseline for leaderboard in leaderboards for row in leaderboard.rows}
     ranks = {model: _mean_rank([own[model][0] for own in cells if model in own]) for model in baselines}
     found = []
     for model in sorted(baselines, key=lambda model: (baselines[model] is not None, ranks[model], model)):
-        line = [_overview_cell(*own[model]) if model in own else Shown(text="-") for own in cells]
+        line = [_overview_cell(*own[model]) if model in own else TableCell(text="-") for own in cells]
         found.append(OverviewLine(model=model, baseline=baselines[model], cells=tuple(line)))
     return found
 
 
-def mean_text(row: Row, digits: int) -> Shown:
-    """The mean with its interval; what is not estimable is shown as its interval alone."""
+def mean_text(row: LeaderboardRow, digits: int) -> TableCell:
+    """The mean with its interval; one that is not estimable is shown as its interval alone."""
     estimate = row.cell.estimate
     if estimate is None:
-        return Shown(text="-")
+        return TableCell(text="-")
     interval = _interval(estimate, digits)
     mark = row.precision.mark.value
     if row.precision.mark is Mark.NOT_ESTIMABLE:
-        return Shown(text=f"{interval or 'no interval'}{mark}", sort=None, classes="weak")
-    return Shown(text=f"{fixed(estimate.mean, digits)}{mark}", sort=estimate.mean, notes=(interval or "no interval",))
+        return TableCell(text=f"{interval or 'no interval'}{mark}", sort=None, classes="weak")
+    return TableCell(
+        text=f"{fixed(estimate.mean, digits)}{mark}", sort=estimate.mean, notes=(interval or "no interval",)
+    )
 
 
-def rank_text(row: Row) -> Shown:
-    """The best and the worst rank that a model may have.
-
-    A single rank means that the model is told apart from all others.
-    """
+def rank_text(row: LeaderboardRow) -> TableCell:
+    """The range of ranks of a model; a single rank means that it differs significantly from all others."""
     if row.ranks is None:
-        return Shown(text="-")
+        return TableCell(text="-")
     best, worst = row.ranks.best, row.ranks.worst
-    return Shown(text=f"{best}" if best == worst else f"{best}{TO}{worst}", sort=best + worst / 1000)
+    return TableCell(text=f"{best}" if best == worst else f"{best}{TO}{worst}", sort=best + worst / 1000)
 
 
-def matrix_cells(matrix: Matrix) -> list[list[Shown | None]]:
-    """The upper half of a matrix, row by row; `None` is an empty place."""
-    digits = board_digits(matrix.leaderboard)
+def matrix_cells(matrix: Matrix) -> list[list[TableCell | None]]:
+    """The upper half of a matrix, row by row; `None` is an empty cell."""
+    digits = leaderboard_digits(matrix.leaderboard)
     size = len(matrix.models)
     return [
         [_pair_cell(matrix.pairs[one, other], digits) if other > one else None for other in range(1, size)]
@@ -142,93 +144,89 @@ def matrix_cells(matrix: Matrix) -> list[list[Shown | None]]:
 
 def seed_table(
     leaderboards: Sequence[Leaderboard], rows: Sequence[SeedRow]
-) -> tuple[tuple[str, ...], list[tuple[str, list[Shown]]]]:
-    """Boards that have several seeds, and for every model the spread on each."""
-    kept = [place for place in range(len(leaderboards)) if any(row.spreads[place] for row in rows)]
+) -> tuple[tuple[str, ...], list[tuple[str, list[TableCell]]]]:
+    """Leaderboards with several seeds, and the spread of every model on each."""
+    kept = [index for index in range(len(leaderboards)) if any(row.spreads[index] for row in rows)]
     names = axis_names(leaderboards)
     lines = []
     for row in rows:
         line = []
-        for place in kept:
-            spread, digits = row.spreads[place], board_digits(leaderboards[place])
+        for index in kept:
+            spread, digits = row.spreads[index], leaderboard_digits(leaderboards[index])
             if spread is None:
-                line.append(Shown(text="-"))
+                line.append(TableCell(text="-"))
                 continue
             ends = f"{fixed(spread.low, digits)}{TO}{fixed(spread.high, digits)} of {spread.seeds}"
-            line.append(Shown(text=f"±{fixed(spread.deviation, digits)}", sort=spread.deviation, notes=(ends,)))
+            line.append(TableCell(text=f"±{fixed(spread.deviation, digits)}", sort=spread.deviation, notes=(ends,)))
         lines.append((row.model, line))
-    return tuple(names[place] for place in kept), lines
+    return tuple(names[index] for index in kept), lines
 
 
-def _pair_cell(pair: Pair | None, digits: int) -> Shown:
+def _pair_cell(pair: Pair | None, digits: int) -> TableCell:
     if pair is None:
-        return Shown(text="-", notes=("no shared case",))
+        return TableCell(text="-", notes=("no shared case",))
     size = f"{pair.found.difference.mean:+z.{digits}f}"
     q = f"q {pair.q:.3f}" if pair.q >= 0.001 else "q <0.001"
-    if not pair.is_apart:
-        return Shown(text=f"≈ {size}", notes=(q,), classes="tied")
+    if not pair.is_significant:
+        return TableCell(text=f"≈ {size}", notes=(q,), classes="tied")
     sign = {True: "▲ ", False: "▼ ", None: ""}[pair.is_first_better]
     classes = {True: "better", False: "worse", None: ""}[pair.is_first_better]
-    return Shown(text=f"{sign}{size}", notes=(q,), classes=classes)
+    return TableCell(text=f"{sign}{size}", notes=(q,), classes=classes)
 
 
-def _overview_cell(row: Row, digits: int) -> Shown:
+def _overview_cell(row: LeaderboardRow, digits: int) -> TableCell:
     shown = mean_text(row, digits)
     classes = "weak" if not row.is_comparable else "best" if row.tie == 0 else ""
     support = f"{row.cell.scored} of {row.cell.asked}"
     ranked = f"rank {rank_text(row).text} · {support}" if row.ranks else support
-    return Shown(text=shown.text, sort=shown.sort, notes=(*shown.notes, ranked, *_gate_notes(row)), classes=classes)
+    return TableCell(text=shown.text, sort=shown.sort, notes=(*shown.notes, ranked, *_gate_notes(row)), classes=classes)
 
 
-def _mean_rank(rows: Sequence[Row]) -> float:
-    """Says in which order models are printed, and is printed nowhere: it mixes metrics."""
+def _mean_rank(rows: Sequence[LeaderboardRow]) -> float:
+    """Only orders the models and is never printed: it mixes metrics."""
     middles = [(row.ranks.best + row.ranks.worst) / 2 for row in rows if row.ranks]
     return sum(middles) / len(middles) if middles else math.inf
 
 
-def _gate_notes(row: Row) -> tuple[str, ...]:
-    """How often it was put to the test, and what that makes of its score."""
+def _gate_notes(row: LeaderboardRow) -> tuple[str, ...]:
+    """How often the gate was triggered, and the M-Score."""
     if row.cell.gated is None:
         return ()
     coverage, combined = row.cell.gated.coverage, row.cell.gated.combined
     return (
-        f"tested {fixed(coverage.mean if coverage else None)}",
+        f"triggered {fixed(coverage.mean if coverage else None)}",
         f"M-Score {fixed(combined.mean if combined else None)}",
     )
 
 
-def _competes(row: Row) -> bool:
-    return row.is_comparable and row.baseline is None
-
-
-def _group(row: Row) -> Shown:
+def _group(row: LeaderboardRow) -> TableCell:
     if row.tie is None:
-        return Shown(text="-")
+        return TableCell(text="-")
     letters = string.ascii_uppercase
     name = letters[row.tie] if row.tie < len(letters) else f"{row.tie + 1}"
-    return Shown(text=name, sort=row.tie, classes="even" if row.tie % 2 == 0 else "odd")
+    return TableCell(text=name, sort=row.tie, classes="even" if row.tie % 2 == 0 else "odd")
 
 
-def _support(row: Row) -> Shown:
+def _support(row: LeaderboardRow) -> TableCell:
     if row.support is None:
-        return Shown(text="0 of 0")
+        return TableCell(text="0 of 0")
     share = row.support
-    return Shown(
+    return TableCell(
         text=f"{share.hits} of {share.total}",
         sort=share.share,
         notes=(f"{_percent(share.low)}{TO}{_percent(share.high)} %",),
     )
 
 
-def _scenes(row: Row) -> Shown:
+def _scenes(row: LeaderboardRow) -> TableCell:
     scenes = row.cell.estimate.scenes if row.cell.estimate else 0
-    return Shown(text=f"{scenes}", sort=scenes)
+    return TableCell(text=f"{scenes}", sort=scenes)
 
 
-def _estimate(estimate: Estimate | None) -> Shown:
+def _estimate(estimate: Estimate | None) -> TableCell:
     if estimate is None:
-        return Shown(text="-")
-    return Shown(text=fixed(estimate.mean), sort=estimate.mean, notes=(_interval(estimate) or "no interval",))
+        return TableCell(text="-")
+    return TableCell(text=fixed(estimate.mean), sort=estimate.mean, notes=(_interval(estimate) or "no interval",))
 
 
 def _interval(estimate: Estimate, digits: int = MIN_DIGITS) -> str:

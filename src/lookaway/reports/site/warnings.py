@@ -1,4 +1,4 @@
-"""What a reader has to know before any number: everything that makes numbers weaker than they look."""
+"""Warnings above the numbers of a report: everything that makes them weaker than they look."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lookaway.engine.merging import missing_shards
 from lookaway.reports.leaderboards import Leaderboard, models_of_several_runs
 from lookaway.reports.lock_explanations import lock_differences
 from lookaway.reports.numbers import amount
-from lookaway.reports.runs import SiteRun
+from lookaway.reports.runs import LoadedRun
 from lookaway.reports.site.facts import counts
 from lookaway.statistics.precision import Mark
 
@@ -21,15 +21,17 @@ MAX_DETAILS = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Warned:
-    """One warning: what it is about, in one sentence, and where it applies."""
+    """One warning: a sentence, and where it applies."""
 
     text: str
     details: tuple[str, ...] = ()
 
 
-def warnings(runs: Sequence[SiteRun], leaderboards: Sequence[Leaderboard]) -> list[Warned]:
-    """All warnings, the gravest first."""
-    found = [*_nothing_scored(leaderboards)]
+def warnings(runs: Sequence[LoadedRun], leaderboards: Sequence[Leaderboard]) -> list[Warned]:
+    """All warnings, the most serious first."""
+    found = []
+    if not any(row.cell.estimate for leaderboard in leaderboards for row in leaderboard.rows):
+        found.append(Warned(text="Nothing has a score, so there are no numbers on this page."))
     for run in runs:
         found += _of_run(run)
     found += [*_locks(runs), *_cases(runs), *_models(runs), *_versions(runs)]
@@ -37,83 +39,80 @@ def warnings(runs: Sequence[SiteRun], leaderboards: Sequence[Leaderboard]) -> li
     return found
 
 
-def _nothing_scored(leaderboards: Sequence[Leaderboard]) -> Iterator[Warned]:
-    if not any(row.cell.estimate for leaderboard in leaderboards for row in leaderboard.rows):
-        yield Warned(text="Nothing has a score: there is no number on this page.")
-
-
-def _of_run(run: SiteRun) -> Iterator[Warned]:
+def _of_run(run: LoadedRun) -> Iterator[Warned]:
     for lack in missing_shards(run.about):
-        yield Warned(text=f"{run.name}: {lack}; their rollouts are in no table.")
+        yield Warned(text=f"{run.name}: {lack}; their rollouts are missing from all tables.")
     for note in run.table.notes:
         yield Warned(text=f"{run.name}: {note}")
     known = counts(run)
     if known.judged is None and not run.table.notes:
         yield Warned(
-            text=f"{run.name}: no gate says whether memory was put to the test, so that a video that stands still can "
-            "be as consistent as one that remembers."
+            text=f"{run.name}: no gate checks whether the memory challenge was triggered, so a still video can "
+            "score as high as one that remembers."
         )
     if known.failed:
         yield Warned(
-            text=f"{run.name}: {amount(known.failed, 'measurement')} failed, by a bug or a broken machine; "
-            "the same `lookaway eval` tries them again."
+            text=f"{run.name}: {amount(known.failed, 'measurement')} failed because of a bug or a broken machine; "
+            "run the same `lookaway eval` to try them again."
         )
     if missing := known.reasons.get(Reason.NOT_YET_MEASURED.value):
-        yield Warned(text=f"{run.name}: {missing} of {known.asked} measurements are not made yet: the run is not over.")
+        yield Warned(
+            text=f"{run.name}: {missing} of {known.asked} measurements are not made yet: the run is not finished."
+        )
     for reason in sorted(OF_THE_MACHINE):
         if lost := known.reasons.get(reason.value):
             yield Warned(text=f"{run.name}: {amount(lost, 'measurement')} could not be made here: {reason.value}.")
     if known.produced < known.expected:
         yield Warned(text=f"{run.name}: {known.expected - known.produced} of {known.expected} videos are missing.")
     if problems := run.about["problems"]:
-        said = tuple(f"{problem['where']}: {problem['message']}" for problem in problems)
-        yield Warned(text=f"{run.name}: the dataset has {amount(len(problems), 'problem')}.", details=_some(said))
+        details = tuple(f"{problem['where']}: {problem['message']}" for problem in problems)
+        yield Warned(text=f"{run.name}: the dataset has {amount(len(problems), 'problem')}.", details=_some(details))
 
 
-def _locks(runs: Sequence[SiteRun]) -> Iterator[Warned]:
-    """The same metric under another lock: its numbers stand in columns of their own."""
-    first: dict[tuple[str, str], tuple[SiteRun, str]] = {}
+def _locks(runs: Sequence[LoadedRun]) -> Iterator[Warned]:
+    """The same metric under another lock: its numbers have their own leaderboard."""
+    first: dict[tuple[str, str], tuple[LoadedRun, str]] = {}
     for run in runs:
         for metric in run.metrics:
             other, lock = first.setdefault((run.suite, metric.name), (run, metric.lock))
             if lock == metric.lock:
                 continue
             differing = lock_differences(other.lock, run.lock, [metric.name])
-            said = tuple(
+            details = tuple(
                 f"{path}: {ours!r:.60} in {other.name}, {theirs!r:.60} in {run.name}"
                 for path, ours, theirs in differing
             )
             yield Warned(
                 text=f"{metric.name}: {other.name} and {run.name} measured it differently (locks {lock[:8]} and "
-                f"{metric.lock[:8]}); their numbers stand apart and must not be compared.",
-                details=_some(said),
+                f"{metric.lock[:8]}); they are shown separately and must not be compared.",
+                details=_some(details),
             )
 
 
-def _cases(runs: Sequence[SiteRun]) -> Iterator[Warned]:
-    asked: dict[str, tuple[SiteRun, frozenset[str]]] = {}
+def _cases(runs: Sequence[LoadedRun]) -> Iterator[Warned]:
+    first: dict[str, tuple[LoadedRun, frozenset[str]]] = {}
     for run in runs:
         own = frozenset(rollout.case for rollout in run.rollouts.values())
-        other, theirs = asked.setdefault(run.suite, (run, own))
+        other, theirs = first.setdefault(run.suite, (run, own))
         if own != theirs:
             yield Warned(
-                text=f"{other.name} and {run.name} asked different cases: {len(own & theirs)} are in both, "
-                f"{len(own ^ theirs)} in one only. Means are over all; pairs are compared on shared cases."
+                text=f"{other.name} and {run.name} have different cases: {len(own & theirs)} in both, "
+                f"{len(own ^ theirs)} in only one. Means are over all cases; pairs are compared on the shared ones."
             )
 
 
-def _models(runs: Sequence[SiteRun]) -> Iterator[Warned]:
+def _models(runs: Sequence[LoadedRun]) -> Iterator[Warned]:
     names = sorted({model for _, model in models_of_several_runs(runs)})
     if names:
         yield Warned(
-            text=f"{amount(len(names), 'model')} of the same name in several runs: each is shown once for every run, "
+            text=f"{amount(len(names), 'model')} in several runs under the same name: each is shown once per run, "
             "as if they were different models.",
             details=_some(tuple(names)),
         )
 
 
-def _versions(runs: Sequence[SiteRun]) -> Iterator[Warned]:
-    versions = sorted({str(run.about.get("lookaway", "not noted")) for run in runs})
+def _versions(runs: Sequence[LoadedRun]) -> Iterator[Warned]:
+    versions = sorted({str(run.about.get("lookaway", "not recorded")) for run in runs})
     if len(versions) > 1:
         yield Warned(text=f"The runs were made with different versions of lookaway: {', '.join(versions)}.")
 
@@ -124,8 +123,8 @@ def _unknown_direction(leaderboards: Sequence[Leaderboard]) -> Iterator[Warned]:
     )
     if names:
         yield Warned(
-            text=f"{amount(len(names), 'metric')} not installed here: which way is better is not known, "
-            "so there are no ranks.",
+            text=f"{amount(len(names), 'metric')} not installed here: whether higher is better is not known, "
+            "so they have no ranks.",
             details=_some(names),
         )
 
@@ -134,24 +133,24 @@ def _sparse(leaderboards: Sequence[Leaderboard]) -> Iterator[Warned]:
     cells = [(leaderboard, row) for leaderboard in leaderboards for row in leaderboard.rows]
     sparse = [(leaderboard, row) for leaderboard, row in cells if row.precision.mark is Mark.NOT_ESTIMABLE]
     if sparse:
-        said = tuple(
+        details = tuple(
             f"{row.model}, {leaderboard.title}: {row.cell.scored} of {row.cell.asked}" for leaderboard, row in sparse
         )
         yield Warned(
-            text=f"{len(sparse)} of {amount(len(cells), 'cell')} rest on fewer than 10 values (‡): they are shown as "
+            text=f"{len(sparse)} of {amount(len(cells), 'cell')} have fewer than 10 values (‡): they are shown as "
             "intervals and have no rank.",
-            details=_some(said),
+            details=_some(details),
         )
     vague = sum(row.precision.mark is Mark.IMPRECISE for _, row in cells)
     if vague:
         yield Warned(
-            text=f"{vague} of {amount(len(cells), 'cell')} are imprecise (†): a wide interval, or worth fewer than 30 "
-            "independent values."
+            text=f"{vague} of {amount(len(cells), 'cell')} are imprecise (†): a wide interval, or an effective n "
+            "below 30."
         )
 
 
 def _low_coverage(leaderboards: Sequence[Leaderboard]) -> Iterator[Warned]:
-    """A closed gate is a finding about the model, not a lack of the measurement."""
+    """A closed gate is a finding about the model, not a missing measurement."""
     low = []
     for leaderboard in leaderboards:
         for row in leaderboard.rows:
@@ -160,14 +159,14 @@ def _low_coverage(leaderboards: Sequence[Leaderboard]) -> Iterator[Warned]:
                 low.append(
                     (
                         lacking / row.cell.asked,
-                        f"{row.model}, {leaderboard.title}: {lacking} of {row.cell.asked} lacking",
+                        f"{row.model}, {leaderboard.title}: {lacking} of {row.cell.asked} missing",
                     )
                 )
     if low:
         yield Warned(
-            text=f"{amount(len(low), 'cell')} lack more than {1 - MIN_COVERAGE:.0%} of what was asked: models are "
-            "compared on different clips.",
-            details=_some(tuple(said for _, said in sorted(low, key=lambda entry: (-entry[0], entry[1])))),
+            text=f"{amount(len(low), 'cell')} miss more than {1 - MIN_COVERAGE:.0%} of the requested rollouts: "
+            "models are compared on different clips.",
+            details=_some(tuple(detail for _, detail in sorted(low, key=lambda entry: (-entry[0], entry[1])))),
         )
 
 

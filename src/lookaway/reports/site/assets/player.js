@@ -137,7 +137,7 @@
     }
   };
 
-  const leader = () => (picked && picked.element ? picked : alive().find((video) => video.key !== "truth") || alive()[0]);
+  const leader = () => (picked && picked.element ? picked : alive().find((video) => video.key !== "reference") || alive()[0]);
   const note = () => { try { history.replaceState(null, "", `#t=${time.toFixed(3)}`); } catch { /* a page in a frame */ } };
   const go = (seconds, { isFinal = true } = {}) => {
     pause(false);

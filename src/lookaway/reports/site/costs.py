@@ -1,4 +1,4 @@
-"""What runs took: every stage of the work, what was kept and retried, what a judge cost."""
+"""The costs of runs: time of every stage, cached features, retries, and calls to the judge."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from datetime import UTC, datetime
 
 from lookaway.engine.timings import IDLE, RunCosts, SessionCosts, Stage, StageTimings, read_run_costs
 from lookaway.reports.numbers import amount, duration, size
-from lookaway.reports.runs import SiteRun
+from lookaway.reports.runs import LoadedRun
 
-STAGE_HEADS = ("Stage", "Time", "CPU time", "Part", "Rollouts", "Frames", "Frames/s", "Kept", "Stored")
-SESSION_HEADS = ("Started", "Executor", "Workers", "Rollouts", "Failed", "Workers died", "Retried", "Took")
+STAGE_HEADS = ("Stage", "Time", "CPU time", "Share", "Rollouts", "Frames", "Frames/s", "Cached", "Stored")
+SESSION_HEADS = ("Started", "Executor", "Workers", "Rollouts", "Failed", "Workers died", "Retried", "Runtime")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Took:
-    """The costs of one run, in words."""
+class CostSummary:
+    """The costs of one run, ready to be printed."""
 
     run: str
     summary: str
@@ -25,16 +25,16 @@ class Took:
     sessions: tuple[tuple[str, ...], ...]
 
 
-def took(runs: Sequence[SiteRun]) -> list[Took]:
-    """Of every run that noted what it took."""
+def cost_summaries(runs: Sequence[LoadedRun]) -> list[CostSummary]:
+    """The costs of every run that recorded them."""
     found = [(run.name, read_run_costs(run.path)) for run in runs]
-    return [_took(name, costs) for name, costs in found if costs.sessions]
+    return [_cost_summary(name, costs) for name, costs in found if costs.sessions]
 
 
-def _took(name: str, costs: RunCosts) -> Took:
+def _cost_summary(name: str, costs: RunCosts) -> CostSummary:
     timings = costs.timings
     ordered = sorted(timings.stages.items(), key=lambda entry: (entry[0] in IDLE, -entry[1].seconds, entry[0]))
-    return Took(
+    return CostSummary(
         run=name,
         summary=_summary(costs, timings),
         stages=tuple(_stage_row(stage, totals, timings) for stage, totals in ordered),
@@ -47,12 +47,12 @@ def _summary(costs: RunCosts, timings: StageTimings) -> str:
     retries = sum(session.retries for session in costs.sessions)
     parts = [
         f"{duration(seconds)} in {amount(len(costs.sessions), 'session')}",
-        f"{amount(timings.kept, 'feature')} kept from before",
+        f"{amount(timings.kept, 'feature')} from the cache",
         f"{retries} retried" if retries else "nothing retried",
     ]
     if costs.judge.calls:
-        tokens = f"{costs.judge.prompt_tokens:,} tokens of questions and {costs.judge.answer_tokens:,} of answers"
-        parts.append(f"{costs.judge.calls:,} calls to the judge with {tokens}")
+        tokens = f"{costs.judge.prompt_tokens:,} prompt tokens and {costs.judge.answer_tokens:,} answer tokens"
+        parts.append(f"{costs.judge.calls:,} judge calls with {tokens}")
     return "; ".join(parts) + "."
 
 
@@ -86,7 +86,7 @@ def _session_row(session: SessionCosts) -> tuple[str, ...]:
 
 
 def _short(seconds: float) -> str:
-    """Also of what took next to nothing."""
+    """Seconds with two digits below ten, so that short stages are not 0 s."""
     return f"{seconds:.2f} s" if seconds < 10 else duration(seconds)
 
 

@@ -1,4 +1,4 @@
-"""What runs took, on the index: a table for every run that noted it, and nothing of the others."""
+"""Costs of runs on the index: a table for every run that recorded them, and nothing for the others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.browser import chromium, serious_violations, visit
 
 STYLE = "mbencht.environment.rendering_style"
 HOSTILE = "\"'><script>alert(1)</script><b onload='x"
-EFFORT = StageTimings(
+TIMINGS = StageTimings(
     {
         "decoding": Stage(seconds=25.0, cpu_seconds=20.0, rollouts=10, frames=5000, pixels=5000),
         "sift": Stage(seconds=75.0, cpu_seconds=50.0, rollouts=8, frames=300, kept=2, stored_bytes=1500),
@@ -28,13 +28,13 @@ EFFORT = StageTimings(
 def write_run(path, **facts):
     run = Simulated(path=path, skills={"good": 0.8}, metrics=[STYLE], scenes=4).write()
     if facts:
-        session = {"executor": "ray", "workers": 2, "started": 0.0, "seconds": 60.0, "rollouts": 10, "effort": EFFORT}
+        session = {"executor": "ray", "workers": 2, "started": 0.0, "seconds": 60.0, "rollouts": 10, "timings": TIMINGS}
         save_session(path, SessionCosts(**(session | facts)))
     return run
 
 
 def section(page: Node) -> Node:
-    return next(node for node in page.all("section") if node.attributes.get("aria-labelledby") == "took")
+    return next(node for node in page.all("section") if node.attributes.get("aria-labelledby") == "costs")
 
 
 def rows(table: Node) -> list[list[str]]:
@@ -43,7 +43,7 @@ def rows(table: Node) -> list[list[str]]:
 
 def test_every_stage_has_its_row_the_longest_first_and_waiting_last(tmp_path, build_index):
     stages, sessions = section(build_index(write_run(tmp_path / "run", failures=1))).all("table")
-    assert [head.text for head in stages.one("thead").all("th")][:4] == ["Stage", "Time", "CPU time", "Part"]
+    assert [head.text for head in stages.one("thead").all("th")][:4] == ["Stage", "Time", "CPU time", "Share"]
     assert rows(stages) == [
         ["sift", "75 s", "50 s", "75.0%", "8", "300", "4", "2", "1.5 kB"],
         ["decoding", "25 s", "20 s", "25.0%", "10", "5,000", "200", "-", "-"],
@@ -56,11 +56,11 @@ def test_sessions_add_up_and_judge_and_retries_are_named(tmp_path, build_index):
     run = write_run(
         tmp_path / "run", retries=3, deaths=1, judge=Spent(calls=1200, prompt_tokens=5000, answer_tokens=70)
     )
-    save_session(run.path, SessionCosts(executor="inline", workers=1, started=1.0, seconds=40.0, timings=EFFORT))
+    save_session(run.path, SessionCosts(executor="inline", workers=1, started=1.0, seconds=40.0, timings=TIMINGS))
     found = section(build_index(run))
     assert found.all("p")[1].text == (
-        "1.7 min in 2 sessions; 4 features kept from before; 3 retried; "
-        "1,200 calls to the judge with 5,000 tokens of questions and 70 of answers."
+        "1.7 min in 2 sessions; 4 features from the cache; 3 retried; "
+        "1,200 judge calls with 5,000 prompt tokens and 70 answer tokens."
     )
     stages, sessions = found.all("table")
     assert rows(stages)[0][:2] == ["sift", "2.5 min"]
@@ -69,8 +69,8 @@ def test_sessions_add_up_and_judge_and_retries_are_named(tmp_path, build_index):
 
 def test_a_run_that_noted_nothing_has_no_section(tmp_path, build_index):
     page = build_index(write_run(tmp_path / "run"))
-    assert "What it took" not in page.text
-    assert not page.all(id="took")
+    assert "Costs" not in page.text
+    assert not page.all(id="costs")
 
 
 def test_each_run_has_its_own_table(tmp_path, build_index):
@@ -78,7 +78,7 @@ def test_each_run_has_its_own_table(tmp_path, build_index):
         write_run(tmp_path / "one", rollouts=1), write_run(tmp_path / "two"), write_run(tmp_path / "three", rollouts=3)
     )
     assert [node.text for node in section(page).all("h3")] == ["one", "three"]
-    assert any(link.attributes.get("href") == "#took" for link in page.one("nav").all("a"))
+    assert any(link.attributes.get("href") == "#costs" for link in page.one("nav").all("a"))
 
 
 def test_hostile_names_stay_text(tmp_path, build_index):
@@ -102,9 +102,9 @@ def test_damaged_costs_are_told_with_what_to_do(tmp_path, build_index):
 def test_in_a_browser_nothing_bars_anybody_and_the_page_does_not_scroll_sideways(tmp_path, monkeypatch):
     monkeypatch.setattr(building, "write_items", lambda runs, output: {})
     index = build_site(load_runs([write_run(tmp_path / "run", executor=HOSTILE).path]), tmp_path / "site")
-    with chromium() as browser, visit(browser, index, fragment="#took", width=390) as opened:
-        opened.page.locator("section[aria-labelledby=took] summary").click()
-        assert opened.page.locator("section[aria-labelledby=took] table").count() == 2
+    with chromium() as browser, visit(browser, index, fragment="#costs", width=390) as opened:
+        opened.page.locator("section[aria-labelledby=costs] summary").click()
+        assert opened.page.locator("section[aria-labelledby=costs] table").count() == 2
         assert (opened.dialogs, opened.errors, opened.went_out()) == ([], [], [])
         assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390
         assert serious_violations(opened.page) == []
