@@ -38,6 +38,7 @@ from lookaway.core import (
     Outcome,
     PairSelector,
     Rollout,
+    Sampler,
     Score,
     Unmeasurable,
 )
@@ -48,7 +49,7 @@ from lookaway.engine.judging import with_judge
 from lookaway.engine.locking import content_key
 from lookaway.engine.reading import load_suite, read
 from lookaway.engine.worker import why_not_applicable
-from lookaway.io.sampling import BySegment, OverSegments, Sampler, UniformFrames
+from lookaway.io.sampling import BySegment, OverSegments, UniformFrames
 from lookaway.judges.oracle import OracleServer
 from lookaway.judges.server import Connection
 from lookaway.judges.settings import JudgeSettings

@@ -40,7 +40,7 @@ from lookaway.perception.motion.realised_motion import RealisedMotion
 from lookaway.perception.motion.transnet_cuts import TransnetCuts
 from lookaway.perception.networks.lpips_network import LpipsNetwork
 from lookaway.perception.networks.musiq_network import MusiqNetwork
-from lookaway.perception.quality.aesthetic_quality import AestheticQuality
+from lookaway.perception.quality.aesthetic_quality import LaionAesthetics
 from lookaway.perception.quality.lab_means import LabMeans
 from lookaway.perception.quality.musiq_quality import MusiqQuality
 from lookaway.perception.similarity import efficientnet_embeddings
@@ -121,7 +121,7 @@ def aesthetic(frames: int) -> Extractor:
     model = seeded(lambda: transformers.CLIPVisionModelWithProjection(config))
     clip = put_into_hub("clip-vit-l-14", model.save_pretrained)
     head = save_tensors("laion-aesthetic-linear", random_tensors({"weight": (1, 768), "bias": (1,)}))
-    return AestheticQuality(clip, head, frames=UniformFrames(frames))
+    return LaionAesthetics(clip, head, frames=UniformFrames(frames))
 
 
 def depth(frames: int) -> Extractor:

@@ -14,11 +14,9 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from lookaway.core import Abstention, Extractor, Feature, Features, Floats, Rollout, Timeline
-from lookaway.io.sampling import Sampler
+from lookaway.core import Extractor, Feature, Features, Floats, FramelessExtractor, Rollout, Sampler, Timeline
 from lookaway.io.world_clips import WorldClip
-from lookaway.perception.reading import Reading
-from lookaway.perception.truth import lacks_truth, open_truth
+from lookaway.perception.truth import TruthExtractor, open_truth
 from lookaway.world.recipe import PERFECT
 
 STRANGER_DEGREES: Final = 80.0
@@ -29,27 +27,18 @@ ABSENT_BELOW: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class _TrueFeature:
+class _TrueFeature(TruthExtractor):
     """What they have in common: they read the truth beside a clip."""
 
-    version: ClassVar[int] = 1
-    software: ClassVar[tuple[str, ...]] = ()
     seconds_per_frame: ClassVar[float] = 0.0
     bytes_per_frame: ClassVar[float] = 0.0
     arrays: ClassVar[Mapping[str, str]] = {}
-    needs: ClassVar[Mapping[str, Extractor]] = {}
 
     frames: Sampler
 
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        return lacks_truth(rollout)
-
-    def load(self) -> _TrueFeature:
-        return self
-
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
-        clip, wanted = open_truth(rollout, timeline), np.array(self.frames.indices(timeline, rollout))
-        return Reading(lambda: self._read(clip, rollout, wanted))
+    def read(self, rollout: Rollout, timeline: Timeline, features: Features) -> Feature:
+        """Read the truth about the sampled frames."""
+        return self._read(open_truth(rollout, timeline), rollout, np.array(self.frames.indices(timeline, rollout)))
 
     def _read(self, clip: WorldClip, rollout: Rollout, wanted: NDArray[np.int64]) -> Feature:
         raise NotImplementedError
@@ -104,12 +93,10 @@ class TrueLikeness(_TrueFeature):
 
 
 @dataclass(frozen=True, slots=True)
-class BodiesOfFaces:
+class BodiesOfFaces(FramelessExtractor):
     """What the masks of the target show, as the body of the one face of a frame."""
 
     name: ClassVar[str] = "bodies_of_faces"
-    version: ClassVar[int] = 1
-    software: ClassVar[tuple[str, ...]] = ()
     seconds_per_frame: ClassVar[float] = 0.0
     bytes_per_frame: ClassVar[float] = 0.0
     arrays: ClassVar[Mapping[str, str]] = {}
@@ -121,18 +108,10 @@ class BodiesOfFaces:
         """What the masks show."""
         return {"regions": self.regions}
 
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nothing more is needed."""
-        return None
-
-    def load(self) -> BodiesOfFaces:
-        """Nothing to load."""
-        return self
-
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
-        """Start on one rollout."""
+    def read(self, rollout: Rollout, timeline: Timeline, features: Features) -> Feature:
+        """The regions, all of one thing."""
         regions = features["regions"]
-        return Reading(lambda: Feature({**regions.arrays, "things": np.zeros(len(regions["things"]), np.int64)}))
+        return Feature({**regions.arrays, "things": np.zeros(len(regions["things"]), np.int64)})
 
 
 def _severity(clip: WorldClip, faults: frozenset[str]) -> float:

@@ -27,7 +27,7 @@ from pydantic import BaseModel
 import lookaway
 from lookaway.cli.main import lookaway as command_line_root
 from lookaway.cli.suite_options import DatasetCommand
-from lookaway.core import BoundMetric, Metric, Option, Reason, errors, plugins
+from lookaway.core import BoundMetric, ExtractorBase, Metric, Option, Reason, errors, plugins
 from lookaway.engine.reading import load_suite
 from lookaway.io.clip_card import ClipCard
 from lookaway.judges.prompts import Prompt
@@ -324,9 +324,10 @@ def _default(field: dataclasses.Field[Any]) -> str:
 
 
 def _software(kind: Any) -> str:
-    if not isinstance(kind.software, tuple):
+    software = () if kind.software is ExtractorBase.software else kind.software
+    if not isinstance(software, tuple):
         return "that of its components"
-    return ", ".join(f"`{entry}`" for entry in kind.software) or "none"
+    return ", ".join(f"`{entry}`" for entry in software) or "none"
 
 
 def _array(name: str, text: str) -> tuple[str, str, str]:

@@ -59,7 +59,7 @@ class Slow(Brightness):
     name: str = "slow"
 
     def step(self, name: str) -> None:
-        CLOCKS[-1].go({"load": 100, "begin": 10, "see": 1, "perceive": 5}[name])
+        CLOCKS[-1].go({"load": 100, "start": 10, "add_frame": 1, "finish": 5}[name])
         super().step(name)
 
 
@@ -174,7 +174,7 @@ def test_waiting_for_an_answer_is_no_work_of_the_extractor(clock, rollout, tmp_p
         def start(self, *args: Any) -> Any:
             watch = super().start(*args)
             later = SimpleNamespace(result=self.perceive_later)
-            return SimpleNamespace(request=watch.request, see=watch.add_frame, perceive=lambda: later)
+            return SimpleNamespace(request=watch.request, add_frame=watch.add_frame, finish=lambda: later)
 
     timings = perceive(rollout, tmp_path, JudgeHandle()).timings
     assert (timings.of(ASKING).seconds, timings.of(ASKING).cpu_seconds) == (1000, 0)

@@ -19,7 +19,7 @@ def root(tmp_path: Path) -> Path:
     return write_folder(tmp_path / "videos", cases=1)
 
 
-@pytest.mark.parametrize("step", ["load", "begin", "see", "perceive"])
+@pytest.mark.parametrize("step", ["load", "start", "add_frame", "finish"])
 def test_a_crashing_extractor_fails_only_the_metrics_that_need_it(step, root, tmp_path, monkeypatch):
     broken = Brightness(name="broken")
     script(monkeypatch, bound("unlucky", broken), bound("lucky"), bound("content", uses=("hint",)))
@@ -39,7 +39,7 @@ def test_an_extractor_made_from_a_crashed_one_fails_with_the_first_crash(root, t
     CRASHES["ground.add_frame"] = ZeroDivisionError("scripted crash")
     lookaway.evaluate(root, tmp_path / "run", suite="scripted")
     assert statuses(tmp_path / "run") == {"derived": "ZeroDivisionError", "apart": "score"}
-    assert CALLS["brightness.begin"] == 0
+    assert CALLS["brightness.start"] == 0
 
 
 def test_a_crashing_optional_feature_leaves_the_metric_its_score_and_the_crash_in_the_events(
@@ -53,7 +53,7 @@ def test_a_crashing_optional_feature_leaves_the_metric_its_score_and_the_crash_i
     assert "scripted crash" in events(tmp_path / "run")[0]["failures"][0]
 
 
-@pytest.mark.parametrize("step", ["load", "begin", "see", "perceive"])
+@pytest.mark.parametrize("step", ["load", "start", "add_frame", "finish"])
 def test_an_extractor_that_nothing_can_be_done_with_ends_the_run(step, root, tmp_path, monkeypatch):
     script(monkeypatch, bound())
     CRASHES[f"brightness.{step}"] = RunError("its server is gone.")
@@ -62,7 +62,7 @@ def test_an_extractor_that_nothing_can_be_done_with_ends_the_run(step, root, tmp
     assert not RunFolder(tmp_path / "run").parts()
 
 
-@pytest.mark.parametrize("step", ["load", "begin", "see", "perceive"])
+@pytest.mark.parametrize("step", ["load", "start", "add_frame", "finish"])
 def test_an_extractor_that_cannot_perceive_makes_its_metrics_abstain_with_its_reason(step, root, tmp_path, monkeypatch):
     script(monkeypatch, bound())
     CRASHES[f"brightness.{step}"] = Unmeasurable(Reason.NO_TARGET, "nobody is in view.")
@@ -106,7 +106,7 @@ def test_what_a_metric_must_not_return_is_a_failure_of_that_metric_alone(answer,
 @pytest.mark.parametrize("answer", [None, 0.5, {"means": 1}])
 def test_an_extractor_that_perceives_no_feature_is_a_failure(answer, root, tmp_path, monkeypatch):
     script(monkeypatch, bound())
-    monkeypatch.setattr("tests.support.scripted._Watch.finish", lambda watch: answer)
+    monkeypatch.setattr("tests.support.scripted._BrightnessExtraction.finish", lambda extraction: answer)
     lookaway.evaluate(root, tmp_path / "run", suite="scripted")
     (row,) = outcomes(tmp_path / "run").values()
     assert row["reason"] == "TypeError"
@@ -115,7 +115,7 @@ def test_an_extractor_that_perceives_no_feature_is_a_failure(answer, root, tmp_p
 
 def test_an_extractor_that_asks_for_frames_beyond_the_end_fails_alone(root, tmp_path, monkeypatch):
     script(monkeypatch, bound("greedy", Brightness(name="greedy")), bound("modest"))
-    begin = Brightness.begin
+    begin = Brightness.start
 
     def ask_for_too_much(recipe, rollout, timeline, features):
         watch = begin(recipe, rollout, timeline, features)
@@ -123,7 +123,7 @@ def test_an_extractor_that_asks_for_frames_beyond_the_end_fails_alone(root, tmp_
             watch.request = type(watch.request)(frozenset({0, 10_000}))
         return watch
 
-    monkeypatch.setattr(Brightness, "begin", ask_for_too_much)
+    monkeypatch.setattr(Brightness, "start", ask_for_too_much)
     lookaway.evaluate(root, tmp_path / "run", suite="scripted")
     assert statuses(tmp_path / "run") == {"greedy": "IndexError", "modest": "score"}
 
@@ -181,4 +181,4 @@ def test_a_rollout_whose_record_is_refused_abstains_without_being_opened(root, t
     (root / "manifest.jsonl").write_text('{"video": "../../etc/passwd", "case": "escape"}\n')
     run = lookaway.evaluate(root, tmp_path / "run", suite="scripted")
     assert run.table().cells[0].reasons == {"unsafe_path": 1}
-    assert CALLS["brightness.begin"] == 0
+    assert CALLS["brightness.start"] == 0

@@ -31,6 +31,7 @@ from lookaway.core import (
     BoundMetric,
     BudgetSpent,
     Compute,
+    ExtractorBase,
     Feature,
     Features,
     Json,
@@ -41,13 +42,14 @@ from lookaway.core import (
     Outcome,
     Resources,
     Rollout,
+    Sampler,
     Score,
     Timeline,
     Unit,
     UserError,
 )
 from lookaway.engine.sharing import shared_services
-from lookaway.io.sampling import Sampler, UniformFrames
+from lookaway.io.sampling import UniformFrames
 from lookaway.judges.client import CATCH_UP_SECONDS, RetryPolicy
 from lookaway.judges.reply import read_reply
 from lookaway.judges.server import Connection, Secret
@@ -276,23 +278,16 @@ def load(settings):
 
 
 @dataclass(frozen=True, slots=True)
-class SixVersion:
+class SixVersion(ExtractorBase):
     """Sees frames in an environment of its own, and which version of a library is there."""
 
     name: ClassVar[str] = "six_version"
-    version: ClassVar[int] = 1
-    software: ClassVar[tuple[str, ...]] = ()
-    seconds_per_frame: ClassVar[float] = 0.01
     bytes_per_frame: ClassVar[float] = 8.0
     arrays: ClassVar[Mapping[str, str]] = {}
-    needs: ClassVar[Mapping[str, Any]] = {}
 
     environment: Annotated[Environment, "packages"]
     file: Annotated[str, "the runner file"] = ""
     frames: Annotated[Sampler, "which"] = UniformFrames(2)
-
-    def declines(self, rollout: Rollout) -> None:
-        return None
 
     def load(self) -> LoadedIsolated:
         marks = str(Path(self.file).parent / "seen")
@@ -383,21 +378,18 @@ def test_recipes_of_one_extractor_share_a_service_and_those_in_other_environment
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(ExtractorBase):
     """Asks some questions about every rollout."""
 
     name: ClassVar[str] = "verdict"
-    version: ClassVar[int] = 1
-    software: ClassVar[tuple[str, ...]] = ()
     seconds_per_frame: ClassVar[float] = 0.0
     bytes_per_frame: ClassVar[float] = 0.0
     arrays: ClassVar[Mapping[str, str]] = {}
-    needs: ClassVar[Mapping[str, Any]] = {}
     judge: JudgeModel = JudgeModel()
     questions: int = 3
 
-    def declines(self, rollout: Rollout) -> None:
-        return None
+    def load(self) -> Any:
+        raise NotImplementedError("it asks a judge")
 
     def questions_per_rollout(self, rollout: Rollout) -> int:
         return self.questions
@@ -417,16 +409,16 @@ class _LoadedVerdict:
 
 @dataclass
 class _VerdictExtraction:
-    perceiver: _LoadedVerdict
+    loaded: _LoadedVerdict
     case: str
     request: ClassVar[None] = None
     _answers: list[Future[Json]] = field(default_factory=list)
 
     def finish(self) -> Any:
-        recipe = self.perceiver.recipe
+        recipe = self.loaded.recipe
         put = partial(JudgeRequest, judge=recipe.judge, system="Rules.")
         for number in range(recipe.questions):
-            self._answers.append(self.perceiver.asking.ask(put(instruction=f"Question {number} on {self.case}.")))
+            self._answers.append(self.loaded.asking.ask(put(instruction=f"Question {number} on {self.case}.")))
         return self
 
     def result(self) -> Feature:

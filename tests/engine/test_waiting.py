@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from lookaway.core import BudgetSpent, Feature, Reason, Unmeasurable
+from lookaway.core import BudgetSpent, ExtractorBase, Feature, Reason, Unmeasurable
 from lookaway.engine.feature_job import Extractors, FeatureJob
 from lookaway.engine.inline import Inline
 from tests.support.clips import numbered_frames, write_clip
@@ -37,15 +37,13 @@ class Talk:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Asked(ExtractorBase):
     """A recipe whose feature comes later."""
 
     said: str
     talk: InitVar[Talk]
     of: Asked | None = None
     name: ClassVar[str] = "asked"
-    version: ClassVar[int] = 1
-    software: ClassVar[tuple[str, ...]] = ()
     request: ClassVar[None] = None
 
     def __post_init__(self, talk: Talk) -> None:
@@ -54,9 +52,6 @@ class Asked:
     @property
     def needs(self):
         return {"of": self.of} if self.of is not None else {}
-
-    def declines(self, rollout):
-        return None
 
     def load(self):
         return self

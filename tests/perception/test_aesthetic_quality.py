@@ -10,7 +10,7 @@ import transformers
 from lookaway.core import Reason, Timeline, Unmeasurable
 from lookaway.io.sampling import EveryFrame
 from lookaway.perception.networks.fits import CentreCrop
-from lookaway.perception.quality.aesthetic_quality import AestheticQuality
+from lookaway.perception.quality.aesthetic_quality import LaionAesthetics
 from lookaway.perception.similarity.compared_frames import Canvas
 from tests.support.picture_networks import noise, random_aesthetic_head, random_tensors, save_tensors, tiny_clip
 from tests.support.watching import perceive_frames, rollout_of
@@ -19,12 +19,12 @@ MEAN, STD = torch.tensor([0.48145466, 0.4578275, 0.40821073]), torch.tensor([0.2
 
 
 @pytest.fixture
-def recipe(hub) -> AestheticQuality:
+def recipe(hub) -> LaionAesthetics:
     weights, head = tiny_clip("clip-vit-l-14"), random_aesthetic_head()
-    return AestheticQuality(weights, head, EveryFrame(), CentreCrop(32, 32, antialias=False))
+    return LaionAesthetics(weights, head, EveryFrame(), CentreCrop(32, 32, antialias=False))
 
 
-def by_hand(recipe: AestheticQuality, frame: np.ndarray) -> float:
+def by_hand(recipe: LaionAesthetics, frame: np.ndarray) -> float:
     """Scaled as a tensor of real numbers without a filter, 57 by 32, and cropped from the thirteenth column on."""
     pixels = torch.from_numpy(frame).permute(2, 0, 1)[None].float() / 255
     scaled = torch.nn.functional.interpolate(pixels, (32, 57), mode="bicubic")[:, :, :, 12:44]
@@ -44,7 +44,7 @@ def test_scores_are_those_of_the_published_steps(recipe):
 
 
 def test_a_filter_against_aliasing_is_another_recipe_and_other_numbers(recipe):
-    filtered = AestheticQuality(recipe.weights, recipe.head, recipe.frames, CentreCrop(32, 32))
+    filtered = LaionAesthetics(recipe.weights, recipe.head, recipe.frames, CentreCrop(32, 32))
     first, second = (perceive_frames(each, noise(1, 64, 114))["aesthetic"] for each in (recipe, filtered))
     assert filtered != recipe
     assert abs(first - second) > 1e-3
@@ -58,7 +58,7 @@ def test_scores_are_blind_to_the_sides(recipe):
 
 
 def test_without_the_head_it_declines(hub):
-    recipe = AestheticQuality(weights=tiny_clip("clip-vit-l-14"))
+    recipe = LaionAesthetics(weights=tiny_clip("clip-vit-l-14"))
     declined = recipe.declines(rollout_of(hub / "clip.mp4"))
     assert declined.reason is Reason.MISSING_WEIGHTS
     assert "lookaway weights fetch laion-aesthetic-linear" in declined.message
@@ -67,18 +67,18 @@ def test_without_the_head_it_declines(hub):
 def test_a_head_for_another_network_is_refused(recipe):
     head = save_tensors("laion-aesthetic-linear", random_tensors({"weight": (1, 768), "bias": (1,)}))
     with pytest.raises(Unmeasurable, match=r"weight has the shape \(1, 768\), expected \(1, 16\)") as refused:
-        AestheticQuality(recipe.weights, head).load()
+        LaionAesthetics(recipe.weights, head).load()
     assert refused.value.reason is Reason.WRONG_WEIGHTS
 
 
 def test_on_a_canvas_frames_of_any_size_are_scored_as_though_they_had_its_size(recipe):
     canvas, frames = Canvas(64, 114), noise(2, 100, 120)
-    asking = AestheticQuality(recipe.weights, recipe.head, recipe.frames, recipe.fit, canvas=canvas)
+    asking = LaionAesthetics(recipe.weights, recipe.head, recipe.frames, recipe.fit, canvas=canvas)
     expected = [by_hand(recipe, canvas.cover(frame)) for frame in frames]
     np.testing.assert_allclose(perceive_frames(asking, frames)["aesthetic"], expected, atol=1e-5)
 
 
 def test_frames_of_1080p_that_wait_for_a_canvas_are_few(recipe):
-    asking = AestheticQuality(recipe.weights, recipe.head, recipe.frames, recipe.fit, canvas=Canvas(720, 1280))
+    asking = LaionAesthetics(recipe.weights, recipe.head, recipe.frames, recipe.fit, canvas=Canvas(720, 1280))
     watch = asking.load().start(rollout_of(Path("clip.mp4")), Timeline(np.arange(90.0), 1920, 1080), {})
     assert watch.frames_at_once == 2

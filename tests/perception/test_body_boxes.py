@@ -7,13 +7,12 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from lookaway.core import Feature, MaskTrack, Reason, Unmeasurable
+from lookaway.core import Feature, FramelessExtractor, MaskTrack, Reason, Unmeasurable
 from lookaway.metrics.human_appearance import HumanAppearance
 from lookaway.metrics.track_similarity import unit_vectors
-from lookaway.perception.faces import FACE_ARRAYS
+from lookaway.perception.faces.extraction import FACE_ARRAYS
 from lookaway.perception.masks.body_boxes import BodyBoxes
 from lookaway.perception.masks.sam2_masks import BOXES_AT_ONCE, Sam2Masks
-from lookaway.perception.reading import Reading
 from lookaway.perception.similarity.dinov2_embeddings import Dinov2Embeddings
 from lookaway.perception.similarity.region_embeddings import RegionEmbeddings
 from tests.support.clips import numbered_frames, write_clip
@@ -27,29 +26,17 @@ NOBODY = (0.2, 0.3, 0.2, 0.5)
 
 
 @dataclass(frozen=True, slots=True)
-class KnownFaces:
+class KnownFaces(FramelessExtractor):
     """Faces that a test tells: frame, box, and whose they are."""
 
     name: ClassVar[str] = "known_faces"
-    version: ClassVar[int] = 1
-    software: ClassVar[tuple[str, ...]] = ()
     seconds_per_frame: ClassVar[float] = 0.0
     bytes_per_frame: ClassVar[float] = 0.0
     arrays: ClassVar[Mapping[str, str]] = FACE_ARRAYS
-    needs: ClassVar[Mapping] = {}
 
     faces: tuple[tuple[int, tuple[float, ...], tuple[float, ...]], ...]
 
-    def declines(self, rollout):
-        return None
-
-    def load(self):
-        return self
-
-    def start(self, rollout, timeline, features):
-        return Reading(self.feature)
-
-    def feature(self) -> Feature:
+    def read(self, rollout, timeline, features) -> Feature:
         frames = np.array([frame for frame, _, _ in self.faces], np.int64)
         arrays = {
             "boxes": np.array([box for _, box, _ in self.faces], np.float32).reshape(-1, 4),
@@ -63,7 +50,7 @@ class KnownFaces:
 
 def grown(*boxes, **fields):
     recipe = BodyBoxes(KnownFaces(tuple((0, box, ANNA) for box in boxes)), **fields)
-    feature = recipe.load().start(None, None, {"faces": recipe.faces.feature()}).finish()
+    feature = recipe.load().start(None, None, {"faces": recipe.faces.read(None, None, {})}).finish()
     check_documented(recipe, feature)
     return feature["boxes"]
 
@@ -87,11 +74,11 @@ def test_a_body_ends_with_the_frame():
 
 def test_every_face_has_a_body_in_the_order_of_faces_even_one_without_a_width():
     faces = KnownFaces(((3, (0.7, 0.1, 0.8, 0.2), ANNA), (3, NOBODY, BERT), (3, (0.1, 0.1, 0.2, 0.2), CARL)))
-    feature = BodyBoxes(faces).start(None, None, {"faces": faces.feature()}).finish()
+    feature = BodyBoxes(faces).start(None, None, {"faces": faces.read(None, None, {})}).finish()
     assert len(feature["boxes"]) == 3
     assert feature["boxes"][:, [0, 2]].mean(axis=1).tolist() == pytest.approx([0.75 + 0.0125 - 0.0125, 0.2, 0.1625])
     for name in ("scores", "frame_indices", "looked_at"):
-        np.testing.assert_array_equal(feature[name], faces.feature()[name])
+        np.testing.assert_array_equal(feature[name], faces.read(None, None, {})[name])
 
 
 def test_where_there_is_no_face_there_is_no_box():
@@ -143,7 +130,7 @@ def test_bodies_are_compared_with_those_of_the_same_face(chain, video):
             alone[person[2]].append(perceive(of(chain, KnownFaces((person,))), video)["vectors"][0])
     faces = KnownFaces(PEOPLE)
     bodies = perceive(of(chain, faces), video)
-    outcome = HumanAppearance().measure(video, {"faces": faces.feature(), "bodies": bodies})
+    outcome = HumanAppearance().measure(video, {"faces": faces.read(None, None, {}), "bodies": bodies})
     tracks = [unit.outcome.value for unit in outcome.units if unit.name in ("track0", "track2")]
     assert tracks == pytest.approx([similarity(alone[ANNA]), similarity(alone[BERT])], abs=1e-5)
     crossed = [similarity([alone[ANNA][0], alone[BERT][1]]), similarity([alone[BERT][0], alone[ANNA][1]])]

@@ -14,8 +14,8 @@ from lookaway.perception.similarity.compared_frames import (
     both_pictures,
     pairs_at_once,
     partner_of,
-    request_pairs,
 )
+from lookaway.perception.similarity.frame_fidelity import FrameFidelity
 from tests.support.clips import write_clip
 from tests.support.compared import beside
 from tests.support.watching import rollout_of
@@ -116,8 +116,8 @@ def test_without_a_true_video_it_declines_and_says_what_to_do():
     rollout = rollout_of(Path("answer.mp4"))
     declined = ReferenceFrames().declines(rollout)
     assert declined.reason is Reason.MISSING_INPUT
-    assert "Put the one that shows what is true beside it" in declined.message
-    with pytest.raises(Unmeasurable, match="names no true video") as found:
+    assert "Supply one for it" in declined.message
+    with pytest.raises(Unmeasurable, match="names no reference video") as found:
         ReferenceFrames().partners(answer_of(3), rollout)
     assert found.value.reason is Reason.MISSING_INPUT
 
@@ -130,7 +130,7 @@ def test_an_answer_that_begins_before_the_true_video_is_declined(truth):
 
 @pytest.mark.parametrize("start", [260, 1000])
 def test_a_true_video_that_ends_before_the_answer_begins_is_too_short(truth, start):
-    with pytest.raises(Unmeasurable, match=f"has 260 frames, and the answer begins at frame {start}") as found:
+    with pytest.raises(Unmeasurable, match=f"has 260 frames, and the generated video begins at frame {start}") as found:
         pairs(ReferenceFrames(), 5, beside(Path("answer.mp4"), truth, start))
     assert found.value.reason is Reason.TOO_SHORT
 
@@ -169,7 +169,7 @@ def test_a_single_frame_has_no_way_back():
 
 def test_a_request_asks_for_just_the_compared_frames_at_their_own_size(truth):
     rollout = beside(truth, truth, start=255)
-    request = request_pairs(ReferenceFrames(), probe(truth), rollout)
+    request = FrameFidelity().request(probe(truth), rollout)
     assert (sorted(request.indices), request.height) == ([0, 1, 2, 3, 4], None)
     assert dict(request.partners.indices) == {index: 255 + index for index in range(5)}
 
@@ -195,7 +195,7 @@ def test_frames_of_one_size_stay_as_they_are_without_a_canvas():
 
 
 def test_a_frame_that_comes_alone_is_a_fault_of_ours():
-    with pytest.raises(ValueError, match="frame 3 was asked for with a partner"):
+    with pytest.raises(ValueError, match="frame 3 was requested with a partner"):
         both_pictures(Frame(3, 0.0, np.zeros((4, 4, 3), np.uint8)), None)
 
 

@@ -13,7 +13,7 @@ from lookaway.io.sampling import UniformFrames
 from lookaway.perception.depth.depth_anything import DepthAnything
 from lookaway.perception.networks import batching
 from lookaway.perception.networks.fits import CentreCrop, Squeezed
-from lookaway.perception.quality.aesthetic_quality import AestheticQuality
+from lookaway.perception.quality.aesthetic_quality import LaionAesthetics
 from lookaway.perception.quality.musiq_quality import MusiqQuality
 from lookaway.perception.similarity.clip_similarity import ClipSimilarity
 from lookaway.perception.similarity.dinov3_embeddings import Dinov3Embeddings
@@ -40,9 +40,9 @@ def lpips() -> LpipsSteps:
     return LpipsSteps(weights=weights, heads=heads, frames=FRAMES, height=63)
 
 
-def aesthetic() -> AestheticQuality:
+def aesthetic() -> LaionAesthetics:
     weights, head = tiny_clip("clip-vit-l-14"), random_aesthetic_head()
-    return AestheticQuality(weights, head, FRAMES, CentreCrop(32, 32, antialias=False))
+    return LaionAesthetics(weights, head, FRAMES, CentreCrop(32, 32, antialias=False))
 
 
 RECIPES: dict[str, Callable[[], Extractor]] = {
@@ -54,7 +54,7 @@ RECIPES: dict[str, Callable[[], Extractor]] = {
     "musiq_quality": lambda: MusiqQuality(random_musiq(), FRAMES, height=63),
     "vgg_style": lambda: VggStyle(random_vgg19(), FRAMES, height=63),
 }
-DEFAULTS = (AestheticQuality, ClipSimilarity, DepthAnything, Dinov3Embeddings, LpipsSteps, MusiqQuality, VggStyle)
+DEFAULTS = (LaionAesthetics, ClipSimilarity, DepthAnything, Dinov3Embeddings, LpipsSteps, MusiqQuality, VggStyle)
 ROLLOUT = rollout_of(Path("clip.mp4"), prompt=("a red chair",))
 
 

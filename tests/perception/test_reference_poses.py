@@ -131,9 +131,9 @@ def test_other_layouts_are_read_too(video, tmp_path):
 def test_a_case_without_a_true_video_is_declined():
     bare = Rollout(case=Case(id="a", subset="all", scene="a"), model="model", video=Path("clip.mp4"))
     declined = ReferencePoses().declines(bare)
-    assert (declined.reason, declined.message) == (Reason.MISSING_INPUT, "the case names no true video.")
-    with pytest.raises(Unmeasurable, match="no true video"):
-        ReferencePoses().load().start(bare, ANSWER, {})
+    assert (declined.reason, declined.message) == (Reason.MISSING_INPUT, "the case names no reference video.")
+    with pytest.raises(Unmeasurable, match="no reference video"):
+        ReferencePoses().load().start(bare, ANSWER, {}).finish()
 
 
 def test_a_true_video_without_poses_is_declined(video, tmp_path):
@@ -143,15 +143,15 @@ def test_a_true_video_without_poses_is_declined(video, tmp_path):
         declined = ReferencePoses().declines(rollout)
         assert declined.reason is Reason.MISSING_INPUT
         assert declined.message == (
-            f"there is no images.txt beside the true video {video.parent.name}/video.mp4. Put its camera from frame 12 "
-            "on there, as COLMAP writes it."
+            f"there is no images.txt beside the reference video {video.parent.name}/video.mp4. Put its camera from "
+            "frame 12 on there, as COLMAP writes it."
         )
 
 
 def test_poses_that_are_not_there_are_declined(video, tmp_path):
     declined = ReferencePoses().declines(rollout_of(video, tmp_path / "images.txt"))
     assert declined.reason is Reason.MISSING_INPUT
-    assert declined.message == "the true video: there is no file of camera poses at images.txt."
+    assert declined.message == "the reference video: there is no file of camera poses at images.txt."
 
 
 def test_poses_of_more_frames_than_follow_are_those_of_other_frames(video, tmp_path):
@@ -159,8 +159,8 @@ def test_poses_of_more_frames_than_follow_are_those_of_other_frames(video, tmp_p
     reason, message = refused(whole)
     assert reason is Reason.INVALID_INPUT
     assert message == (
-        "the true video from frame 12 on: images.txt: numbers in image names must increase within 0 to 27, found 0 to "
-        "39. Leave out the poses of other frames."
+        "the reference video from frame 12 on: images.txt: numbers in image names must increase within 0 to 27, found "
+        "0 to 39. Leave out the poses of other frames."
     )
 
 
@@ -186,7 +186,7 @@ def test_images_that_outlast_the_video_are_images_of_colmap():
 def test_an_answer_that_begins_after_the_true_video_ends_is_unmeasurable(video, tmp_path):
     reason, message = refused(rollout_of(video, images(tmp_path, images_text(PATH)), start=FRAMES))
     assert reason is Reason.INVALID_RECORD
-    assert "answers begin at frame 40, but video.mp4 has 40 frames" in message
+    assert "generated videos begin at frame 40, but video.mp4 has 40 frames" in message
     last = rollout_of(video, images(tmp_path, images_text(PATH[:1])), start=FRAMES - 1)
     assert read(last).frame_indices.tolist() == [0]
 
@@ -194,7 +194,7 @@ def test_an_answer_that_begins_after_the_true_video_ends_is_unmeasurable(video, 
 def test_a_true_video_that_is_not_there_is_missing(tmp_path):
     reason, message = refused(rollout_of(tmp_path / "video.mp4", images(tmp_path, images_text(PATH))))
     assert reason is Reason.MISSING_VIDEO
-    assert message.startswith("the true video from frame 12 on: video.mp4")
+    assert message.startswith("the reference video from frame 12 on: video.mp4")
 
 
 def test_a_recipe_that_makes_no_sense_is_refused():
@@ -211,7 +211,7 @@ def test_matrices_that_are_nearly_rotations_are_as_good_as_the_recipe_says(video
     rollout = rollout_of(video, tmp_path / "poses.npz")
     assert len(read(rollout, ReferencePoses(layout="vipe", rotation_tolerance=0.1)).frame_indices) == len(PATH)
     with pytest.raises(
-        Unmeasurable, match=r"the true video from frame 12 on: .* data holds matrices that are no rotations"
+        Unmeasurable, match=r"the reference video from frame 12 on: .* data holds matrices that are no rotations"
     ):
         read(rollout, ReferencePoses(layout="vipe"))
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from lookaway.core import Compute, Frame, FrameRequest, MissingDevice, Reason, Unmeasurable
-from lookaway.perception.motion.transnet_cuts import MARGIN, WINDOW, TransnetCuts, _Watch
+from lookaway.perception.motion.transnet_cuts import MARGIN, WINDOW, TransnetCuts, _CutExtraction
 from lookaway.perception.networks.transnet_network import cut_probabilities
 from lookaway.perception.weights import WeightFile
 from tests.support.watching import check_documented, perceive_frames, rollout_of
@@ -80,12 +80,12 @@ class Recording:
 
 def test_a_long_video_is_seen_in_windows_that_overlap_by_half():
     frames, network = [*shot(0, 58), *shot(2, 30)], Recording()
-    watch = _Watch(network, FrameRequest(frozenset(range(len(frames))), 27))
+    extraction = _CutExtraction(network, FrameRequest(frozenset(range(len(frames))), 27))
     held = 0
     for index, pixels in enumerate(frames):
-        watch.add_frame(Frame(index, index / 8, pixels))
-        held = max(held, len(watch._window))
-    assert watch.finish()["probabilities"].tolist() == [1] * 50 + [2] * 38
+        extraction.add_frame(Frame(index, index / 8, pixels))
+        held = max(held, len(extraction._window))
+    assert extraction.finish()["probabilities"].tolist() == [1] * 50 + [2] * 38
     assert held < WINDOW
     padded = np.stack([frames[0]] * MARGIN + frames + [frames[-1]] * 62)
     np.testing.assert_array_equal(network.windows, [padded[:100], padded[50:150]])
@@ -93,17 +93,17 @@ def test_a_long_video_is_seen_in_windows_that_overlap_by_half():
 
 @pytest.mark.parametrize("count", [1, 50, 51, 75, 76, 100])
 def test_every_frame_has_one_probability(count):
-    watch = _Watch(Recording(), FrameRequest(frozenset(range(count)), 27))
+    extraction = _CutExtraction(Recording(), FrameRequest(frozenset(range(count)), 27))
     for index in range(count):
-        watch.add_frame(Frame(index, index / 8, np.zeros((27, 48, 3), np.uint8)))
-    assert watch.finish()["probabilities"].shape == (count,)
+        extraction.add_frame(Frame(index, index / 8, np.zeros((27, 48, 3), np.uint8)))
+    assert extraction.finish()["probabilities"].shape == (count,)
 
 
 def test_frames_of_any_shape_are_seen_whole():
     network, ramp = Recording(), np.tile(np.linspace(0, 255, 96, dtype=np.uint8)[None, :, None], (27, 1, 3))
-    watch = _Watch(network, FrameRequest(frozenset([0]), 27))
-    watch.add_frame(Frame(0, 0.0, ramp))
-    watch.finish()
+    extraction = _CutExtraction(network, FrameRequest(frozenset([0]), 27))
+    extraction.add_frame(Frame(0, 0.0, ramp))
+    extraction.finish()
     assert network.windows[0].shape == (WINDOW, 27, 48, 3)
     assert network.windows[0][0, 0, 0, 0] < 3
     assert network.windows[0][0, 0, -1, 0] > 252

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from lookaway.perception.similarity.warped_similarity import View, warped_onto
+from lookaway.perception.similarity.warped_similarity import PosedPicture, warped_onto
 
 WIDTH, HEIGHT = 64, 48
 WHOLE = (slice(0, HEIGHT), slice(0, WIDTH))
@@ -42,8 +42,8 @@ def by_homography(normal, distance, first, second):
 
 
 def warp(depth, second, *, first=None, picture=RAMP, area=WHOLE, lens=OTHER_LENS):
-    onto = View(np.zeros((HEIGHT, WIDTH), np.float32), pose() if first is None else first, LENS)
-    return warped_onto(cv2, onto, depth, View(picture, second, lens), area)
+    onto = PosedPicture(np.zeros((HEIGHT, WIDTH), np.float32), pose() if first is None else first, LENS)
+    return warped_onto(cv2, onto, depth, PosedPicture(picture, second, lens), area)
 
 
 @pytest.mark.parametrize("normal", [(0, 0, 1), (0.3, -0.2, 1)])
@@ -91,7 +91,7 @@ def test_a_step_to_the_right_moves_near_things_to_the_left_more_than_far_ones():
 def test_just_what_leaves_the_picture_is_not_seen(centre, shape):
     square = np.array([[60.0, 0, 32], [0, 60, 24], [0, 0, 1]])
     for each in (centre, tuple(-part for part in centre)):
-        onto, seen = (View(RAMP, camera, square) for camera in (pose(), pose(centre=each)))
+        onto, seen = (PosedPicture(RAMP, camera, square) for camera in (pose(), pose(centre=each)))
         _, is_valid = warped_onto(cv2, onto, np.full((HEIGHT, WIDTH), 2.0), seen, WHOLE)
         assert is_valid.sum() == (HEIGHT - shape[0]) * (WIDTH - shape[1])
 

@@ -97,7 +97,8 @@ def test_a_true_video_without_its_camera_is_told_with_the_file_that_is_missing(t
     row = rows(root, tmp_path / "run")["rpe_rot"]
     assert row["reason"] == "missing_input"
     assert (
-        "no images.txt beside the true video street/video.mp4. Put its camera from frame 4 on there" in row["message"]
+        "no images.txt beside the reference video street/video.mp4. Put its camera from frame 4 on there"
+        in row["message"]
     )
 
 

@@ -17,6 +17,7 @@ from lookaway.core import (
     BoundMetric,
     Dataset,
     Extractor,
+    ExtractorBase,
     Feature,
     Features,
     Frame,
@@ -43,12 +44,10 @@ ANSWERS: dict[str, Callable[[Rollout], Any]] = {}
 
 
 @dataclass(frozen=True)
-class Brightness:
+class Brightness(ExtractorBase):
     """Mean brightness of every frame."""
 
     name: str = "brightness"
-    version: ClassVar[int] = 1
-    software: ClassVar[tuple[str, ...]] = ()
     seconds_per_frame: ClassVar[float] = 0.001
     bytes_per_frame: ClassVar[float] = 8.0
 
@@ -64,30 +63,27 @@ class Brightness:
         if (error := CRASHES.get(f"{self.name}.{name}")) is not None:
             raise error
 
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        return None
-
     def load(self) -> Brightness:
         self.step("load")
         return self
 
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _Watch:
-        self.step("begin")
-        return _Watch(self, FrameRequest(frozenset(range(timeline.frame_count)), 16))
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _BrightnessExtraction:
+        self.step("start")
+        return _BrightnessExtraction(self, FrameRequest(frozenset(range(timeline.frame_count)), 16))
 
 
 @dataclass
-class _Watch:
+class _BrightnessExtraction:
     recipe: Brightness
     request: FrameRequest
     means: list[float] = field(default_factory=list)
 
     def add_frame(self, frame: Frame) -> None:
-        self.recipe.step("see")
+        self.recipe.step("add_frame")
         self.means.append(float(frame.pixels.mean()) * self.recipe.weight)
 
     def finish(self) -> Feature:
-        self.recipe.step("perceive")
+        self.recipe.step("finish")
         return Feature({"means": np.array(self.means)}, {"frames": len(self.means)})
 
 

@@ -36,11 +36,11 @@ def perceive_frames(
     """What an extractor perceives in pictures, which it must ask for at their own height."""
     height, width = pictures[0].shape[:2]
     timeline = Timeline(np.arange(len(pictures)) / 8, width, height)
-    watch = recipe.load().start(rollout or rollout_of(Path("clip.mp4")), timeline, features or {})
-    assert watch.request is None or watch.request.height in (None, height)
-    for index in sorted(watch.request.indices if watch.request else ()):
-        watch.add_frame(Frame(index, index / 8, pictures[index]))
-    return watch.finish()
+    extraction = recipe.load().start(rollout or rollout_of(Path("clip.mp4")), timeline, features or {})
+    assert extraction.request is None or extraction.request.height in (None, height)
+    for index in sorted(extraction.request.indices if extraction.request else ()):
+        extraction.add_frame(Frame(index, index / 8, pictures[index]))
+    return extraction.finish()
 
 
 def check_documented(recipe: Extractor, feature: Feature) -> None:

@@ -4,6 +4,7 @@ from lookaway.core.cases import Case, Dataset, Problem, Reference, Rollout, Targ
 from lookaway.core.compute import Compute, Resources
 from lookaway.core.contracts import (
     BoundMetric,
+    ComparedFrames,
     Executor,
     Extraction,
     Extractor,
@@ -14,6 +15,8 @@ from lookaway.core.contracts import (
     LoadedExtractor,
     Metric,
     Pending,
+    PythonEnvironment,
+    Sampler,
     Service,
     ServiceClient,
     ServiceClients,
@@ -37,6 +40,13 @@ from lookaway.core.errors import (
     UserError,
     VideoError,
 )
+from lookaway.core.extractor_base import (
+    ExtractorBase,
+    FrameExtractor,
+    FrameFunction,
+    FramelessExtractor,
+    SampledExtractor,
+)
 from lookaway.core.features import Feature, Features, Floats, Indices, Pixels
 from lookaway.core.frames import Frame, FrameRequest, Partners, Timeline
 from lookaway.core.judging import JudgeModel, JudgeRequest, Picture, Sampling
@@ -58,6 +68,7 @@ __all__ = [
     "BudgetSpent",
     "Case",
     "Cell",
+    "ComparedFrames",
     "Compute",
     "Dataset",
     "DatasetError",
@@ -65,12 +76,16 @@ __all__ = [
     "Executor",
     "Extraction",
     "Extractor",
+    "ExtractorBase",
     "Failure",
     "Feature",
     "Features",
     "Floats",
     "Frame",
+    "FrameExtractor",
+    "FrameFunction",
     "FrameRequest",
+    "FramelessExtractor",
     "Gated",
     "GaveUp",
     "Group",
@@ -103,11 +118,14 @@ __all__ = [
     "Picture",
     "Pixels",
     "Problem",
+    "PythonEnvironment",
     "Reason",
     "Reference",
     "Resources",
     "Rollout",
     "RunError",
+    "SampledExtractor",
+    "Sampler",
     "Sampling",
     "Score",
     "Service",

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from lookaway.core.cases import Dataset, Rollout
+from lookaway.core.compute import Compute
 from lookaway.core.features import Feature, Features
-from lookaway.core.frames import Frame, FrameRequest, Timeline
+from lookaway.core.frames import Frame, FrameRequest, Partners, Timeline
 from lookaway.core.judging import JudgeModel, JudgeRequest
 from lookaway.core.lock import Json
 from lookaway.core.options import Option
@@ -23,27 +24,60 @@ R = TypeVar("R")
 
 @runtime_checkable
 class Pending(Protocol):
-    """A feature that somebody outside this process is still working on."""
+    """A feature that another process or service is still working on."""
 
     def result(self) -> Feature:
         """Wait for it; or an `Unmeasurable`."""
         ...
 
 
+class Sampler(Protocol):
+    """Chooses frames of a rollout's video: a frozen value, since it is part of the lock."""
+
+    def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
+        """Increasing frame indices, none twice; or an `Unmeasurable`."""
+        ...
+
+
+class ComparedFrames(Protocol):
+    """Chooses frames and the frame that each is compared with: a frozen value, since it is part of the lock."""
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Why nothing can be compared, as far as can be told without opening a video."""
+        ...
+
+    def partners(self, timeline: Timeline, rollout: Rollout) -> Partners:
+        """One pair or more; or an `Unmeasurable`."""
+        ...
+
+
+class PythonEnvironment(Protocol):
+    """A Python environment that an extractor runs in: a frozen value, since it is part of the lock."""
+
+    @property
+    def python(self) -> str:
+        """Its version of Python."""
+        ...
+
+    def entry_command(self) -> str:
+        """The command that starts its Python, with this package importable."""
+        ...
+
+
 class Extraction(Protocol):
-    """One extractor watching one rollout: it asks for frames, sees them in order, and says what it perceived."""
+    """An extractor at work on one rollout: it requests frames, is given them in order, and makes a feature."""
 
     @property
     def request(self) -> FrameRequest | None:
-        """The frames it wants; `None` when it reads files only."""
+        """The frames it needs; `None` when it needs none."""
         ...
 
     def add_frame(self, frame: Frame) -> None:
-        """Take one of the requested frames. Called in order of frames, each once."""
+        """Take one of the requested frames. Called in order of frames, once for each."""
         ...
 
     def finish(self) -> Feature | Pending:
-        """What was perceived, after the last frame; or an `Unmeasurable`."""
+        """The feature, after the last frame; or an `Unmeasurable`."""
         ...
 
 
@@ -51,12 +85,15 @@ class LoadedExtractor(Protocol):
     """A loaded extractor, kept by a worker for all its rollouts."""
 
     def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Extraction:
-        """Start watching a rollout, given the features that the recipe needs; or an `Unmeasurable`."""
+        """Start on a rollout, given the features that the recipe needs; or an `Unmeasurable`."""
         ...
 
 
 class Extractor(Protocol):
-    """A recipe for a feature: a frozen dataclass whose fields are all that can change the feature."""
+    """A recipe for a feature: a frozen dataclass whose fields are all that can change the feature.
+
+    `ExtractorBase` has defaults for most of this.
+    """
 
     @property
     def name(self) -> str:
@@ -80,7 +117,7 @@ class Extractor(Protocol):
 
     @property
     def bytes_per_frame(self) -> float:
-        """Rough size of what is kept, per frame asked for, for plans."""
+        """Rough size of what is stored for each requested frame, for plans."""
         ...
 
     @property
@@ -91,6 +128,41 @@ class Extractor(Protocol):
     @property
     def needs(self) -> Mapping[str, Extractor]:
         """Recipes of the features that this one is made from."""
+        ...
+
+    @property
+    def frames(self) -> Sampler | None:
+        """Which frames it requests, where that is known before anything is loaded; plans are made from it."""
+        ...
+
+    @property
+    def compared(self) -> ComparedFrames | None:
+        """Which pairs of frames it requests, for one that compares frames."""
+        ...
+
+    @property
+    def weights(self) -> object | None:
+        """The weights of its network; a plan does not load an extractor that has some."""
+        ...
+
+    @property
+    def compute(self) -> Compute | None:
+        """Where its network runs, and how precisely; `--device` and `--precision` change it."""
+        ...
+
+    @property
+    def device(self) -> str:
+        """Where its network runs, for one without `compute`; empty where nothing runs on a device of its own."""
+        ...
+
+    @property
+    def environment(self) -> PythonEnvironment | None:
+        """The environment that it runs in, where that is not the one of this package."""
+        ...
+
+    @property
+    def of_reference(self) -> bool:
+        """Whether it looks at the reference video alone, not at the generated one."""
         ...
 
     def declines(self, rollout: Rollout) -> Abstention | None:

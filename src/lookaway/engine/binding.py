@@ -62,20 +62,16 @@ class Overrides:
 
     def _recipe(self, feature: str, usual: Any) -> Any:
         """The recipe of a feature; one for the generated and one for the reference video never change places."""
-        chosen = self.using.get(feature, usual)
-        if _is_of_reference(chosen) != _is_of_reference(usual):
+        if (chosen := self.using.get(feature)) is None:
+            return usual
+        if chosen.of_reference != usual.of_reference:
             video = {True: "the reference video", False: "the generated video"}
             raise UserError(
-                f"The feature {feature!r} is extracted from {video[_is_of_reference(usual)]}, but the extractor "
-                f"{chosen.name!r} reads {video[_is_of_reference(chosen)]}, which would be compared with itself. "
+                f"The feature {feature!r} is extracted from {video[usual.of_reference]}, but the extractor "
+                f"{chosen.name!r} reads {video[chosen.of_reference]}, which would be compared with itself. "
                 "Leave it out, or name another extractor."
             )
         return chosen
-
-
-def _is_of_reference(recipe: object) -> bool:
-    """Extractors that read the reference video alone declare it; all others read the generated one."""
-    return bool(getattr(recipe, "of_reference", False))
 
 
 def _features(recipes: Mapping[str, Extractor]) -> Iterator[str]:

@@ -53,18 +53,18 @@ class Extractors:
     """For extractors that ask a judge."""
     elsewhere: ServiceClients = field(default_factory=dict)
     """Where extractors run that other processes hold, by name."""
-    _perceivers: dict[str, LoadedExtractor | Unmeasurable] = field(default_factory=dict)
+    _loaded: dict[str, LoadedExtractor | Unmeasurable] = field(default_factory=dict)
     _keys: dict[Extractor, str] = field(default_factory=dict)
 
     def load(self, recipe: Extractor) -> LoadedExtractor:
         """The loaded extractor of a recipe; what kept it from loading is found out once, too."""
         key = self.key(recipe)
-        if key not in self._perceivers:
+        if key not in self._loaded:
             try:
-                self._perceivers[key] = self._load(recipe)
+                self._loaded[key] = self._load(recipe)
             except Unmeasurable as error:
-                self._perceivers[key] = error
-        loaded = self._perceivers[key]
+                self._loaded[key] = error
+        loaded = self._loaded[key]
         if isinstance(loaded, Unmeasurable):
             raise loaded
         return loaded
@@ -114,7 +114,7 @@ class FeatureJob:
     """Of the video, once it is open."""
     perceived: dict[Extractor, Perceived] = field(default_factory=dict)
     timings: StageTimings = field(default_factory=StageTimings)
-    _watches: dict[Extractor, Extraction] = field(default_factory=dict)
+    _extractions: dict[Extractor, Extraction] = field(default_factory=dict)
     _requests: dict[Extractor, FrameRequest | None] = field(default_factory=dict)
     _pending: dict[Extractor, Pending] = field(default_factory=dict)
 
@@ -188,10 +188,10 @@ class FeatureJob:
                         self._requests[recipe] = request
 
     def _planned_frames(self, recipe: Extractor, timeline: Timeline) -> FrameRequest | None:
-        if (sampler := getattr(recipe, "frames", None)) is not None:
-            return FrameRequest(frozenset(sampler.indices(timeline, self.rollout)))
-        if (compared := getattr(recipe, "compared", None)) is not None:
-            partners = compared.partners(timeline, self.rollout)
+        if recipe.frames is not None:
+            return FrameRequest(frozenset(recipe.frames.indices(timeline, self.rollout)))
+        if recipe.compared is not None:
+            partners = recipe.compared.partners(timeline, self.rollout)
             return FrameRequest(frozenset(partners.indices), None, partners)
         return None
 
@@ -207,14 +207,14 @@ class FeatureJob:
         return [recipe for recipe in ordered if recipe not in self.perceived]
 
     def _round(self, video: Video, missing: Sequence[Extractor]) -> list[Extractor]:
-        """Read every file that can be read; when none is left, let all watchers share one pass over the frames."""
+        """Read every file that can be read; when none is left, let all extractors share one pass over the frames."""
         finishing = self._begin_all(video.timeline, missing)
         if not finishing:
             finishing = self._unfinished()
             is_another_pass_to_come = any(
-                recipe not in self.perceived and recipe not in self._watches for recipe in missing
+                recipe not in self.perceived and recipe not in self._extractions for recipe in missing
             )
-            self._watch(video, finishing, keep=is_another_pass_to_come)
+            self._add_frames(video, finishing, keep=is_another_pass_to_come)
         for recipe in finishing:
             self._finish(recipe)
         missing = [recipe for recipe in missing if recipe not in self.perceived]
@@ -225,13 +225,13 @@ class FeatureJob:
     def _begin_all(self, timeline: Timeline, missing: Sequence[Extractor]) -> list[Extractor]:
         """Begin every recipe whose needs are known; returns those that read files only."""
         for recipe in missing:
-            is_new = recipe not in self._watches and recipe not in self.perceived
+            is_new = recipe not in self._extractions and recipe not in self.perceived
             if is_new and all(need in self.perceived for need in recipe.needs.values()):
                 self._begin(recipe, timeline)
         return [recipe for recipe in self._unfinished() if self._requests[recipe] is None]
 
     def _unfinished(self) -> list[Extractor]:
-        return [recipe for recipe in self._watches if recipe not in self.perceived and recipe not in self._pending]
+        return [recipe for recipe in self._extractions if recipe not in self.perceived and recipe not in self._pending]
 
     def _begin(self, recipe: Extractor, timeline: Timeline) -> None:
         needs = {name: self.perceived[need] for name, need in recipe.needs.items()}
@@ -243,9 +243,9 @@ class FeatureJob:
         try:
             if (declined := recipe.declines(self.rollout)) is not None:
                 raise Unmeasurable(declined.reason, declined.message)
-            watch = self._start(recipe, timeline, features)
-            self._requests[recipe] = _checked(watch.request, timeline.frame_count)
-            self._watches[recipe] = watch
+            extraction = self._start(recipe, timeline, features)
+            self._requests[recipe] = _checked(extraction.request, timeline.frame_count)
+            self._extractions[recipe] = extraction
             self.timings.of(stage_of(recipe)).rollouts += 1
         except ENDS_THE_RUN:
             raise
@@ -253,20 +253,20 @@ class FeatureJob:
             self.perceived[recipe] = error
 
     def _start(self, recipe: Extractor, timeline: Timeline, features: Features) -> Extraction:
-        is_heavy = hasattr(recipe, "weights") or isinstance(recipe, JudgeExtractor)
+        is_heavy = recipe.weights is not None or isinstance(recipe, JudgeExtractor)
         if self.is_rehearsal and is_heavy and (request := self._planned_frames(recipe, timeline)) is not None:
             return _Planned(request)
         started = time.perf_counter()
-        perceiver = self.extractors.load(recipe)
+        loaded = self.extractors.load(recipe)
         self.timings.of(stage_of(recipe)).loading_seconds += time.perf_counter() - started
         with self.timings.timed(WAITING if self.extractors.is_remote(recipe) else stage_of(recipe)):
-            return perceiver.start(self.rollout, timeline, features)
+            return loaded.start(self.rollout, timeline, features)
 
     def _own_stage(self, recipe: Extractor) -> str:
         """What this process does for a recipe is that of the recipe, unless the network is elsewhere."""
         return SENDING if self.extractors.is_remote(recipe) else stage_of(recipe)
 
-    def _watch(self, video: Video, recipes: Sequence[Extractor], *, keep: bool) -> None:
+    def _add_frames(self, video: Video, recipes: Sequence[Extractor], *, keep: bool) -> None:
         requests = [request for recipe in recipes if (request := self._requests[recipe]) is not None]
         if not requests:
             return
@@ -281,7 +281,7 @@ class FeatureJob:
                         joined = partners.join(requests[position], frame)
                         with seeing[position].timed() as stage:
                             stage.frames += 1
-                            self._watches[recipe].add_frame(joined)
+                            self._extractions[recipe].add_frame(joined)
                     except ENDS_THE_RUN:
                         raise
                     except Exception as error:  # noqa: BLE001 - one feature less, not the end of the run
@@ -302,7 +302,7 @@ class FeatureJob:
 
     def _finish(self, recipe: Extractor) -> None:
         if recipe not in self.perceived:
-            self._take(recipe, self._own_stage(recipe), self._watches[recipe].finish)
+            self._take(recipe, self._own_stage(recipe), self._extractions[recipe].finish)
 
     def _take(self, recipe: Extractor, stage: str, perceive: Callable[[], Feature | Pending]) -> None:
         """Take and keep what is perceived; what is still to come is waited for later."""

@@ -30,8 +30,9 @@ KEY_CHARACTERS = 12
 
 def service_name(recipe: Extractor) -> str:
     """Recipes of one extractor share a service, unless their networks need environments of their own."""
-    environment = getattr(recipe, "environment", None)
-    return recipe.name if environment is None else f"{recipe.name} in {digest(describe(environment))[:KEY_CHARACTERS]}"
+    if recipe.environment is None:
+        return recipe.name
+    return f"{recipe.name} in {digest(describe(recipe.environment))[:KEY_CHARACTERS]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,41 +78,41 @@ class FeatureReply:
 class NetworkService:
     """Loads the networks of recipes, each once, and answers scenes with requests for frames, showings with features."""
 
-    _perceivers: dict[Extractor, LoadedExtractor | Unmeasurable] = field(default_factory=dict)
+    _loaded: dict[Extractor, LoadedExtractor | Unmeasurable] = field(default_factory=dict)
     _turn: threading.Lock = field(default_factory=threading.Lock)
     """Scenes and showings come in threads of their own."""
 
     def __call__(self, request: FrameQuery | FrameBatch) -> FrameReply | FeatureReply:
         """Which frames are wanted; or what was seen in them."""
         if isinstance(request, FrameQuery):
-            perceiver, loading = self._loaded(request.recipe)
-            return FrameReply(_begin(perceiver, request).request, loading)
-        perceiver, loading = self._loaded(request.scene.recipe)
+            loaded, loading = self._load(request.recipe)
+            return FrameReply(_start(loaded, request).request, loading)
+        loaded, loading = self._load(request.scene.recipe)
         started = time.perf_counter()
-        watch = _begin(perceiver, request.scene)
+        extraction = _start(loaded, request.scene)
         for frame in request.frames:
-            watch.add_frame(frame)
-        feature: Any = watch.finish()
+            extraction.add_frame(frame)
+        feature: Any = extraction.finish()
         return FeatureReply(feature, time.perf_counter() - started, loading)
 
-    def _loaded(self, recipe: Extractor) -> tuple[LoadedExtractor, float]:
+    def _load(self, recipe: Extractor) -> tuple[LoadedExtractor, float]:
         """With the seconds that it took just now; what kept it from loading is found out once, too."""
         started = time.perf_counter()
         with self._turn:
-            is_new = recipe not in self._perceivers
+            is_new = recipe not in self._loaded
             if is_new:
                 try:
-                    self._perceivers[recipe] = recipe.load()
+                    self._loaded[recipe] = recipe.load()
                 except Unmeasurable as error:
-                    self._perceivers[recipe] = error
-            found = self._perceivers[recipe]
+                    self._loaded[recipe] = error
+            found = self._loaded[recipe]
         if isinstance(found, Unmeasurable):
             raise found
         return found, time.perf_counter() - started if is_new else 0.0
 
 
-def _begin(perceiver: LoadedExtractor, scene: FrameQuery) -> Extraction:
-    return perceiver.start(scene.rollout, scene.timeline, scene.features)
+def _start(loaded: LoadedExtractor, scene: FrameQuery) -> Extraction:
+    return loaded.start(scene.rollout, scene.timeline, scene.features)
 
 
 @dataclass(frozen=True, slots=True)

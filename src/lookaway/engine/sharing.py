@@ -16,6 +16,7 @@ from lookaway.core import (
     Json,
     JudgeExtractor,
     JudgeRequest,
+    PythonEnvironment,
     Service,
     ServiceClient,
     UnknownName,
@@ -23,9 +24,9 @@ from lookaway.core import (
 )
 from lookaway.engine.feature_job import with_needs
 from lookaway.engine.networks import NetworkService, service_name
+from lookaway.engine.timings import device_of
 from lookaway.judges.client import JudgeClient
 from lookaway.judges.settings import JudgeSettings
-from lookaway.perception.isolation.environment import Environment
 
 JUDGE = "judge"
 QUESTIONS_HELD = 1000
@@ -41,7 +42,7 @@ def shared_services(
     counts = _counts(replicas, {recipe.name for recipe in perceiving}, has_judge=judge is not None)
     shared = defaultdict(list)
     for recipe in perceiving:
-        if recipe.name in counts or _wants_gpu(_device(recipe)) or _environment(recipe) is not None:
+        if recipe.name in counts or _wants_gpu(device_of(recipe)) or recipe.environment is not None:
             shared[service_name(recipe)].append(recipe)
     services = {name: _networks(group, counts.get(group[0].name, 1)) for name, group in shared.items()}
     if judge is not None:
@@ -79,30 +80,19 @@ class RemoteJudge:
 
 def _networks(recipes: Sequence[Extractor], copies: int) -> Service:
     """Of recipes that share their environment, where they have one."""
-    environment = _environment(recipes[0])
+    environment = recipes[0].environment
     return Service(
         make=NetworkService,
         copies=copies,
-        wants_gpu=any(_wants_gpu(_device(recipe)) for recipe in recipes),
+        wants_gpu=any(_wants_gpu(device_of(recipe)) for recipe in recipes),
         python=None if environment is None else _entry(environment),
     )
 
 
-def _entry(environment: Environment) -> str | None:
+def _entry(environment: PythonEnvironment) -> str | None:
     """An actor must have our version of Python; where the environment has another, a child of the actor is in it."""
     ours = ".".join(map(str, sys.version_info[:2]))
     return environment.entry_command() if f"{environment.python}.".startswith(f"{ours}.") else None
-
-
-def _environment(recipe: Extractor) -> Environment | None:
-    environment = getattr(recipe, "environment", None)
-    return environment if isinstance(environment, Environment) else None
-
-
-def _device(recipe: Extractor) -> str:
-    compute = getattr(recipe, "compute", None)
-    device: str = getattr(recipe, "device", "cpu") if compute is None else compute.device
-    return device
 
 
 def _wants_gpu(device: str) -> bool:

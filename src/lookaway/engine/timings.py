@@ -106,11 +106,14 @@ class StageTimings:
         return cls({name: _stage(name, stage) for name, stage in value.items()})
 
 
+def device_of(recipe: Extractor) -> str:
+    """Where the network of an extractor runs; empty for one without a network."""
+    return recipe.device if recipe.compute is None else recipe.compute.device
+
+
 def stage_of(recipe: Extractor) -> str:
     """The stage of an extractor; of a network also where it runs and how precisely, which its cost depends on."""
-    compute = getattr(recipe, "compute", None)
-    device: str = compute.device if compute else getattr(recipe, "device", "")
-    where = (device.split(":")[0], compute.precision if compute else "")
+    where = (device_of(recipe).split(":")[0], recipe.compute.precision if recipe.compute else "")
     return " ".join((recipe.name, *filter(None, where)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Protocol
+from typing import Annotated
 
 import numpy as np
 
@@ -13,14 +13,6 @@ from lookaway.core.frames import segment_bounds
 
 CLOCK_ERROR_SECONDS = 0.51e-3
 """Containers with a clock of milliseconds stamp frames up to half of one late or early."""
-
-
-class Sampler(Protocol):
-    """Chooses frames of a rollout's video."""
-
-    def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
-        """Increasing frame indices, none twice."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, NoReturn, TypeVar
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lookaway.core import (
     Abstention,
-    Extractor,
+    ExtractorBase,
     Feature,
     Features,
     Frame,
@@ -26,11 +26,12 @@ from lookaway.core import (
     Picture,
     Reason,
     Rollout,
+    Sampler,
     Timeline,
     Unmeasurable,
     UserError,
 )
-from lookaway.io.sampling import Sampler, UniformFrames
+from lookaway.io.sampling import UniformFrames
 from lookaway.judges.errors import Unreadable
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Question
@@ -77,16 +78,10 @@ SYSTEM = Prompt.named("system")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged(ABC):
+class Judged(ExtractorBase):
     """What a judge says about a rollout; recipes of this kind differ in their questions and in their arrays."""
 
-    name: ClassVar[str]
-    version: ClassVar[int] = 1
-    software: ClassVar[tuple[str, ...]] = ()
-    seconds_per_frame: ClassVar[float] = 0.01
     bytes_per_frame: ClassVar[float] = 64.0
-    arrays: ClassVar[Mapping[str, str]]
-    needs: ClassVar[Mapping[str, Extractor]] = {}
 
     judge: Annotated[JudgeModel, "who is asked, and how"] = JudgeModel()
     frames: Annotated[Sampler, "which frames the judge sees"] = UniformFrames(8)

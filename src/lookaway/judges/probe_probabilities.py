@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lookaway.core import Abstention, Json, Reason, Rollout
-from lookaway.io.sampling import AtFps, Sampler
+from lookaway.core import Abstention, Json, Reason, Rollout, Sampler
+from lookaway.io.sampling import AtFps
 from lookaway.judges.judged import Judged
 from lookaway.judges.prompt_escaping import too_long
 from lookaway.judges.prompts import Prompt

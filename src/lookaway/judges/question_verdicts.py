@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from lookaway.core import Abstention, ArtifactError, Json, JudgeModel, JudgeRequest, Picture, Reason, Rollout
-from lookaway.io.sampling import AtFps, Sampler
+from lookaway.core import Abstention, ArtifactError, Json, JudgeModel, JudgeRequest, Picture, Reason, Rollout, Sampler
+from lookaway.io.sampling import AtFps
 from lookaway.judges.errors import Unreadable
 from lookaway.judges.judged import Judged, agreement
 from lookaway.judges.prompt_escaping import too_long

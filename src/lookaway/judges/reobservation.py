@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from lookaway.core import Abstention, Features, Json, JudgeHandle, Rollout, Timeline
-from lookaway.io.sampling import AtFps, Sampler
+from lookaway.core import Abstention, Features, Json, JudgeHandle, Rollout, Sampler, Timeline
+from lookaway.io.sampling import AtFps
 from lookaway.judges.errors import Unreadable
 from lookaway.judges.judged import Judged, JudgedExtraction, LoadedJudged, agreement
 from lookaway.judges.prompts import Prompt

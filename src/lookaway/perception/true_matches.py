@@ -9,28 +9,15 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lookaway.core import (
-    Abstention,
-    Extractor,
-    Feature,
-    Features,
-    Floats,
-    Indices,
-    Pairs,
-    PairSelector,
-    Rollout,
-    Timeline,
-    Trajectory,
-)
+from lookaway.core import Extractor, Feature, Features, Floats, Indices, PairSelector, Rollout, Timeline, Trajectory
 from lookaway.io.clip_card import ClipArrays
 from lookaway.io.world_clips import WorldClip
 from lookaway.perception.poses.sift_matches import SiftMatches
-from lookaway.perception.reading import Reading
-from lookaway.perception.truth import lacks_truth, open_truth
+from lookaway.perception.truth import TruthExtractor, open_truth
 
 
 @dataclass(frozen=True, slots=True)
-class TrueMatches:
+class TrueMatches(TruthExtractor):
     """Points on things, carried along with their things from the earlier frame of each pair to the later one.
 
     They come from the truth of the simulated world, as the clip shows it: where a thing moved while it was unseen, its
@@ -38,7 +25,6 @@ class TrueMatches:
     """
 
     name: ClassVar[str] = "true_matches"
-    version: ClassVar[int] = 1
     software: ClassVar[tuple[str, ...]] = ("numpy", "scipy")
     seconds_per_frame: ClassVar[float] = 0.01
     bytes_per_frame: ClassVar[float] = 14_000.0
@@ -55,21 +41,10 @@ class TrueMatches:
         """Poses, to choose pairs by."""
         return {"poses": self.poses}
 
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Whether there is any truth."""
-        return lacks_truth(rollout)
-
-    def load(self) -> TrueMatches:
-        """Nothing to load."""
-        return self
-
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
-        """Start on one rollout."""
+    def read(self, rollout: Rollout, timeline: Timeline, features: Features) -> Feature:
+        """Carry points along with their things."""
         clip = open_truth(rollout, timeline)
         pairs = self.pairs.select(rollout, timeline.frame_count, Trajectory.from_feature(features["poses"]))
-        return Reading(lambda: self._read(clip, pairs))
-
-    def _read(self, clip: WorldClip, pairs: Pairs) -> Feature:
         scene = _Scene.read(clip, frozenset(pairs.frames.ravel().tolist()))
         found = [scene.matches(first, second, self.rows, self.depth_tolerance) for first, second in pairs.frames]
         card = clip.card

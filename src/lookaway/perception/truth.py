@@ -1,4 +1,4 @@
-"""The truth beside a clip of the simulated world, for extractors that read it instead of perceiving."""
+"""The truth beside a clip of the simulated world, for extractors that read it instead of looking at frames."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from lookaway.core import (
     Abstention,
     ArtifactError,
     DatasetError,
-    Extractor,
     Feature,
     Features,
+    FramelessExtractor,
     Mask,
     MaskTrack,
     Reason,
     Rollout,
+    Sampler,
     Timeline,
 )
-from lookaway.io.sampling import Sampler, UniformFrames
+from lookaway.io.sampling import UniformFrames
 from lookaway.io.world_clips import WorldClip
 from lookaway.perception.masks.grounding_dino_boxes import BOX_ARRAYS
-from lookaway.perception.reading import Reading
 
 TRUTH: Final = "truth"
 """The artifact that names the `clip.json` of a clip."""
@@ -51,70 +51,53 @@ def open_truth(rollout: Rollout, timeline: Timeline) -> WorldClip:
     if clip.card.frames != timeline.frame_count:
         raise ArtifactError(
             Reason.INVALID_INPUT,
-            f"clip.json tells of {clip.card.frames} frames, the video has {timeline.frame_count}: "
+            f"clip.json has {clip.card.frames} frames, the video has {timeline.frame_count}: "
             "they do not belong together.",
         )
     return clip
 
 
-@dataclass(frozen=True, slots=True)
-class TruePoses:
-    """The executed path of the camera, from the truth of the simulated world."""
+class TruthExtractor(FramelessExtractor):
+    """An extractor that reads the truth beside a clip of the simulated world."""
 
-    name: ClassVar[str] = "true_poses"
-    version: ClassVar[int] = 1
-    software: ClassVar[tuple[str, ...]] = ()
+    __slots__ = ()
     seconds_per_frame: ClassVar[float] = 0.003
-    bytes_per_frame: ClassVar[float] = 250.0
-    arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS
-    needs: ClassVar[Mapping[str, Extractor]] = {}
 
     def declines(self, rollout: Rollout) -> Abstention | None:
         """Whether there is any truth."""
         return lacks_truth(rollout)
 
-    def load(self) -> TruePoses:
-        """Nothing to load."""
-        return self
 
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
-        """Start on one rollout."""
-        clip = open_truth(rollout, timeline)
-        return Reading(lambda: clip.trajectory().to_feature())
+@dataclass(frozen=True, slots=True)
+class TruePoses(TruthExtractor):
+    """The executed path of the camera, from the truth of the simulated world."""
+
+    name: ClassVar[str] = "true_poses"
+    bytes_per_frame: ClassVar[float] = 250.0
+    arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS
+
+    def read(self, rollout: Rollout, timeline: Timeline, features: Features) -> Feature:
+        """Read the camera of every frame."""
+        return open_truth(rollout, timeline).trajectory().to_feature()
 
 
 @dataclass(frozen=True, slots=True)
-class TrueMasks:
+class TrueMasks(TruthExtractor):
     """Masks of the target, or of all things, from the truth of the simulated world.
 
     A thing keeps its id of `clip.json`. Where it is unseen, its mask is empty.
     """
 
     name: ClassVar[str] = "true_masks"
-    version: ClassVar[int] = 1
-    software: ClassVar[tuple[str, ...]] = ()
-    seconds_per_frame: ClassVar[float] = 0.003
     bytes_per_frame: ClassVar[float] = 3000.0
     arrays: ClassVar[Mapping[str, str]] = MASK_ARRAYS
-    needs: ClassVar[Mapping[str, Extractor]] = {}
 
     frames: Annotated[Sampler, "which frames have masks"] = UniformFrames(32)
     all_things: Annotated[bool, "whether every thing has masks, or the target alone"] = False
 
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Whether there is any truth."""
-        return lacks_truth(rollout)
-
-    def load(self) -> TrueMasks:
-        """Nothing to load."""
-        return self
-
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
-        """Start on one rollout."""
+    def read(self, rollout: Rollout, timeline: Timeline, features: Features) -> Feature:
+        """Read the masks of the sampled frames."""
         clip, wanted = open_truth(rollout, timeline), frozenset(self.frames.indices(timeline, rollout))
-        return Reading(lambda: self._read(clip, wanted))
-
-    def _read(self, clip: WorldClip, wanted: frozenset[int]) -> Feature:
         things = [thing.id for thing in (clip.card.things if self.all_things else clip.card.things[:1])]
         masks, frames, shown = [], [], []
         for index, plane in enumerate(clip.instances()):
@@ -126,47 +109,31 @@ class TrueMasks:
 
 
 @dataclass(frozen=True, slots=True)
-class TrueBoxes:
+class TrueBoxes(TruthExtractor):
     """The box around what is seen of the target, from the truth of the simulated world."""
 
     name: ClassVar[str] = "true_boxes"
-    version: ClassVar[int] = 1
-    software: ClassVar[tuple[str, ...]] = ()
-    seconds_per_frame: ClassVar[float] = 0.003
     bytes_per_frame: ClassVar[float] = 36.0
     arrays: ClassVar[Mapping[str, str]] = BOX_ARRAYS
-    needs: ClassVar[Mapping[str, Extractor]] = {}
 
     frames: Annotated[Sampler, "which frames are looked at"] = UniformFrames(32)
 
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Whether there is any truth."""
-        return lacks_truth(rollout)
-
-    def load(self) -> TrueBoxes:
-        """Nothing to load."""
-        return self
-
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
-        """Start on one rollout."""
+    def read(self, rollout: Rollout, timeline: Timeline, features: Features) -> Feature:
+        """Read the box of the target in the sampled frames."""
         clip, wanted = open_truth(rollout, timeline), self.frames.indices(timeline, rollout)
-        return Reading(lambda: _read_boxes(clip, wanted))
-
-
-def _read_boxes(clip: WorldClip, wanted: tuple[int, ...]) -> Feature:
-    seen = {
-        index: _box(mask)
-        for index, mask in enumerate(clip.masks(clip.card.things[0].id))
-        if index in wanted and mask.any()
-    }
-    return Feature(
-        {
-            "boxes": np.array(list(seen.values()), np.float32).reshape(-1, 4),
-            "scores": np.ones(len(seen), np.float32),
-            "frame_indices": np.array(list(seen), np.int64),
-            "looked_at": np.array(wanted, np.int64),
+        seen = {
+            index: _box(mask)
+            for index, mask in enumerate(clip.masks(clip.card.things[0].id))
+            if index in wanted and mask.any()
         }
-    )
+        return Feature(
+            {
+                "boxes": np.array(list(seen.values()), np.float32).reshape(-1, 4),
+                "scores": np.ones(len(seen), np.float32),
+                "frame_indices": np.array(list(seen), np.int64),
+                "looked_at": np.array(wanted, np.int64),
+            }
+        )
 
 
 def _box(mask: Mask) -> tuple[float, ...]:
@@ -176,38 +143,23 @@ def _box(mask: Mask) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class TrueDepth:
+class TrueDepth(TruthExtractor):
     """Depth of sampled frames, from the truth of the simulated world; every so many pixels in both directions."""
 
     name: ClassVar[str] = "true_depth"
-    version: ClassVar[int] = 1
-    software: ClassVar[tuple[str, ...]] = ()
-    seconds_per_frame: ClassVar[float] = 0.003
     bytes_per_frame: ClassVar[float] = 50_000.0
     arrays: ClassVar[Mapping[str, str]] = {
         "depth": "float16 [frames, rows, columns]: metres along the axis of the camera, 0 for the sky",
         "frame_indices": "int64 [frames]: the frame of each picture",
         "size": "int64 [2]: width and height of the frames",
     }
-    needs: ClassVar[Mapping[str, Extractor]] = {}
 
     frames: Annotated[Sampler, "which frames have depth"] = UniformFrames(32)
     stride: Annotated[int, "every so many pixels are kept, the first in the middle of the first so many"] = 4
 
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Whether there is any truth."""
-        return lacks_truth(rollout)
-
-    def load(self) -> TrueDepth:
-        """Nothing to load."""
-        return self
-
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
-        """Start on one rollout."""
+    def read(self, rollout: Rollout, timeline: Timeline, features: Features) -> Feature:
+        """Read the depth of the sampled frames."""
         clip, wanted = open_truth(rollout, timeline), self.frames.indices(timeline, rollout)
-        return Reading(lambda: self._read(clip, wanted))
-
-    def _read(self, clip: WorldClip, wanted: tuple[int, ...]) -> Feature:
         pixels = slice(self.stride // 2, None, self.stride)
         depths = [plane[pixels, pixels] for index, plane in enumerate(clip.depth()) if index in wanted]
         return Feature(
@@ -220,12 +172,10 @@ class TrueDepth:
 
 
 @dataclass(frozen=True, slots=True)
-class TrueStates:
+class TrueStates(TruthExtractor):
     """Places and states of all things in every frame, from the truth of the simulated world; the target is first."""
 
     name: ClassVar[str] = "true_states"
-    version: ClassVar[int] = 1
-    software: ClassVar[tuple[str, ...]] = ()
     seconds_per_frame: ClassVar[float] = 0.0001
     bytes_per_frame: ClassVar[float] = 900.0
     arrays: ClassVar[Mapping[str, str]] = {
@@ -236,31 +186,18 @@ class TrueStates:
         "visible_area": "int64 [frames, things]: pixels",
         "progress": "float64 [frames, 2]: of the motion and of the process, from 0 to 1",
     }
-    needs: ClassVar[Mapping[str, Extractor]] = {}
 
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Whether there is any truth."""
-        return lacks_truth(rollout)
-
-    def load(self) -> TrueStates:
-        """Nothing to load."""
-        return self
-
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
-        """Start on one rollout."""
+    def read(self, rollout: Rollout, timeline: Timeline, features: Features) -> Feature:
+        """Read the states of every frame."""
         clip = open_truth(rollout, timeline)
-        return Reading(lambda: _read_states(clip))
-
-
-def _read_states(clip: WorldClip) -> Feature:
-    truth = clip.arrays()
-    return Feature(
-        {
-            "things": np.array([thing.id for thing in clip.card.things]),
-            "position": truth.position,
-            "quaternion_wxyz": truth.quaternion_wxyz,
-            "opacity": truth.opacity,
-            "visible_area": truth.visible_area,
-            "progress": truth.progress,
-        }
-    )
+        truth = clip.arrays()
+        return Feature(
+            {
+                "things": np.array([thing.id for thing in clip.card.things]),
+                "position": truth.position,
+                "quaternion_wxyz": truth.quaternion_wxyz,
+                "opacity": truth.opacity,
+                "visible_area": truth.visible_area,
+                "progress": truth.progress,
+            }
+        )

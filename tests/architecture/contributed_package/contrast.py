@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
-
-import numpy as np
 
 from lookaway.core import (
     Abstention,
     BoundMetric,
     Case,
     Dataset,
-    Extractor,
-    Feature,
     Features,
     Frame,
-    FrameRequest,
+    FrameExtractor,
     Group,
     MetricBase,
     Option,
@@ -27,45 +23,25 @@ from lookaway.core import (
     Rollout,
     Score,
     Table,
-    Timeline,
     Unit,
 )
 from lookaway.statistics.cells import mean_cells
 
 
 @dataclass(frozen=True)
-class Contrast:
+class Contrast(FrameExtractor):
     """Standard deviation of the brightness of every frame."""
 
     name: ClassVar[str] = "contrast"
-    version: ClassVar[int] = 1
     software: ClassVar[tuple[str, ...]] = ("numpy",)
     seconds_per_frame: ClassVar[float] = 0.001
     bytes_per_frame: ClassVar[float] = 8.0
-    needs: ClassVar[Mapping[str, Extractor]] = {}
+    arrays: ClassVar[Mapping[str, str]] = {"deviations": "float64 [frames]: of brightness"}
 
     height: int = 32
 
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        return None
-
-    def load(self) -> Contrast:
-        return self
-
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _Watch:
-        return _Watch(FrameRequest(frozenset(range(timeline.frame_count)), self.height))
-
-
-@dataclass
-class _Watch:
-    request: FrameRequest
-    deviations: list[float] = field(default_factory=list)
-
-    def add_frame(self, frame: Frame) -> None:
-        self.deviations.append(float(frame.pixels.mean(axis=2).std()))
-
-    def finish(self) -> Feature:
-        return Feature({"deviations": np.array(self.deviations)})
+    def extract(self, frame: Frame) -> dict[str, float]:
+        return {"deviations": float(frame.pixels.mean(axis=2).std())}
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookaway.core import Rollout, Timeline, describe
+from lookaway.core import Rollout, Sampler, Timeline, describe
 from lookaway.io.pose_files.source import PosedFrames
-from lookaway.io.sampling import OverSegments, Sampler, UniformFrames
+from lookaway.io.sampling import OverSegments, UniformFrames
 from tests.support.watching import rollout_of
 
 

@@ -9,8 +9,8 @@ from scipy.spatial.transform import Rotation
 from lookaway.core import angles_degrees
 from lookaway.perception.opencv import load_opencv
 from lookaway.perception.poses.tracking import turn_adjustment
-from lookaway.perception.poses.tracking.bundle import Observations, Reconstructed, adjust, cross_matrices, local_points
-from lookaway.perception.poses.tracking.camera_path import CameraPath
+from lookaway.perception.poses.tracking.bundle import Observations, SceneEstimate, adjust, cross_matrices, local_points
+from lookaway.perception.poses.tracking.camera_path import TrackedPath
 from lookaway.perception.poses.tracking.focal_prior import FocalPrior
 from lookaway.perception.poses.tracking.links import MAX_KEYFRAMES, Link, Links, link_frames
 from lookaway.perception.poses.tracking.moving import Moving
@@ -93,7 +93,7 @@ def test_a_path_is_told_in_the_axes_and_the_unit_of_its_first_pose():
         matches=1,
         points=1,
     )
-    path = CameraPath.from_moving(moving, sightings)
+    path = TrackedPath.from_moving(moving, sightings)
     assert path.frame_indices.tolist() == [4, 8]
     assert path.median_depth.tolist() == [1, 0.5]
     np.testing.assert_allclose(path.camera_to_world[0], np.eye(4), atol=1e-12)
@@ -187,7 +187,7 @@ def test_more_points_of_the_same_kind_do_not_outvote_the_belief_about_the_focal_
     shifts = -np.einsum("nij,nj->ni", rotations, truth[:, :3, 3])
 
     def focal(copies):
-        scene = Reconstructed(rotations, shifts, np.tile(places, (copies, 1)), 300.0)
+        scene = SceneEstimate(rotations, shifts, np.tile(places, (copies, 1)), 300.0)
         cameras, points = (grid.ravel() for grid in np.meshgrid(np.arange(8), np.arange(130 * copies), indexing="ij"))
         local = local_points(scene, Observations(cameras, points, np.zeros(0)))
         seen = Observations(cameras, points, 300 * local[:, :2] / local[:, 2:])
@@ -206,7 +206,7 @@ def test_bundle_adjustment_finds_cameras_points_and_focal_length_back():
     local = np.einsum("oij,oj->oi", rotations[cameras], places[points]) + shifts[cameras]
     pixels = 300 * local[:, :2] / local[:, 2:]
     pixels[::20] += 40  # outliers
-    rough = Reconstructed(
+    rough = SceneEstimate(
         Rotation.from_rotvec(random.normal(0, 0.02, (12, 3))).as_matrix() @ rotations,
         shifts + random.normal(0, 0.05, shifts.shape),
         places + random.normal(0, 0.1, places.shape),

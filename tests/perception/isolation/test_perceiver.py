@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 import pytest
 
-from lookaway.core import Abstention, Case, Extractor, Feature, Rollout, Unmeasurable
+from lookaway.core import Case, ExtractorBase, Feature, Rollout, Unmeasurable
 from lookaway.engine.feature_job import Extractors, FeatureJob
 from lookaway.io.sampling import EveryFrame, UniformFrames
 from lookaway.perception.isolation.environment import Environment
@@ -25,25 +25,18 @@ NUMPY = "numpy==2.4.6"
 
 
 @dataclass(frozen=True, slots=True)
-class Isolated:
+class Isolated(ExtractorBase):
     """A recipe with its environment and a runner file of the tests."""
 
     name: ClassVar[str] = "isolated"
-    version: ClassVar[int] = 1
-    software: ClassVar[tuple[str, ...]] = ()
-    seconds_per_frame: ClassVar[float] = 0.01
     bytes_per_frame: ClassVar[float] = 8.0
     arrays: ClassVar[Mapping[str, str]] = {}
-    needs: ClassVar[Mapping[str, Extractor]] = {}
 
     environment: Annotated[Environment, "packages"]
     runner: Annotated[str, "name of the runner file"] = "six_version"
     settings: Annotated[tuple[tuple[str, str], ...], "of the runner"] = ()
     batch: Annotated[int | None, "frames at once"] = None
     count: Annotated[int, "frames"] = 3
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        return None
 
     def load(self) -> LoadedIsolated:
         runner = Runner(environment=self.environment, file=RUNNERS / f"{self.runner}.py", settings=dict(self.settings))
@@ -101,7 +94,7 @@ def test_frames_go_in_batches_and_answers_are_joined(rollout, batch, sizes):
 
 
 def test_a_request_for_frames_is_what_the_sampler_chose(rollout):
-    perceiver = LoadedIsolated(runner=None, frames=EveryFrame(2), height=24)
+    loaded = LoadedIsolated(runner=None, frames=EveryFrame(2), height=24)
     timeline = type("T", (), {"frame_count": 5})
-    assert sorted(perceiver.start(rollout, timeline, {}).request.indices) == [0, 2, 4]
-    assert perceiver.start(rollout, timeline, {}).request.height == 24
+    assert sorted(loaded.start(rollout, timeline, {}).request.indices) == [0, 2, 4]
+    assert loaded.start(rollout, timeline, {}).request.height == 24

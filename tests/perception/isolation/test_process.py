@@ -177,8 +177,8 @@ def test_after_an_interruption_the_next_question_does_not_get_the_answer_to_the_
 @pytest.mark.parametrize(
     ("deed", "told"),
     [
-        ("leave", r"ended by itself with exit code 3. Its last words:\n.*good bye"),
-        ("die", r"was killed by SIGKILL, as a machine out of memory does. Its last words:\n.*something is wrong here"),
+        ("leave", r"ended by itself with exit code 3. Its last output:\n.*good bye"),
+        ("die", r"was killed by SIGKILL, as a machine out of memory does. Its last output:\n.*something is wrong here"),
         ("segfault", r"was killed by SIGSEGV"),
         ("politely leave", r"SystemExit: never mind"),
     ],

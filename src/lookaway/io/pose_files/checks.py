@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Annotated, Any, Final, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,12 @@ ToldConvention: TypeAlias = Convention | Literal["ambiguous"]
 
 ROTATION_TOLERANCE = 1e-2
 """How far R R^T may be from the identity; estimated rotations stored in half precision stay below it."""
+RotationTolerance: TypeAlias = Annotated[float, "how far R R^T may be from the identity before poses count as failed"]
 LARGEST_NUMBER = 1e12
 """No scene and no lens is larger, and products of such numbers still stay finite."""
 DEPTH_STRIDE = 8
 """Every eighth pixel in both directions is enough for a median."""
+DepthStride: TypeAlias = Annotated[int, "every so many pixels of a depth map, in both directions, go into its median"]
 
 
 class Refuse(Protocol):

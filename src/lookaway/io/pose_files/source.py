@@ -10,7 +10,7 @@ from typing import Annotated
 
 import numpy as np
 
-from lookaway.core import Floats, Indices, Json, Reason, Rollout, Timeline, Trajectory, Unmeasurable
+from lookaway.core import Floats, Indices, Json, Reason, Rollout, Sampler, Timeline, Trajectory, Unmeasurable
 from lookaway.io.arrays import ArrayArchive
 from lookaway.io.pose_files.checks import (
     DEPTH_STRIDE,
@@ -21,7 +21,6 @@ from lookaway.io.pose_files.checks import (
     check_depth_shape,
     spread_over_video,
 )
-from lookaway.io.sampling import Sampler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,23 +8,22 @@ from functools import partial
 from types import ModuleType
 from typing import Annotated, Any, ClassVar
 
-from lookaway.core import Abstention, Compute, Extractor, Features, Floats, Frame, FrameRequest, Rollout, Timeline
-from lookaway.io.sampling import Sampler, UniformFrames
-from lookaway.perception.networks.batching import BatchedExtraction, batch_size
+from lookaway.core import Compute, Floats, Frame, FrameRequest, Rollout, Sampler, Timeline
+from lookaway.io.sampling import UniformFrames
+from lookaway.perception.networks.batching import Batches, BatchExtractor, batch_size
 from lookaway.perception.networks.fits import Colours, Fitted, Squeezed, to_input
 from lookaway.perception.networks.pretrained import load_pretrained, load_torch
 from lookaway.perception.weights import Weights, published
 
 COPIES = 8
-"""Of the decoder's last feature map that are held at once, roughly, in single precision."""
+"""How many copies of the decoder's last feature map are held at once, roughly, in single precision."""
 
 
 @dataclass(frozen=True, slots=True)
-class DepthAnything:
+class DepthAnything(BatchExtractor[Any]):
     """Relative inverse depth by Depth Anything V2: large is near; scale and shift are each frame's own."""
 
     name: ClassVar[str] = "depth_anything_v2"
-    version: ClassVar[int] = 1
     software: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     seconds_per_frame: ClassVar[float] = 2.5
     bytes_per_frame: ClassVar[float] = 51_000.0
@@ -32,7 +31,6 @@ class DepthAnything:
         "inverse_depth": "float16 [frames, rows, columns]: large is near, 0 is farthest",
         "frame_indices": "int64 [frames]: the frame of each row",
     }
-    needs: ClassVar[Mapping[str, Extractor]] = {}
 
     weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "depth-anything-v2-small"))
     frames: Annotated[Sampler, "which frames are looked at"] = UniformFrames(24)
@@ -40,40 +38,34 @@ class DepthAnything:
     side: Annotated[int, "length that one side of the input has, whichever needs less scaling"] = 518
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
 
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Any video will do, once the weights are there."""
-        return self.weights.declines()
+    def network(self) -> Any:
+        """Depth Anything V2, as transformers loads it."""
+        return load_pretrained("DepthAnythingForDepthEstimation", self.weights, self.compute)
 
-    def load(self) -> _LoadedDepth:
-        """Load the network."""
-        model = load_pretrained("DepthAnythingForDepthEstimation", self.weights, self.compute)
-        return _LoadedDepth(self, load_torch(self.compute), model)
+    def request(self, timeline: Timeline, rollout: Rollout) -> FrameRequest:
+        """The sampled frames at full size; `height` is that of the maps."""
+        return FrameRequest(frozenset(self.frames.indices(timeline, rollout)))
 
-
-@dataclass(frozen=True, slots=True)
-class _LoadedDepth:
-    recipe: DepthAnything
-    torch: ModuleType
-    model: Any
-
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedExtraction:
-        recipe, config = self.recipe, self.model.config
-        width, height = input_size(timeline.width, timeline.height, recipe.side, config.patch_size)
+    def batches(self, network: Any, rollout: Rollout, timeline: Timeline) -> Batches:
+        """How the frames of a rollout go through the network."""
+        torch, config = load_torch(self.compute), network.config
+        width, height = input_size(timeline.width, timeline.height, self.side, config.patch_size)
         fitted = Squeezed(width, height, "bicubic").fitted(timeline.width, timeline.height, config.patch_size)
-        kept = (recipe.height, max(1, round(recipe.height * timeline.width / timeline.height)))
+        kept = (self.height, max(1, round(self.height * timeline.width / timeline.height)))
 
-        def look(frames: Sequence[Frame]) -> dict[str, Floats]:
-            return {"inverse_depth": self._maps([frame.pixels for frame in frames], fitted, kept)}
+        def extract(frames: Sequence[Frame]) -> dict[str, Floats]:
+            return {"inverse_depth": self._maps(torch, network, [frame.pixels for frame in frames], fitted, kept)}
 
-        request = FrameRequest(frozenset(recipe.frames.indices(timeline, rollout)))
         bytes_per_frame = width * height * config.head_hidden_size * 4 * COPIES
-        return BatchedExtraction(request, batch_size(bytes_per_frame, recipe.compute), look)
+        return Batches(batch_size(bytes_per_frame, self.compute), extract)
 
-    def _maps(self, pictures: Sequence[Any], fitted: Fitted, size: tuple[int, int]) -> Floats:
-        with self.torch.inference_mode():
-            batch = to_input(self.torch, pictures, fitted, Colours(), self.recipe.compute)
-            found = self.model(pixel_values=batch).predicted_depth.float()[:, None]
-            maps = self.torch.nn.functional.interpolate(
+    def _maps(
+        self, torch: ModuleType, network: Any, pictures: Sequence[Any], fitted: Fitted, size: tuple[int, int]
+    ) -> Floats:
+        with torch.inference_mode():
+            batch = to_input(torch, pictures, fitted, Colours(), self.compute)
+            found = network(pixel_values=batch).predicted_depth.float()[:, None]
+            maps = torch.nn.functional.interpolate(
                 found, size=size, mode="bilinear", antialias=True, align_corners=False
             )
             kept: Floats = maps[:, 0].half().cpu().numpy()

@@ -10,17 +10,16 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lookaway.core import Abstention, Extractor, Feature, Features, Indices, Reason, Rollout, Timeline
+from lookaway.core import Abstention, Feature, Features, FramelessExtractor, Indices, Reason, Rollout, Sampler, Timeline
 from lookaway.io.arrays import ArrayArchive
 from lookaway.io.pose_files.source import posed_frames
-from lookaway.io.sampling import Sampler, UniformFrames
-from lookaway.perception.reading import Reading
+from lookaway.io.sampling import UniformFrames
 
 HALF = np.finfo(np.float16)
 
 
 @dataclass(frozen=True, slots=True)
-class SuppliedDepth:
+class SuppliedDepth(FramelessExtractor):
     """Depth of sampled frames from the rollout's `poses` artifact, as Depth Anything 3 writes it: `results.npz`.
 
     Depth is in the units of the poses of the same file. Maps that are taller than `height` are thinned, not averaged:
@@ -28,8 +27,6 @@ class SuppliedDepth:
     """
 
     name: ClassVar[str] = "supplied_depth"
-    version: ClassVar[int] = 1
-    software: ClassVar[tuple[str, ...]] = ()
     seconds_per_frame: ClassVar[float] = 0.003
     bytes_per_frame: ClassVar[float] = 90_000.0
     arrays: ClassVar[Mapping[str, str]] = {
@@ -37,7 +34,6 @@ class SuppliedDepth:
         "frame_indices": "int64 [frames]: the frame of each picture",
         "size": "int64 [2]: width and height of the frames",
     }
-    needs: ClassVar[Mapping[str, Extractor]] = {}
 
     frames: Annotated[Sampler, "which frames have depth"] = UniformFrames(32)
     height: Annotated[int, "rows of a map at most"] = 160
@@ -51,16 +47,9 @@ class SuppliedDepth:
             return Abstention(Reason.MISSING_INPUT, f"there is no file of camera poses and depth at {path.name}.")
         return None
 
-    def load(self) -> SuppliedDepth:
-        """Nothing to load."""
-        return self
-
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
-        """Start on one rollout."""
+    def read(self, rollout: Rollout, timeline: Timeline, features: Features) -> Feature:
+        """Read the depth of the sampled frames."""
         wanted = self.frames.indices(timeline, rollout)
-        return Reading(lambda: self._read(rollout, timeline, wanted))
-
-    def _read(self, rollout: Rollout, timeline: Timeline, wanted: tuple[int, ...]) -> Feature:
         with ArrayArchive(rollout.artifacts["poses"]) as archive, closing(archive.rows("depth")) as rows:
             known = posed_frames(archive, timeline.frame_count)
             frames = np.intersect1d(known, wanted)

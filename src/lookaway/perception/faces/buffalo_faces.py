@@ -1,32 +1,27 @@
-"""Faces and who they are, by the networks of InsightFace."""
+"""Faces by the networks of InsightFace."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, ClassVar
 
-from lookaway.core import Abstention, Extractor, Rollout
-from lookaway.io.sampling import Sampler, UniformFrames
-from lookaway.perception.faces import FACE_ARRAYS, Choice, LoadedFace, Recogniser, Scrfd, load_session
+from lookaway.core import Sampler
+from lookaway.io.sampling import UniformFrames
+from lookaway.perception.faces import Choice, FaceExtractor, LoadedFace, Recogniser, Scrfd, load_session
 from lookaway.perception.opencv import load_opencv
 from lookaway.perception.weights import Weights, published
 
 
 @dataclass(frozen=True, slots=True)
-class BuffaloFaces:
+class BuffaloFaces(FaceExtractor):
     """Faces that SCRFD finds, and a vector of each by ArcFace: no face at all is a feature without rows."""
 
     name: ClassVar[str] = "buffalo_faces"
-    version: ClassVar[int] = 1
-    software: ClassVar[tuple[str, ...]] = ("onnxruntime", "opencv-python-headless")
     seconds_per_frame: ClassVar[float] = 0.5
     bytes_per_frame: ClassVar[float] = 2200.0
-    arrays: ClassVar[Mapping[str, str]] = FACE_ARRAYS
-    needs: ClassVar[Mapping[str, Extractor]] = {}
 
-    weights: Annotated[Weights, "the detector, then the network that tells faces apart"] = field(
+    weights: Annotated[Weights, "the detector, then the recogniser"] = field(
         default_factory=partial(published, "buffalo-l")
     )
     frames: Annotated[Sampler, "which frames are looked at"] = UniformFrames(24)
@@ -39,10 +34,6 @@ class BuffaloFaces:
     def __post_init__(self) -> None:
         if self.side < 32 or self.side % 32:
             raise ValueError(f"the side of the input is a multiple of 32, found {self.side}.")
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Any video will do, once the weights are there."""
-        return self.weights.declines()
 
     def load(self) -> LoadedFace:
         """Load both networks."""

@@ -164,7 +164,7 @@ def _load(path: str, settings: dict[str, Any]) -> Callable[[dict[str, Any], dict
     return importlib.import_module(f"runners.{name}").load(settings)  # type: ignore[no-any-return]
 
 
-def _told(error: BaseException) -> dict[str, Any]:
+def _report(error: BaseException) -> dict[str, Any]:
     """An error with a `reason` says that there is nothing to be measured; any other is a failure."""
     reason = getattr(error, "reason", None)
     if isinstance(reason, str):
@@ -196,7 +196,7 @@ def main() -> None:
             run, answer = _answer(run, header, arrays)
             send(pipes.write, {"kind": "answer"}, answer)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the parent tells it to its user
-            send(pipes.write, _told(error), {})
+            send(pipes.write, _report(error), {})
 
 
 if __name__ == "__main__":

@@ -24,22 +24,22 @@ SECONDS_TO_MAKE = 40.0
 """A cluster waits a minute for a process that it has started; one that comes later would be ended."""
 
 
-def main(told: str, *command: str) -> None:
+def main(described: str, *command: str) -> None:
     """Never comes back where there is a command."""
-    environment = Environment.from_json(json.loads(told))
+    environment = Environment.from_json(json.loads(described))
     if not command:
         environment.ensure()
-    elif _is_there(environment, told):
+    elif _is_there(environment, described):
         _enter(environment, command)
     else:
-        # Whoever needs the environment waits for it, or is told why it cannot be made.
+        # Whoever needs the environment waits for it, or learns why it cannot be made.
         os.execv(sys.executable, [sys.executable, *command])  # noqa: S606 - ourselves
 
 
-def _is_there(environment: Environment, told: str) -> bool:
+def _is_there(environment: Environment, described: str) -> bool:
     if environment.is_made:
         return True
-    making = [sys.executable, "-P", "-m", __spec__.name, told]
+    making = [sys.executable, "-P", "-m", __spec__.name, described]
     nowhere = subprocess.DEVNULL
     # In a session of its own, it goes on when the wait for it is over.
     maker = subprocess.Popen(making, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)  # noqa: S603 - ourselves

@@ -93,14 +93,14 @@ class Environment:
         return (self.folder / "bin" / "python").exists()
 
     @classmethod
-    def from_json(cls, told: Json) -> Environment:
+    def from_json(cls, value: Json) -> Environment:
         """As `describe` tells it."""
-        return cls(tuple(told["requirements"]), tuple(told["bare"]), told["python"])
+        return cls(tuple(value["requirements"]), tuple(value["bare"]), value["python"])
 
     def entry_command(self) -> str:
         """Command that makes the environment where it is not there yet, and goes on as Python in it."""
-        told = shlex.quote(canonical_json(describe(self)))
-        return f"{shlex.quote(sys.executable)} -P -m lookaway.perception.isolation.entry {told}"
+        described = shlex.quote(canonical_json(describe(self)))
+        return f"{shlex.quote(sys.executable)} -P -m lookaway.perception.isolation.entry {described}"
 
     def ensure(self) -> Path:
         """Its Python; the environment is made where it is not there yet. One process makes it, others wait."""

@@ -49,7 +49,7 @@ class ChildProcess:
             start_new_session=True,
         )
         stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
-        assert stdin is not None and stdout is not None and stderr is not None  # noqa: S101, PT018 - as asked for above
+        assert stdin is not None and stdout is not None and stderr is not None  # noqa: S101, PT018 - as requested above
         self._to, self._from = stdin.fileno(), stdout.fileno()
         os.set_blocking(self._to, False)
         os.set_blocking(self._from, False)
@@ -88,12 +88,12 @@ class ChildProcess:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can be asked again."""
+        """Whether it can be called again."""
         return self.end.alive and self._process.poll() is None
 
     @property
     def pid(self) -> int:
-        """Of the process."""
+        """The id of the process."""
         return self._process.pid
 
     def _write(self, view: memoryview) -> None:
@@ -134,8 +134,8 @@ class ChildProcess:
             return RunnerFailed(f"The runner {how}")
         self._listener.join(0.5)
         last = fit_to_show(b"".join(self._words).decode(errors="replace")).strip().splitlines()[-LINES_SHOWN:]
-        said = "\n".join(["Its last words:", *last]) if last else "It said nothing."
-        return RunnerFailed(f"The runner {how} {said}")
+        output = "\n".join(["Its last output:", *last]) if last else "It printed nothing."
+        return RunnerFailed(f"The runner {how} {output}")
 
 
 def _listen(stderr: IO[bytes], words: deque[bytes]) -> None:

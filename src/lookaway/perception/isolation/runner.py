@@ -23,10 +23,10 @@ from lookaway.core import (
     Pixels,
     Reason,
     Rollout,
+    Sampler,
     Timeline,
     Unmeasurable,
 )
-from lookaway.io.sampling import Sampler
 from lookaway.perception.isolation import child
 from lookaway.perception.isolation.child import MAX_BYTES
 from lookaway.perception.isolation.environment import Environment, is_this_process_in
@@ -53,10 +53,10 @@ class ServedHere:
         try:
             return self._answer(dict(header), arrays)
         except (Exception, SystemExit) as error:
-            told = child._told(error)
-            if told["kind"] == "unmeasurable" and told["reason"] in list(Reason):
-                raise Unmeasurable(Reason(told["reason"]), fit_to_show(told["message"])) from error
-            raise RunnerFailed(f"The runner failed:\n{fit_to_show(str(told.get('trace') or told))}") from error
+            report = child._report(error)
+            if report["kind"] == "unmeasurable" and report["reason"] in list(Reason):
+                raise Unmeasurable(Reason(report["reason"]), fit_to_show(report["message"])) from error
+            raise RunnerFailed(f"The runner failed:\n{fit_to_show(str(report.get('trace') or report))}") from error
         finally:
             deadline.cancel()
 
@@ -91,12 +91,12 @@ RUNNERS = Path(__file__).parent / "runners"
 
 @dataclass(slots=True, kw_only=True)
 class Runner:
-    """Answers arrays with arrays. A child that died is replaced when the next question is asked."""
+    """Runs a runner file: arrays in, arrays out. A child process that died is replaced at the next call."""
 
     environment: Environment
     file: Path
     settings: Mapping[str, Json] = field(default_factory=dict)
-    """Given to the runner file when it is loaded, and again with every question."""
+    """Given to the runner file when it is loaded, and again with every call."""
     seconds_to_load: float = 900.0
     seconds_to_answer: float = 3600.0
     max_bytes: int = MAX_BYTES
@@ -116,17 +116,17 @@ class Runner:
         return self._child
 
     def ask(self, arrays: Mapping[str, NDArray[Any]], **settings: Json) -> dict[str, NDArray[Any]]:
-        """What the runner file answers to these arrays; settings of this question are added to those of all."""
+        """What the runner file returns for these arrays; these settings are added to those of all calls."""
         header = {"kind": "ask", "settings": {**self.settings, **settings}}
         return self.start().ask(header, arrays, self.seconds_to_answer)
 
 
 Finish: TypeAlias = Callable[[Mapping[str, NDArray[Any]], Indices, Timeline], Feature]
-"""Makes the feature from what the runner answered, the frames that it saw, and the video's timeline."""
+"""Makes the feature from what the runner returned, the frames that it saw, and the video's timeline."""
 
 
 def keep_all(answer: Mapping[str, NDArray[Any]], frame_indices: Indices, timeline: Timeline) -> Feature:
-    """All that the runner answered, with the frames that it belongs to."""
+    """All that the runner returned, with the frames that it belongs to."""
     return Feature({**answer, "frame_indices": frame_indices})
 
 
@@ -138,18 +138,18 @@ class LoadedIsolated:
     frames: Sampler
     height: int | None
     batch: int | None = None
-    """Frames in one question; the answers are joined along their first axis. `None` asks one question for all."""
+    """Frames in one call; results are joined along their first axis. `None` sends all frames in one call."""
     finish: Finish = keep_all
 
     def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _IsolatedExtraction:
-        """Start watching a rollout."""
+        """Start on one rollout."""
         indices = self.frames.indices(timeline, rollout)
         return _IsolatedExtraction(self, timeline, FrameRequest(frozenset(indices), self.height))
 
 
 @dataclass(frozen=True, slots=True)
 class _IsolatedExtraction:
-    perceiver: LoadedIsolated
+    loaded: LoadedIsolated
     timeline: Timeline
     request: FrameRequest
     waiting: list[Pixels] = field(default_factory=list)
@@ -159,7 +159,7 @@ class _IsolatedExtraction:
     def add_frame(self, frame: Frame) -> None:
         self.seen.append(frame.index)
         self.waiting.append(frame.pixels)
-        if len(self.waiting) == self.perceiver.batch:
+        if len(self.waiting) == self.loaded.batch:
             self._ask()
 
     def finish(self) -> Feature:
@@ -168,8 +168,8 @@ class _IsolatedExtraction:
         answer, *others = self.answers
         if others:
             answer = {name: np.concatenate([one[name] for one in self.answers]) for name in answer}
-        return self.perceiver.finish(answer, np.array(self.seen, np.int64), self.timeline)
+        return self.loaded.finish(answer, np.array(self.seen, np.int64), self.timeline)
 
     def _ask(self) -> None:
-        self.answers.append(self.perceiver.runner.ask({"frames": np.stack(self.waiting)}))
+        self.answers.append(self.loaded.runner.ask({"frames": np.stack(self.waiting)}))
         self.waiting.clear()

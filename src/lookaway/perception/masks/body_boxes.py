@@ -8,21 +8,18 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from lookaway.core import Abstention, Extractor, Feature, Features, Rollout, Timeline
+from lookaway.core import Extractor, Feature, Features, FramelessExtractor, Rollout, Timeline
 from lookaway.perception.masks.grounding_dino_boxes import BOX_ARRAYS
-from lookaway.perception.reading import Reading
 
 
 @dataclass(frozen=True, slots=True)
-class BodyBoxes:
+class BodyBoxes(FramelessExtractor):
     """One box for each face, grown to where its body must be and cut at the frame.
 
     Every face has a box, in the order of the faces: a body is known to be whose by its number in the frame.
     """
 
     name: ClassVar[str] = "body_boxes"
-    version: ClassVar[int] = 1
-    software: ClassVar[tuple[str, ...]] = ()
     seconds_per_frame: ClassVar[float] = 0.0001
     bytes_per_frame: ClassVar[float] = 36.0
     arrays: ClassVar[Mapping[str, str]] = BOX_ARRAYS
@@ -37,19 +34,9 @@ class BodyBoxes:
         """Faces."""
         return {"faces": self.faces}
 
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nothing beyond faces is needed."""
-        return None
-
-    def load(self) -> BodyBoxes:
-        """Nothing to load."""
-        return self
-
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
-        """Start on one rollout."""
-        return Reading(lambda: self._grown(features["faces"]))
-
-    def _grown(self, faces: Feature) -> Feature:
+    def read(self, rollout: Rollout, timeline: Timeline, features: Features) -> Feature:
+        """Grow the boxes of faces."""
+        faces = features["faces"]
         left, top, right, bottom = np.asarray(faces["boxes"], np.float64).T
         middle, reach, height = (left + right) / 2, (right - left) * self.widths / 2, bottom - top
         first = top - self.above * height

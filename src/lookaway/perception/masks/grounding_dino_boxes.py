@@ -10,23 +10,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lookaway.core import (
-    Abstention,
-    Compute,
-    Extractor,
-    Feature,
-    Features,
-    Floats,
-    Frame,
-    FrameRequest,
-    Indices,
-    Reason,
-    Rollout,
-    Timeline,
-    Unmeasurable,
-)
-from lookaway.io.sampling import Sampler, UniformFrames
-from lookaway.perception.networks.batching import BatchedExtraction
+from lookaway.core import Abstention, Compute, Floats, Frame, Indices, Reason, Rollout, Sampler, Timeline, Unmeasurable
+from lookaway.io.sampling import UniformFrames
+from lookaway.perception.networks.batching import Batches, BatchExtractor
 from lookaway.perception.networks.fits import Fitted
 from lookaway.perception.networks.grounding_dino import GroundingDino, phrase_of
 from lookaway.perception.weights import Weights, published
@@ -40,7 +26,7 @@ BOX_ARRAYS = {
 
 
 @dataclass(frozen=True, slots=True)
-class GroundingDinoBoxes:
+class GroundingDinoBoxes(BatchExtractor[GroundingDino]):
     """Boxes that Grounding DINO draws around the case's target, best first, found by its attributes and name.
 
     A frame in which nothing was found has no box, and is listed as looked at. Boxes are not merged: one thing can have
@@ -48,12 +34,10 @@ class GroundingDinoBoxes:
     """
 
     name: ClassVar[str] = "grounding_dino_boxes"
-    version: ClassVar[int] = 1
     software: ClassVar[tuple[str, ...]] = ("torch", "transformers", "tokenizers")
     seconds_per_frame: ClassVar[float] = 12.0
     bytes_per_frame: ClassVar[float] = 300.0
     arrays: ClassVar[Mapping[str, str]] = BOX_ARRAYS
-    needs: ClassVar[Mapping[str, Extractor]] = {}
 
     weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "grounding-dino-tiny"))
     frames: Annotated[Sampler, "which frames are looked at"] = UniformFrames(1)
@@ -70,9 +54,9 @@ class GroundingDinoBoxes:
             return Abstention(Reason.NO_TARGET, "the case names no target, and boxes are found by name.")
         return self.weights.declines()
 
-    def load(self) -> _LoadedBox:
-        """Load the network and its tokenizer."""
-        return _LoadedBox(self, GroundingDino.load(self.weights, self.compute))
+    def network(self) -> GroundingDino:
+        """The network and its tokenizer."""
+        return GroundingDino.load(self.weights, self.compute)
 
     def fitted(self, width: int, height: int) -> Fitted:
         """Frames of a size on their way to the input, scaled as the network's makers do."""
@@ -91,15 +75,10 @@ class GroundingDinoBoxes:
         kept: Indices = best[is_found[best]][: self.most]
         return kept
 
-
-@dataclass(frozen=True, slots=True)
-class _LoadedBox:
-    recipe: GroundingDinoBoxes
-    network: GroundingDino
-
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _BoxExtraction:
-        phrase, network = phrase_of(rollout.case), self.network
-        tokens, fitted = network.tokens(phrase), self.recipe.fitted(timeline.width, timeline.height)
+    def batches(self, network: GroundingDino, rollout: Rollout, timeline: Timeline) -> Batches:
+        """How the frames of a rollout go through the network."""
+        phrase = phrase_of(rollout.case)
+        tokens, fitted = network.tokens(phrase), self.fitted(timeline.width, timeline.height)
         if network.places(fitted) < network.queries:
             raise Unmeasurable(
                 Reason.INVALID_INPUT,
@@ -107,38 +86,14 @@ class _LoadedBox:
                 f"the network chooses {network.queries} of them. Look at frames that are less narrow, or larger.",
             )
 
-        def look(frames: Sequence[Frame]) -> dict[str, NDArray[np.generic]]:
+        def extract(frames: Sequence[Frame]) -> dict[str, NDArray[np.generic]]:
             probabilities, boxes = network([frame.pixels for frame in frames], fitted, tokens)
-            kept = [self.recipe.kept(each) for each in probabilities]
+            kept = [self.kept(each) for each in probabilities]
+            scores = [each[rows].max(axis=1) for each, rows in zip(probabilities, kept, strict=True)]
             return {
                 "boxes": np.concatenate([each[rows] for each, rows in zip(boxes, kept, strict=True)]),
-                "scores": np.concatenate(
-                    [each[rows].max(axis=1) for each, rows in zip(probabilities, kept, strict=True)]
-                ),
-                "shown_in": np.repeat([frame.index for frame in frames], [len(rows) for rows in kept]),
+                "scores": np.concatenate(scores),
+                "frame_indices": np.repeat([frame.index for frame in frames], [len(rows) for rows in kept]),
             }
 
-        request = FrameRequest(frozenset(self.recipe.frames.indices(timeline, rollout)))
-        return _BoxExtraction(BatchedExtraction(request, network.frames_at_once(fitted), look, {"query": f"{phrase}."}))
-
-
-@dataclass(frozen=True, slots=True)
-class _BoxExtraction:
-    frames: BatchedExtraction
-
-    @property
-    def request(self) -> FrameRequest:
-        return self.frames.request
-
-    def add_frame(self, frame: Frame) -> None:
-        self.frames.add_frame(frame)
-
-    def finish(self) -> Feature:
-        found = self.frames.finish()
-        arrays = {
-            "boxes": found["boxes"],
-            "scores": found["scores"],
-            "frame_indices": found["shown_in"],
-            "looked_at": found["frame_indices"],
-        }
-        return Feature(arrays, found.detail)
+        return Batches(network.frames_at_once(fitted), extract, {"query": f"{phrase}."}, indices_name="looked_at")

@@ -11,7 +11,6 @@ import numpy as np
 
 from lookaway.core import (
     MASK_ARRAYS,
-    Abstention,
     Compute,
     Extractor,
     Feature,
@@ -25,6 +24,7 @@ from lookaway.core import (
     Timeline,
     Unmeasurable,
 )
+from lookaway.perception.networks.batching import NetworkExtractor
 from lookaway.perception.networks.sam2 import Sam2Frames, size_at
 from lookaway.perception.weights import Weights, published
 
@@ -58,14 +58,13 @@ BOXES_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Sam2Masks:
+class Sam2Masks(NetworkExtractor):
     """One mask for each box, drawn by SAM 2 in the box's own frame; the thing of a mask is the box's number in it.
 
     Scores are the network's own guess of how well the mask fits (its intersection over union with the truth).
     """
 
     name: ClassVar[str] = "sam2_masks"
-    version: ClassVar[int] = 1
     software: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     seconds_per_frame: ClassVar[float] = 9.0
     bytes_per_frame: ClassVar[float] = 8000.0
@@ -81,10 +80,6 @@ class Sam2Masks:
     def needs(self) -> Mapping[str, Extractor]:
         """Boxes."""
         return {"boxes": self.boxes}
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Any video will do, once the weights are there."""
-        return self.weights.declines()
 
     def load(self) -> _LoadedMask:
         """Load the network."""
@@ -104,19 +99,22 @@ class _LoadedMask:
                 Reason.NO_TARGET,
                 f"{self.recipe.boxes.name} found no box in this video, and masks are drawn from one or more boxes.",
             )
-        return _MaskExtraction(self, boxes, FrameRequest(frames), size_at(self.recipe.height, timeline))
+        return _MaskExtraction(
+            self.recipe, self.network, boxes, FrameRequest(frames), size_at(self.recipe.height, timeline)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class _MaskExtraction:
-    perceiver: _LoadedMask
+    recipe: Sam2Masks
+    network: Sam2Frames
     boxes: Feature
     request: FrameRequest
     size: tuple[int, int]
     masks: GrowingTrack = field(default_factory=GrowingTrack)
 
     def add_frame(self, frame: Frame) -> None:
-        network, multimask = self.perceiver.network, self.perceiver.recipe.best_of_three
+        network, multimask = self.network, self.recipe.best_of_three
         boxes = self.boxes["boxes"][self.boxes["frame_indices"] == frame.index]
         with network.torch.inference_mode():
             seen = network.model.get_image_embeddings(network.to_input(frame.pixels))

@@ -22,11 +22,13 @@ from lookaway.core import (
     FrameRequest,
     Reason,
     Rollout,
+    Sampler,
     Timeline,
     Unmeasurable,
 )
-from lookaway.io.sampling import Sampler, UniformFrames
+from lookaway.io.sampling import UniformFrames
 from lookaway.perception.masks.sam2_masks import GrowingTrack
+from lookaway.perception.networks.batching import NetworkExtractor
 from lookaway.perception.networks.sam2 import Sam2Frames, Sam2Memory, size_at
 from lookaway.perception.weights import Weights, published
 
@@ -62,7 +64,7 @@ def best_box(boxes: Feature, frame: int, source: str) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Sam2Track:
+class Sam2Track(NetworkExtractor):
     """Masks of one thing through the sampled frames, by SAM 2 from a box in the first of them.
 
     Where the network finds the thing unseen, the mask is empty and kept: that, too, is a finding. Scores are the
@@ -75,7 +77,6 @@ class Sam2Track:
     """
 
     name: ClassVar[str] = "sam2_track"
-    version: ClassVar[int] = 1
     software: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     seconds_per_frame: ClassVar[float] = 12.0
     bytes_per_frame: ClassVar[float] = 4000.0

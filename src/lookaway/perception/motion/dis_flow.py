@@ -10,8 +10,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from lookaway.core import (
-    Abstention,
-    Extractor,
+    ExtractorBase,
     Feature,
     Features,
     Floats,
@@ -21,22 +20,22 @@ from lookaway.core import (
     Pixels,
     Reason,
     Rollout,
+    Sampler,
     Timeline,
     Unmeasurable,
 )
-from lookaway.io.sampling import AtFps, Sampler
+from lookaway.io.sampling import AtFps
 from lookaway.perception.opencv import load_opencv
 
 
 @dataclass(frozen=True, slots=True)
-class DisFlow:
+class DisFlow(ExtractorBase):
     """Dense optical flow by inverse search (DIS), in cells of some pixels, without any weights.
 
     The flow is estimated there and back. A cell is trusted where both agree and where there is something to see.
     """
 
     name: ClassVar[str] = "dis_flow"
-    version: ClassVar[int] = 1
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
     seconds_per_frame: ClassVar[float] = 0.01
     bytes_per_frame: ClassVar[float] = 8000.0
@@ -47,17 +46,12 @@ class DisFlow:
         "frame_indices": "int64 [frames]: the frames, one more than steps",
         "size": "int64 [2]: width and height of the frames in which pixels are counted",
     }
-    needs: ClassVar[Mapping[str, Extractor]] = {}
 
     frames: Annotated[Sampler, "which frames are compared, each with the next"] = AtFps(8)
     height: Annotated[int, "frame height at which flow is estimated"] = 240
     cell: Annotated[int, "side of a cell in pixels"] = 8
     disagreement: Annotated[float, "pixels by which there and back may differ, beside a twentieth of the motion"] = 0.5
     texture: Annotated[float, "grey levels by which a cell must vary (standard deviation) to be trusted"] = 2.0
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Any video will do."""
-        return None
 
     def load(self) -> _LoadedFlow:
         """Import OpenCV and set up its estimator."""
@@ -74,7 +68,7 @@ class _LoadedFlow:
     def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _FlowExtraction:
         indices = self.recipe.frames.indices(timeline, rollout)
         if len(indices) < 2:
-            raise Unmeasurable(Reason.TOO_SHORT, f"motion takes two frames, {len(indices)} would be looked at.")
+            raise Unmeasurable(Reason.TOO_SHORT, f"motion needs two frames, {len(indices)} are sampled.")
         return _FlowExtraction(self, FrameRequest(frozenset(indices), self.recipe.height))
 
     def step(self, earlier: Pixels, later: Pixels) -> tuple[Floats, Mask]:
@@ -106,7 +100,7 @@ class _LoadedFlow:
 
 @dataclass(slots=True)
 class _FlowExtraction:
-    perceiver: _LoadedFlow
+    loaded: _LoadedFlow
     request: FrameRequest
     grey: Pixels | None = None
     times: list[float] = field(default_factory=list)
@@ -115,9 +109,9 @@ class _FlowExtraction:
     trusted: list[Mask] = field(default_factory=list)
 
     def add_frame(self, frame: Frame) -> None:
-        grey = self.perceiver.cv2.cvtColor(frame.pixels, self.perceiver.cv2.COLOR_RGB2GRAY)
+        grey = self.loaded.cv2.cvtColor(frame.pixels, self.loaded.cv2.COLOR_RGB2GRAY)
         if self.grey is not None:
-            flow, trusted = self.perceiver.step(self.grey, grey)
+            flow, trusted = self.loaded.step(self.grey, grey)
             self.flows.append(flow)
             self.trusted.append(trusted)
         self.grey = grey
@@ -125,7 +119,7 @@ class _FlowExtraction:
         self.indices.append(frame.index)
 
     def finish(self) -> Feature:
-        assert self.grey is not None  # noqa: S101 - at least two frames were asked for
+        assert self.grey is not None  # noqa: S101 - at least two frames were requested
         return Feature(
             {
                 "flow": np.stack(self.flows),

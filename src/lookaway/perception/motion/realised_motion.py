@@ -8,16 +8,15 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from lookaway.core import Abstention, Extractor, Feature, Features, Floats, Mask, Rollout, Timeline
+from lookaway.core import Extractor, Feature, Features, Floats, FramelessExtractor, Mask, Rollout, Timeline
 from lookaway.perception.motion.dis_flow import DisFlow
-from lookaway.perception.reading import Reading
 
 ROUNDS = 10
-"""Of weighing what disagrees less and less; the fit hardly changes after five."""
+"""Rounds of reweighting; the fit hardly changes after five."""
 
 
 @dataclass(frozen=True, slots=True)
-class RealisedMotion:
+class RealisedMotion(FramelessExtractor):
     """Optical flow, split into the motion of the picture as a whole and what moves against it.
 
     The motion of the whole is the eight-parameter field of a plane or of a turning camera, fitted to all trusted
@@ -26,7 +25,6 @@ class RealisedMotion:
     """
 
     name: ClassVar[str] = "realised_motion"
-    version: ClassVar[int] = 1
     software: ClassVar[tuple[str, ...]] = ("numpy",)
     seconds_per_frame: ClassVar[float] = 0.002
     bytes_per_frame: ClassVar[float] = 20.0
@@ -47,19 +45,9 @@ class RealisedMotion:
         """Optical flow."""
         return {"flow": self.flow}
 
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Any video will do."""
-        return None
-
-    def load(self) -> RealisedMotion:
-        """Nothing to load."""
-        return self
-
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
-        """Start on one rollout."""
-        return Reading(lambda: self._split(features["flow"]))
-
-    def _split(self, flow: Feature) -> Feature:
+    def read(self, rollout: Rollout, timeline: Timeline, features: Features) -> Feature:
+        """Split the flow of each step."""
+        flow = features["flow"]
         height = float(flow["size"][1])
         steps = [
             self._split_step(cells.astype(np.float64), trusted)
@@ -97,7 +85,7 @@ PARAMETERS = 8
 
 
 def fit_whole(flow: Floats, trusted: Mask) -> Floats:
-    """The motion [rows, columns, 2] of the picture as a whole, by least squares that forget what disagrees."""
+    """The motion [rows, columns, 2] of the picture as a whole, by iteratively reweighted least squares."""
     rows, columns = trusted.shape
     scale = max(rows, columns) / 2
     y, x = (np.indices((rows, columns)) - np.array([rows - 1, columns - 1]).reshape(2, 1, 1) / 2) / scale

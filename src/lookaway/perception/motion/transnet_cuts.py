@@ -10,19 +10,8 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from lookaway.core import (
-    Abstention,
-    Compute,
-    Extractor,
-    Feature,
-    Features,
-    Floats,
-    Frame,
-    FrameRequest,
-    Pixels,
-    Rollout,
-    Timeline,
-)
+from lookaway.core import Compute, Feature, Features, Floats, Frame, FrameRequest, Pixels, Rollout, Timeline
+from lookaway.perception.networks.batching import NetworkExtractor
 from lookaway.perception.networks.pretrained import load_parameters, load_torch
 from lookaway.perception.networks.transnet_network import HEIGHT, WIDTH, cut_probabilities, transnet
 from lookaway.perception.opencv import load_opencv
@@ -33,11 +22,10 @@ WINDOW, MARGIN = 100, 25
 
 
 @dataclass(frozen=True, slots=True)
-class TransnetCuts:
+class TransnetCuts(NetworkExtractor):
     """How probable a cut is after each frame, by TransNet V2; what counts as a cut is for metrics to say."""
 
     name: ClassVar[str] = "transnet_cuts"
-    version: ClassVar[int] = 1
     software: ClassVar[tuple[str, ...]] = ("torch", "opencv-python-headless")
     seconds_per_frame: ClassVar[float] = 0.03
     bytes_per_frame: ClassVar[float] = 12.0
@@ -45,31 +33,26 @@ class TransnetCuts:
         "probabilities": "float32 [frames]: that a shot ends with this frame",
         "frame_indices": "int64 [frames]: every frame",
     }
-    needs: ClassVar[Mapping[str, Extractor]] = {}
 
     weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "transnetv2"))
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
 
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Any video will do, once the weights are there."""
-        return self.weights.declines()
-
-    def load(self) -> _Perceiver:
+    def load(self) -> _LoadedCuts:
         """Load the network."""
         torch = load_torch(self.compute)
         network = load_parameters(torch, transnet(torch), self.weights, self.compute)
-        return _Perceiver(load_opencv(), torch, network, self.compute)
+        return _LoadedCuts(load_opencv(), torch, network, self.compute)
 
 
 @dataclass(frozen=True, slots=True)
-class _Perceiver:
+class _LoadedCuts:
     cv2: ModuleType
     torch: ModuleType
     network: Any
     compute: Compute
 
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _Watch:
-        return _Watch(self, FrameRequest(frozenset(range(timeline.frame_count)), HEIGHT))
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _CutExtraction:
+        return _CutExtraction(self, FrameRequest(frozenset(range(timeline.frame_count)), HEIGHT))
 
     def __call__(self, window: list[Pixels]) -> Floats:
         with self.torch.inference_mode():
@@ -79,17 +62,17 @@ class _Perceiver:
 
 
 @dataclass(slots=True)
-class _Watch:
+class _CutExtraction:
     """Holds one window of frames; before the first and after the last, they are repeated."""
 
-    perceiver: _Perceiver
+    loaded: _LoadedCuts
     request: FrameRequest
     _window: list[Pixels] = field(default_factory=list)
     _indices: list[int] = field(default_factory=list)
     _probabilities: list[Floats] = field(default_factory=list)
 
     def add_frame(self, frame: Frame) -> None:
-        cv2 = self.perceiver.cv2
+        cv2 = self.loaded.cv2
         self._window = self._window or [_small(cv2, frame.pixels)] * MARGIN
         self._window.append(_small(cv2, frame.pixels))
         self._indices.append(frame.index)
@@ -104,7 +87,7 @@ class _Watch:
         return Feature({"probabilities": probabilities, "frame_indices": np.array(self._indices, np.int64)})
 
     def _look(self) -> None:
-        self._probabilities.append(self.perceiver(self._window))
+        self._probabilities.append(self.loaded(self._window))
         self._window = self._window[WINDOW - 2 * MARGIN :]
 
 

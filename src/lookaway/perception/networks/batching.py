@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookaway.core import Compute, Feature, Floats, Frame, FrameRequest, Json, Reason, Rollout, Timeline, Unmeasurable
-from lookaway.io.sampling import Sampler
+from lookaway.core import (
+    Abstention,
+    Compute,
+    ExtractorBase,
+    Feature,
+    Features,
+    Floats,
+    Frame,
+    FrameRequest,
+    Json,
+    Reason,
+    Rollout,
+    SampledExtractor,
+    Sampler,
+    Timeline,
+    Unmeasurable,
+)
+from lookaway.perception.weights import Weights
 
+Network = TypeVar("Network")
 MAX_FRAMES = 32
 """Larger batches are no faster."""
 CPU_BYTES, GPU_BYTES = 256 * 1024 * 1024, 2 * 1024 * 1024 * 1024
@@ -29,40 +47,100 @@ def batch_size(bytes_per_frame: float, compute: Compute) -> int:
     return int(max(1, min(MAX_FRAMES, budget // bytes_per_frame)))
 
 
+BatchFunction: TypeAlias = Callable[[Sequence[Frame]], Mapping[str, NDArray[Any]]]
+"""From a batch of frames to one row a frame of each array."""
+
+
 @dataclass(slots=True)
 class BatchedExtraction:
-    """Collects frames, shows them to a network a batch at a time, and joins what it gives along the first axis."""
+    """Collects frames, sends them through a network a batch at a time, and joins the rows."""
 
     request: FrameRequest
     frames_at_once: int
-    look: Callable[[Sequence[Frame]], Mapping[str, NDArray[Any]]]
+    extract: BatchFunction
     detail: Mapping[str, Json] = field(default_factory=dict)
+    indices_name: str = "frame_indices"
+    """Name of the array of all frames."""
     _waiting: list[Frame] = field(default_factory=list)
     _indices: list[int] = field(default_factory=list)
-    _seen: list[Mapping[str, NDArray[Any]]] = field(default_factory=list)
+    _rows: list[Mapping[str, NDArray[Any]]] = field(default_factory=list)
 
     def add_frame(self, frame: Frame) -> None:
-        """Take a frame; a full batch goes to the network at once."""
+        """Take a frame; a full batch goes through the network at once."""
         self._waiting.append(frame)
         self._indices.append(frame.index)
         if len(self._waiting) >= self.frames_at_once:
-            self._look()
+            self._extract_waiting()
 
     def finish(self) -> Feature:
-        """Everything, one row a frame, with the frames they belong to."""
+        """All rows, and the indices of all frames."""
         if self._waiting:
-            self._look()
-        names = self._seen[0] if self._seen else {}
-        arrays = {name: np.concatenate([part[name] for part in self._seen]) for name in names}
-        return Feature({**arrays, "frame_indices": np.array(self._indices, np.int64)}, self.detail)
+            self._extract_waiting()
+        names = self._rows[0] if self._rows else {}
+        arrays = {name: np.concatenate([part[name] for part in self._rows]) for name in names}
+        return Feature({**arrays, self.indices_name: np.array(self._indices, np.int64)}, self.detail)
 
-    def _look(self) -> None:
-        self._seen.append(self.look(self._waiting))
+    def _extract_waiting(self) -> None:
+        self._rows.append(self.extract(self._waiting))
         self._waiting = []
 
 
+class NetworkExtractor(ExtractorBase):
+    """An extractor with a network, which declines while the weights are missing."""
+
+    __slots__ = ()
+
+    weights: Weights
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Any video will do, once the weights are there."""
+        return self.weights.declines()
+
+
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """How the frames of one rollout go through a network."""
+
+    frames_at_once: int
+    extract: BatchFunction
+    detail: Mapping[str, Json] = field(default_factory=dict)
+    indices_name: str = "frame_indices"
+
+
+class BatchExtractor(NetworkExtractor, SampledExtractor, Generic[Network]):
+    """An extractor whose network gives rows for each frame, a batch of frames at a time."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def network(self) -> Network:
+        """The loaded network."""
+
+    @abstractmethod
+    def batches(self, network: Network, rollout: Rollout, timeline: Timeline) -> Batches:
+        """How the frames of a rollout go through the network; or an `Unmeasurable`."""
+
+    def load(self) -> LoadedBatchExtractor[Network]:
+        """Load the network."""
+        return LoadedBatchExtractor(self, self.network())
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedBatchExtractor(Generic[Network]):
+    """A batch extractor with its network loaded."""
+
+    recipe: BatchExtractor[Network]
+    network: Network
+
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedExtraction:
+        """Start on one rollout."""
+        batches = self.recipe.batches(self.network, rollout, timeline)
+        request = self.recipe.request(timeline, rollout)
+        return BatchedExtraction(request, batches.frames_at_once, batches.extract, batches.detail, batches.indices_name)
+
+
 @dataclass(slots=True)
-class Steps:
+class StepDistances:
     """Distances of consecutive frames, a batch at a time."""
 
     torch: ModuleType

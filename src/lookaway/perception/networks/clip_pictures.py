@@ -23,7 +23,7 @@ class ClipPictures:
     embed: Callable[[Any], Any]
     """From the network's input to [pictures, channels]."""
     config: Any
-    """Of the network, as transformers holds it."""
+    """The configuration of the network in transformers."""
     compute: Compute
 
     def __call__(self, pictures: Sequence[Pixels], fitted: Fitted) -> Any:

@@ -16,7 +16,7 @@ from lookaway.perception.networks.pretrained import load_pretrained, load_tokeni
 from lookaway.perception.weights import Weights
 
 MAX_CHARACTERS = 1000
-"""Of a query. More than any detector takes, and few enough to be tokenized at once."""
+"""Longest query: more than any detector takes, and short enough to be tokenized at once."""
 SEPARATORS = str.maketrans(".?", "  ")
 """Detectors take these as the end of one query and the beginning of another."""
 
@@ -50,9 +50,9 @@ def _cleaned(text: str) -> str:
 
 
 STRIDES = (8, 16, 32, 64)
-"""Of the maps that the network looks at, in pixels."""
+"""Strides of the feature maps, in pixels."""
 COPIES = 24
-"""Of those maps that it holds at once, roughly, in single precision: at each place it takes 4 samples from each."""
+"""How many copies of its maps the network holds, roughly, in single precision: each is sampled 4 times a place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +71,11 @@ class GroundingDino:
         return cls(torch, model, load_tokenizer("AutoTokenizer", weights), compute)
 
     def tokens(self, phrase: str) -> list[int]:
-        """Of a query, no more than the network takes."""
+        """The tokens of a query, no more than the network takes."""
         return token_ids(self.tokenizer, phrase, self.model.config.max_text_len)
 
     def __call__(self, pictures: Sequence[Pixels], fitted: Fitted, tokens: Sequence[int]) -> tuple[Floats, Floats]:
-        """Of pictures of one size: [pictures, boxes, tokens] probabilities and [pictures, boxes, 4] corners."""
+        """[pictures, boxes, tokens] probabilities and [pictures, boxes, 4] corners, from pictures of one size."""
         with self.torch.inference_mode():
             batch = to_input(self.torch, pictures, fitted, Colours(), self.compute)
             text = self.torch.tensor([tokens] * len(pictures), device=self.compute.device)

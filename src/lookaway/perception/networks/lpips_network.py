@@ -1,4 +1,4 @@
-"""LPIPS: how different two pictures look, learned from what people said."""
+"""LPIPS: how different two pictures look, learned from human judgements."""
 
 from __future__ import annotations
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from lookaway.core import Abstention, Compute, Features, Floats, Frame, FrameRequest, Pixels, Rollout, Timeline
-from lookaway.io.sampling import Sampler
-from lookaway.perception.networks.batching import BatchedExtraction, batch_size
+from lookaway.core import Abstention, Compute, Floats, Frame, Pixels, Rollout, Sampler, Timeline
+from lookaway.io.sampling import UniformFrames
+from lookaway.perception.networks.batching import Batches, BatchExtractor, batch_size
 from lookaway.perception.networks.embedding import Embedder
-from lookaway.perception.networks.fits import Colours, Fit, Fitted, Squeezed, to_input
+from lookaway.perception.networks.fits import Colours, Fit, Fitted, Squeezed, WholeFrame, to_input
 from lookaway.perception.weights import Weights
 
 TOKEN_ARRAYS = {
@@ -25,7 +24,7 @@ TOKEN_ARRAYS = {
 }
 """What the features of vision transformers hold."""
 COPIES = 24
-"""Of its tokens that a transformer holds at once, roughly, in single precision."""
+"""How many copies of its tokens a transformer holds at once, roughly, in single precision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,57 +64,40 @@ class VitTokens:
         return batch_size(tokens * self.channels * 4 * COPIES, self.compute)
 
 
-class TokenRecipe(ABC):
+@dataclass(frozen=True, slots=True)
+class TokenRecipe(BatchExtractor[VitTokens]):
     """A recipe for tokens of frames, whose network can also be used on pictures of any size."""
 
-    __slots__ = ()
-    weights: Weights
-    frames: Sampler
-    fit: Fit
-    patches: bool
-    side: int
+    software: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+    arrays: ClassVar[Mapping[str, str]] = TOKEN_ARRAYS
 
-    @abstractmethod
-    def network(self) -> VitTokens:
-        """The loaded network."""
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Any video will do, once the weights are there."""
-        return self.lacks()
+    weights: Annotated[Weights, "the network"]
+    frames: Annotated[Sampler, "which frames are looked at"] = UniformFrames(24)
+    fit: Annotated[Fit, "how a frame is brought to the network's input"] = WholeFrame()
+    patches: Annotated[bool, "whether the tokens of patches are kept"] = True
+    side: Annotated[int, "side of the square that a region is squeezed into, where regions are embedded"] = 224
+    compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
 
     def lacks(self) -> Abstention | None:
         """Why the network cannot be loaded."""
         return self.weights.declines()
 
-    def load(self) -> LoadedToken:
-        """Load the network."""
-        return LoadedToken(self, self.network())
+    def batches(self, network: VitTokens, rollout: Rollout, timeline: Timeline) -> Batches:
+        """How the frames of a rollout go through the network."""
+        fitted = self.fit.fitted(timeline.width, timeline.height, network.patch)
+        grid = np.array(fitted.whole_patches(network.patch))
+
+        def extract(frames: Sequence[Frame]) -> dict[str, Floats]:
+            cls, patches = network([frame.pixels for frame in frames], fitted)
+            if not self.patches:
+                return {"cls": cls}
+            return {"cls": cls, "patches": patches, "grid": np.tile(grid, (len(frames), 1))}
+
+        return Batches(network.frames_at_once(fitted), extract)
 
     def embedder(self) -> Embedder:
         """The loaded network, for pictures of any size."""
         return TokenEmbedder(self.network(), self.side)
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedToken:
-    """Tokens of the sampled frames of a rollout."""
-
-    recipe: TokenRecipe
-    network: VitTokens
-
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedExtraction:
-        """Start on one rollout."""
-        fitted = self.recipe.fit.fitted(timeline.width, timeline.height, self.network.patch)
-        request = FrameRequest(frozenset(self.recipe.frames.indices(timeline, rollout)))
-        grid = np.array(fitted.whole_patches(self.network.patch))
-
-        def look(frames: Sequence[Frame]) -> dict[str, Floats]:
-            cls, patches = self.network([frame.pixels for frame in frames], fitted)
-            if not self.recipe.patches:
-                return {"cls": cls}
-            return {"cls": cls, "patches": patches, "grid": np.tile(grid, (len(frames), 1))}
-
-        return BatchedExtraction(request, self.network.frames_at_once(fitted), look)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeAlias, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 from numpy.typing import NDArray
 
 from lookaway.core import (
     TRAJECTORY_ARRAYS,
-    Abstention,
     Compute,
-    Extractor,
     Feature,
     Indices,
     Json,
     Reason,
-    Rollout,
+    Sampler,
     Timeline,
     Trajectory,
     UnknownName,
@@ -28,66 +26,46 @@ from lookaway.io.pose_files.checks import (
     DEPTH_STRIDE,
     ROTATION_TOLERANCE,
     Convention,
+    DepthStride,
+    RotationTolerance,
     as_camera_to_world,
     as_frame_indices,
     as_intrinsics,
     check_depth_shape,
     median_depths,
 )
-from lookaway.io.sampling import Sampler, UniformFrames
+from lookaway.io.sampling import UniformFrames
 from lookaway.perception.isolation.environment import Environment
 from lookaway.perception.isolation.runner import RUNNERS, LoadedIsolated, Runner
+from lookaway.perception.networks.batching import NetworkExtractor
 from lookaway.perception.weights import Weights, published
 
 
-class PoseNetwork(Protocol):
-    """The fields that recipes of pose networks share."""
+class NetworkPoses(NetworkExtractor):
+    """An extractor of poses whose network runs in an environment of its own and gets all frames at once."""
 
-    @property
-    def weights(self) -> Weights:
-        """The network."""
-        ...
+    __slots__ = ()
+    bytes_per_frame: ClassVar[float] = 250.0
+    arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS
 
-    @property
-    def environment(self) -> Environment:
-        """The packages that it runs with."""
-        ...
+    environment: Environment
+    frames: Sampler
+    height: int
+    rotation_tolerance: float
+    depth_stride: int
 
-    @property
-    def frames(self) -> Sampler:
-        """Which frames it sees."""
-        ...
-
-    @property
-    def height(self) -> int:
-        """Height of the frames that are sent to it."""
-        ...
-
-    @property
-    def rotation_tolerance(self) -> float:
-        """How far R R^T may be from the identity before the poses count as failed."""
-        ...
-
-    @property
-    def depth_stride(self) -> int:
-        """Every so many pixels of a depth map go into its median."""
-        ...
-
-
-def load_pose_network(
-    recipe: PoseNetwork, runner: str, convention: Convention, settings: Mapping[str, Json]
-) -> LoadedIsolated:
-    """A runner file of this package with its network loaded; it gets all frames of a rollout at once."""
-    running = Runner(
-        environment=recipe.environment,
-        file=RUNNERS / f"{runner}.py",
-        settings={"weights": str(recipe.weights.folder()), **settings},
-    )
-    running.start()
-    finish = partial(
-        network_trajectory, convention=convention, tolerance=recipe.rotation_tolerance, stride=recipe.depth_stride
-    )
-    return LoadedIsolated(runner=running, frames=recipe.frames, height=recipe.height, finish=finish)
+    def load_runner(self, runner: str, convention: Convention, settings: Mapping[str, Json]) -> LoadedIsolated:
+        """A runner file of this package with its network loaded."""
+        running = Runner(
+            environment=self.environment,
+            file=RUNNERS / f"{runner}.py",
+            settings={"weights": str(self.weights.folder()), **settings},
+        )
+        running.start()
+        finish = partial(
+            network_trajectory, convention=convention, tolerance=self.rotation_tolerance, stride=self.depth_stride
+        )
+        return LoadedIsolated(runner=running, frames=self.frames, height=self.height, finish=finish)
 
 
 def network_trajectory(
@@ -144,19 +122,14 @@ DA3_ENVIRONMENT = Environment(
 
 
 @dataclass(frozen=True, slots=True)
-class Da3Poses:
+class Da3Poses(NetworkPoses):
     """The trajectory that Depth Anything 3 sees in some frames, in an environment of its own.
 
     The network chooses its own precision, by what the device can do.
     """
 
     name: ClassVar[str] = "da3_poses"
-    version: ClassVar[int] = 1
-    software: ClassVar[tuple[str, ...]] = ()
     seconds_per_frame: ClassVar[float] = 2.0
-    bytes_per_frame: ClassVar[float] = 250.0
-    arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS
-    needs: ClassVar[Mapping[str, Extractor]] = {}
 
     weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "da3-base"))
     environment: Annotated[Environment, "the packages that the network runs with"] = DA3_ENVIRONMENT
@@ -168,20 +141,12 @@ class Da3Poses:
     )
     use_ray_pose: Annotated[bool, "whether poses come from its rays instead of its camera head"] = False
     device: Annotated[str, "`cpu`, `cuda` or `cuda:1`, as torch names devices"] = "cpu"
-    rotation_tolerance: Annotated[float, "how far R R^T may be from the identity before the poses count as failed"] = (
-        ROTATION_TOLERANCE
-    )
-    depth_stride: Annotated[int, "every so many pixels of a depth map, in both directions, go into its median"] = (
-        DEPTH_STRIDE
-    )
+    rotation_tolerance: RotationTolerance = ROTATION_TOLERANCE
+    depth_stride: DepthStride = DEPTH_STRIDE
 
     def __post_init__(self) -> None:
         if self.reference_view not in get_args(ReferenceView):
             raise UnknownName("reference view", self.reference_view, get_args(ReferenceView))
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Any video will do, once the weights are there."""
-        return self.weights.declines()
 
     def load(self) -> LoadedIsolated:
         """Make the environment where it is not there yet, and load the network in it."""
@@ -191,7 +156,34 @@ class Da3Poses:
             "reference_view": self.reference_view,
             "use_ray_pose": self.use_ray_pose,
         }
-        return load_pose_network(self, "da3", "world_to_camera", settings)
+        return self.load_runner("da3", "world_to_camera", settings)
+
+
+@dataclass(frozen=True, slots=True)
+class _ComputePoses(NetworkPoses):
+    """A network that can be told how precisely to compute."""
+
+    seconds_per_frame: ClassVar[float] = 10.0
+    runner: ClassVar[str]
+    convention: ClassVar[Convention]
+
+    weights: Annotated[Weights, "the network"]
+    environment: Annotated[Environment, "the packages that the network runs with"]
+    frames: Annotated[Sampler, "which frames the network sees, all at once"] = UniformFrames(48)
+    height: Annotated[int, "height of the frames that are sent to it"] = 480
+    longest_side: Annotated[int, "longer side of the frames that it sees, a multiple of 14"] = 518
+    compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
+    rotation_tolerance: RotationTolerance = ROTATION_TOLERANCE
+    depth_stride: DepthStride = DEPTH_STRIDE
+
+    def load(self) -> LoadedIsolated:
+        """Make the environment where it is not there yet, and load the network in it."""
+        settings = {
+            "device": self.compute.device,
+            "precision": self.compute.precision,
+            "longest_side": self.longest_side,
+        }
+        return self.load_runner(self.runner, self.convention, settings)
 
 
 VGGT_ENVIRONMENT = Environment(
@@ -211,45 +203,19 @@ VGGT_ENVIRONMENT = Environment(
 
 
 @dataclass(frozen=True, slots=True)
-class VggtPoses:
+class VggtPoses(_ComputePoses):
     """The trajectory that VGGT sees in some frames, in an environment of its own.
 
     The network sees whole frames: its own preparation would crop a frame that is taller than wide.
     """
 
     name: ClassVar[str] = "vggt_poses"
-    version: ClassVar[int] = 1
-    software: ClassVar[tuple[str, ...]] = ()
-    seconds_per_frame: ClassVar[float] = 10.0
-    bytes_per_frame: ClassVar[float] = 250.0
-    arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS
-    needs: ClassVar[Mapping[str, Extractor]] = {}
+    runner: ClassVar[str] = "vggt"
+    convention: ClassVar[Convention] = "world_to_camera"
 
     weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "vggt-1b"))
     environment: Annotated[Environment, "the packages that the network runs with"] = VGGT_ENVIRONMENT
-    frames: Annotated[Sampler, "which frames the network sees, all at once"] = UniformFrames(48)
-    height: Annotated[int, "height of the frames that are sent to it"] = 480
-    longest_side: Annotated[int, "longer side of the frames that it sees, a multiple of 14"] = 518
     compute: Annotated[Compute, "where it runs, and how precisely its trunk computes"] = Compute()
-    rotation_tolerance: Annotated[float, "how far R R^T may be from the identity before the poses count as failed"] = (
-        ROTATION_TOLERANCE
-    )
-    depth_stride: Annotated[int, "every so many pixels of a depth map, in both directions, go into its median"] = (
-        DEPTH_STRIDE
-    )
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Any video will do, once the weights are there."""
-        return self.weights.declines()
-
-    def load(self) -> LoadedIsolated:
-        """Make the environment where it is not there yet, and load the network in it."""
-        settings = {
-            "device": self.compute.device,
-            "precision": self.compute.precision,
-            "longest_side": self.longest_side,
-        }
-        return load_pose_network(self, "vggt", "world_to_camera", settings)
 
 
 MAPANYTHING_ENVIRONMENT = Environment(
@@ -265,39 +231,12 @@ MAPANYTHING_ENVIRONMENT = Environment(
 
 
 @dataclass(frozen=True, slots=True)
-class MapAnythingPoses:
+class MapAnythingPoses(_ComputePoses):
     """The trajectory that MapAnything sees in some frames, in an environment of its own; translations are metric."""
 
     name: ClassVar[str] = "mapanything_poses"
-    version: ClassVar[int] = 1
-    software: ClassVar[tuple[str, ...]] = ()
-    seconds_per_frame: ClassVar[float] = 10.0
-    bytes_per_frame: ClassVar[float] = 250.0
-    arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS
-    needs: ClassVar[Mapping[str, Extractor]] = {}
+    runner: ClassVar[str] = "mapanything"
+    convention: ClassVar[Convention] = "camera_to_world"
 
     weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "map-anything-apache"))
     environment: Annotated[Environment, "the packages that the network runs with"] = MAPANYTHING_ENVIRONMENT
-    frames: Annotated[Sampler, "which frames the network sees, all at once"] = UniformFrames(48)
-    height: Annotated[int, "height of the frames that are sent to it"] = 480
-    longest_side: Annotated[int, "longer side of the frames that it sees, a multiple of 14"] = 518
-    compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
-    rotation_tolerance: Annotated[float, "how far R R^T may be from the identity before the poses count as failed"] = (
-        ROTATION_TOLERANCE
-    )
-    depth_stride: Annotated[int, "every so many pixels of a depth map, in both directions, go into its median"] = (
-        DEPTH_STRIDE
-    )
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Any video will do, once the weights are there."""
-        return self.weights.declines()
-
-    def load(self) -> LoadedIsolated:
-        """Make the environment where it is not there yet, and load the network in it."""
-        settings = {
-            "device": self.compute.device,
-            "precision": self.compute.precision,
-            "longest_side": self.longest_side,
-        }
-        return load_pose_network(self, "mapanything", "camera_to_world", settings)

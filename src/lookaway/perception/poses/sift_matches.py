@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookaway.core import (
-    Abstention,
     Extractor,
+    ExtractorBase,
     Feature,
     Features,
     Floats,
@@ -41,7 +41,7 @@ def sift_points(cv2: ModuleType, pixels: NDArray[np.uint8], most: int) -> tuple[
 
 
 @dataclass(frozen=True, slots=True)
-class SiftMatches:
+class SiftMatches(ExtractorBase):
     """SIFT points of the frames of each pair, matched mutually with a ratio test; no model is fitted to them.
 
     A robust fit would throw away just those matches that show wrong geometry, so there is none. Points are in pixels
@@ -49,7 +49,6 @@ class SiftMatches:
     """
 
     name: ClassVar[str] = "sift_matches"
-    version: ClassVar[int] = 1
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
     seconds_per_frame: ClassVar[float] = 0.1
     bytes_per_frame: ClassVar[float] = 4000.0
@@ -72,30 +71,22 @@ class SiftMatches:
         """Poses, to choose pairs by."""
         return {"poses": self.poses}
 
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Any video will do, once it has poses."""
-        return None
-
-    def load(self) -> _LoadedSift:
-        """Import OpenCV."""
-        return _LoadedSift(self, load_opencv())
-
-
-@dataclass(frozen=True, slots=True)
-class _LoadedSift:
-    recipe: SiftMatches
-    cv2: ModuleType
+    def load(self) -> SiftMatches:
+        """Nothing but OpenCV."""
+        load_opencv()
+        return self
 
     def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _SiftExtraction:
-        trajectory = Trajectory.from_feature(features["poses"])
-        pairs = self.recipe.pairs.select(rollout, timeline.frame_count, trajectory)
+        """Start on one rollout."""
+        pairs = self.pairs.select(rollout, timeline.frame_count, Trajectory.from_feature(features["poses"]))
         frames = frozenset(int(frame) for frame in pairs.frames.ravel())
-        return _SiftExtraction(self, pairs, FrameRequest(frames, self.recipe.height))
+        return _SiftExtraction(self, load_opencv(), pairs, FrameRequest(frames, self.height))
 
 
 @dataclass(frozen=True, slots=True)
 class _SiftExtraction:
-    perceiver: _LoadedSift
+    recipe: SiftMatches
+    cv2: ModuleType
     pairs: Pairs
     request: FrameRequest
     size: list[int] = field(default_factory=list)
@@ -104,13 +95,13 @@ class _SiftExtraction:
 
     def add_frame(self, frame: Frame) -> None:
         self.size[:] = frame.pixels.shape[1], frame.pixels.shape[0]
-        self.seen[frame.index] = sift_points(self.perceiver.cv2, frame.pixels, self.perceiver.recipe.keypoints)
+        self.seen[frame.index] = sift_points(self.cv2, frame.pixels, self.recipe.keypoints)
 
     def finish(self) -> Feature:
         firsts, seconds, offsets = [], [], [0]
         for first, second in self.pairs.frames.tolist():
             (points_1, descriptors_1), (points_2, descriptors_2) = self.seen[first], self.seen[second]
-            rows, columns = mutual_matches(descriptors_1, descriptors_2, self.perceiver.recipe.ratio)
+            rows, columns = mutual_matches(descriptors_1, descriptors_2, self.recipe.ratio)
             firsts.append(points_1[rows])
             seconds.append(points_2[columns])
             offsets.append(offsets[-1] + len(rows))

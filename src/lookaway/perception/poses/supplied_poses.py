@@ -10,9 +10,9 @@ from typing import Annotated, ClassVar, Final, get_args
 from lookaway.core import (
     TRAJECTORY_ARRAYS,
     Abstention,
-    Extractor,
     Feature,
     Features,
+    FramelessExtractor,
     Reason,
     Rollout,
     Timeline,
@@ -20,10 +20,17 @@ from lookaway.core import (
     Unmeasurable,
     UserError,
 )
-from lookaway.io.pose_files.checks import AMBIGUOUS, DEPTH_STRIDE, ROTATION_TOLERANCE, Convention, ToldConvention
+from lookaway.io.pose_files.checks import (
+    AMBIGUOUS,
+    DEPTH_STRIDE,
+    ROTATION_TOLERANCE,
+    Convention,
+    DepthStride,
+    RotationTolerance,
+    ToldConvention,
+)
 from lookaway.io.pose_files.layouts import READERS, PoseLayout
 from lookaway.io.pose_files.source import PoseSource
-from lookaway.perception.reading import Reading
 
 WHICH_CONVENTION: Final = (
     "read as world_to_camera or as camera_to_world, the poses of this dataset fit its frames about equally well, not "
@@ -33,31 +40,24 @@ WHICH_CONVENTION: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class SuppliedPoses:
+class SuppliedPoses(FramelessExtractor):
     """The trajectory in the rollout's `poses` artifact, written by Depth Anything 3, VGGT, MapAnything, ViPE or COLMAP.
 
     ViPE and COLMAP keep intrinsics in a file of their own, `intrinsics/<name>.npz` and `cameras.txt`; it is taken from
-    the rollout's `intrinsics` artifact. What no file says is assumed where the recipe tells how, and then told in the
-    feature's detail; otherwise the rollout is unmeasurable.
+    the rollout's `intrinsics` artifact. What no file says is assumed as the recipe states, and noted in the
+    feature's detail; without an assumption the rollout is unmeasurable.
     """
 
     name: ClassVar[str] = "supplied_poses"
-    version: ClassVar[int] = 1
-    software: ClassVar[tuple[str, ...]] = ()
     seconds_per_frame: ClassVar[float] = 0.0005
     bytes_per_frame: ClassVar[float] = 250.0
     arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS
-    needs: ClassVar[Mapping[str, Extractor]] = {}
 
     convention: Annotated[
         ToldConvention, "what the stored matrices turn into what, where the layout leaves it open"
     ] = "world_to_camera"
-    rotation_tolerance: Annotated[float, "how far R R^T may be from the identity before the poses count as failed"] = (
-        ROTATION_TOLERANCE
-    )
-    depth_stride: Annotated[int, "every so many pixels of a depth map, in both directions, go into its median"] = (
-        DEPTH_STRIDE
-    )
+    rotation_tolerance: RotationTolerance = ROTATION_TOLERANCE
+    depth_stride: DepthStride = DEPTH_STRIDE
     layout: Annotated[PoseLayout, "which tool wrote the poses"] = "da3"
     assumed_fov_degrees: Annotated[float | None, "horizontal field of view where no file holds intrinsics"] = None
     assumed_depth: Annotated[
@@ -93,15 +93,8 @@ class SuppliedPoses:
             return Abstention(Reason.POSE_CONVENTION_AMBIGUOUS, WHICH_CONVENTION)
         return None
 
-    def load(self) -> SuppliedPoses:
-        """Nothing to load."""
-        return self
-
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Reading:
-        """Start on one rollout."""
-        return Reading(lambda: self._read(rollout, timeline))
-
-    def _read(self, rollout: Rollout, timeline: Timeline) -> Feature:
+    def read(self, rollout: Rollout, timeline: Timeline, features: Features) -> Feature:
+        """Read the poses."""
         read = READERS[self.layout](self.source(rollout, timeline))
         return Feature(read.trajectory.to_feature().arrays, read.assumptions)
 

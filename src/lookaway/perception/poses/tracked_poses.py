@@ -9,27 +9,17 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from lookaway.core import (
-    Abstention,
-    Extractor,
-    Feature,
-    Features,
-    Frame,
-    FrameRequest,
-    Rollout,
-    Timeline,
-    Trajectory,
-)
-from lookaway.io.sampling import Sampler, UniformFrames
+from lookaway.core import ExtractorBase, Feature, Features, Frame, FrameRequest, Rollout, Sampler, Timeline, Trajectory
+from lookaway.io.sampling import UniformFrames
 from lookaway.perception.opencv import load_opencv
-from lookaway.perception.poses.tracking.camera_path import CameraPath
+from lookaway.perception.poses.tracking.camera_path import TrackedPath
 from lookaway.perception.poses.tracking.focal_prior import FocalPrior
 from lookaway.perception.poses.tracking.follower import Follower
 from lookaway.perception.poses.tracking.sightings import Sighting
 
 
 @dataclass(frozen=True, slots=True)
-class TrackedPoses:
+class TrackedPoses(ExtractorBase):
     """The camera's path by matched SIFT points, as a camera that stands still, only turns, or moves past a scene.
 
     Poses are in the axes of the first posed frame. A camera that only turns has one centre and a median depth of 1.
@@ -38,11 +28,9 @@ class TrackedPoses:
     """
 
     name: ClassVar[str] = "tracked_poses"
-    version: ClassVar[int] = 1
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "scipy")
     seconds_per_frame: ClassVar[float] = 0.1
     bytes_per_frame: ClassVar[float] = 220.0
-    needs: ClassVar[Mapping[str, Extractor]] = {}
     arrays: ClassVar[Mapping[str, str]] = {
         "camera_to_world": "float64 [frames, 4, 4]: OpenCV axes, relative to the first posed frame",
         "intrinsics": "float64 [frames, 3, 3]: one focal length, the principal point in the middle of the picture",
@@ -61,29 +49,21 @@ class TrackedPoses:
     field_spread: Annotated[float, "standard deviation of the logarithm of the focal length in that belief"] = 0.3
     min_posed: Annotated[float, "share of the frames looked at that must get a pose"] = 0.9
 
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Any video will do."""
-        return None
-
-    def load(self) -> _LoadedTracking:
-        """Import OpenCV."""
-        return _LoadedTracking(self, load_opencv())
-
-
-@dataclass(frozen=True, slots=True)
-class _LoadedTracking:
-    recipe: TrackedPoses
-    cv2: ModuleType
+    def load(self) -> TrackedPoses:
+        """Nothing but OpenCV."""
+        load_opencv()
+        return self
 
     def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _TrackingExtraction:
-        frames = frozenset(self.recipe.frames.indices(timeline, rollout))
-        request = FrameRequest(frames, min(self.recipe.height, timeline.height))
-        return _TrackingExtraction(self, timeline, request)
+        """Start on one rollout."""
+        request = FrameRequest(frozenset(self.frames.indices(timeline, rollout)), min(self.height, timeline.height))
+        return _TrackingExtraction(self, load_opencv(), timeline, request)
 
 
 @dataclass(frozen=True, slots=True)
 class _TrackingExtraction:
-    perceiver: _LoadedTracking
+    recipe: TrackedPoses
+    cv2: ModuleType
     timeline: Timeline
     request: FrameRequest
     size: list[int] = field(default_factory=list)
@@ -92,12 +72,12 @@ class _TrackingExtraction:
 
     def add_frame(self, frame: Frame) -> None:
         self.size[:] = frame.pixels.shape[1], frame.pixels.shape[0]
-        self.seen.append(Sighting.of(self.perceiver.cv2, frame, self.perceiver.recipe.keypoints))
+        self.seen.append(Sighting.of(self.cv2, frame, self.recipe.keypoints))
 
     def finish(self) -> Feature:
-        recipe = self.perceiver.recipe
+        recipe = self.recipe
         follower = Follower(
-            cv2=self.perceiver.cv2,
+            cv2=self.cv2,
             ratio=recipe.ratio,
             tolerance=recipe.tolerance,
             step=recipe.step * max(self.size),
@@ -106,7 +86,7 @@ class _TrackingExtraction:
         )
         return self._feature(follower.follow(self.seen))
 
-    def _feature(self, path: CameraPath) -> Feature:
+    def _feature(self, path: TrackedPath) -> Feature:
         width, height = self.timeline.width, self.timeline.height
         focal = path.focal * np.array([width, height]) / self.size
         intrinsics = np.array([[focal[0], 0.0, width / 2], [0.0, focal[1], height / 2], [0.0, 0.0, 1.0]])

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookaway.core import (
-    TRAJECTORY_ARRAYS,
-    Abstention,
-    Extractor,
-    Feature,
-    Features,
-    Frame,
-    FrameRequest,
-    Rollout,
-    Timeline,
-    Trajectory,
-)
+from lookaway.core import TRAJECTORY_ARRAYS, ExtractorBase, Features, Rollout, Timeline, Trajectory
+from lookaway.core.extractor_base import FramelessExtraction
 from lookaway.io.pose_files.checks import (
     DEPTH_STRIDE,
     ROTATION_TOLERANCE,
+    DepthStride,
+    RotationTolerance,
     as_camera_to_world,
     as_frame_indices,
     as_intrinsics,
@@ -41,7 +32,7 @@ VIPE_ENVIRONMENT = Environment(
 
 
 @dataclass(frozen=True, slots=True)
-class VipePoses:
+class VipePoses(ExtractorBase):
     """The trajectory that `vipe infer` finds in the video, in an environment of its own; translations are metric.
 
     ViPE decodes the video itself, and loads the networks that its version and its pipeline name from the caches of the
@@ -49,25 +40,14 @@ class VipePoses:
     """
 
     name: ClassVar[str] = "vipe_poses"
-    version: ClassVar[int] = 1
-    software: ClassVar[tuple[str, ...]] = ()
     seconds_per_frame: ClassVar[float] = 1.0
     bytes_per_frame: ClassVar[float] = 250.0
     arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS
-    needs: ClassVar[Mapping[str, Extractor]] = {}
 
     environment: Annotated[Environment, "the packages that it runs with"] = VIPE_ENVIRONMENT
     pipeline: Annotated[str, "configuration of ViPE"] = "default"
-    rotation_tolerance: Annotated[float, "how far R R^T may be from the identity before the poses count as failed"] = (
-        ROTATION_TOLERANCE
-    )
-    depth_stride: Annotated[int, "every so many pixels of a depth map, in both directions, go into its median"] = (
-        DEPTH_STRIDE
-    )
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Any video will do."""
-        return None
+    rotation_tolerance: RotationTolerance = ROTATION_TOLERANCE
+    depth_stride: DepthStride = DEPTH_STRIDE
 
     def load(self) -> LoadedVipe:
         """Make the environment where it is not there yet."""
@@ -84,27 +64,13 @@ class LoadedVipe:
     recipe: VipePoses
     runner: Runner
 
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _VipeExtraction:
-        """Start on one rollout."""
-        return _VipeExtraction(self, rollout.video, timeline)
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> FramelessExtraction:
+        """Start on one rollout; ViPE reads the video itself."""
+        video = str(rollout.video.absolute())
+        return FramelessExtraction(lambda: self._trajectory(self.runner.ask({}, video=video), timeline).to_feature())
 
-
-@dataclass(frozen=True, slots=True)
-class _VipeExtraction:
-    perceiver: LoadedVipe
-    video: Path
-    timeline: Timeline
-    request: ClassVar[FrameRequest | None] = None
-
-    def add_frame(self, frame: Frame) -> None:
-        raise NotImplementedError("ViPE reads the video itself and asks for no frames")
-
-    def finish(self) -> Feature:
-        return self._trajectory(self.perceiver.runner.ask({}, video=str(self.video.absolute()))).to_feature()
-
-    def _trajectory(self, answer: Mapping[str, NDArray[Any]]) -> Trajectory:
-        timeline = self.timeline
-        tolerance = self.perceiver.recipe.rotation_tolerance
+    def _trajectory(self, answer: Mapping[str, NDArray[Any]], timeline: Timeline) -> Trajectory:
+        tolerance = self.recipe.rotation_tolerance
         camera_to_world = as_camera_to_world("poses", answer["poses"], "camera_to_world", tolerance, refuse)
         count = len(camera_to_world)
         if answer["intrinsics"].shape != (count, 4):
@@ -112,7 +78,7 @@ class _VipeExtraction:
                 f"intrinsics has the shape {answer['intrinsics'].shape}, expected fx, fy, cx, cy of a pinhole."
             )
         if "depth" not in answer:
-            raise refuse(f"there is no depth; choose a pipeline with depth, not {self.perceiver.recipe.pipeline!r}.")
+            raise refuse(f"there is no depth; choose a pipeline with depth, not {self.recipe.pipeline!r}.")
         check_depth_shape(answer["depth"].shape, count, refuse)
         matrices = np.tile(np.eye(3), (count, 1, 1))
         matrices[:, [0, 1, 0, 1], [0, 1, 2, 2]] = answer["intrinsics"]

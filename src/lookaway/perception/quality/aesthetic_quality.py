@@ -5,27 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeAlias
 
-from lookaway.core import Abstention, Compute, Extractor, Features, Floats, Frame, FrameRequest, Rollout, Timeline
-from lookaway.io.sampling import Sampler, UniformFrames
-from lookaway.perception.networks.batching import BatchedExtraction
+from lookaway.core import Abstention, Compute, Floats, Frame, Rollout, Sampler, Timeline
+from lookaway.io.sampling import UniformFrames
+from lookaway.perception.networks.batching import Batches, BatchExtractor
 from lookaway.perception.networks.clip_pictures import ClipPictures
 from lookaway.perception.networks.fits import CentreCrop, Fit
 from lookaway.perception.networks.pretrained import Tensors, load_pretrained, load_tensors, load_torch
 from lookaway.perception.similarity.compared_frames import Canvas, shown
 from lookaway.perception.weights import Weights, published
 
+_Network: TypeAlias = tuple[ClipPictures, Tensors]
+
 
 @dataclass(frozen=True, slots=True)
-class AestheticQuality:
+class LaionAesthetics(BatchExtractor[_Network]):
     """The aesthetic score of LAION for each frame, about 0 to 10: a linear head on what CLIP sees.
 
     By default frames are scaled as the benchmarks do that use it: without a filter against aliasing.
     """
 
     name: ClassVar[str] = "aesthetic_quality"
-    version: ClassVar[int] = 1
     software: ClassVar[tuple[str, ...]] = ("torch", "transformers", "opencv-python-headless")
     seconds_per_frame: ClassVar[float] = 1.2
     bytes_per_frame: ClassVar[float] = 12.0
@@ -33,7 +34,6 @@ class AestheticQuality:
         "aesthetic": "float32 [frames]: on the head's own scale, on which people gave 0 to 10",
         "frame_indices": "int64 [frames]: the frame of each row",
     }
-    needs: ClassVar[Mapping[str, Extractor]] = {}
 
     weights: Annotated[Weights, "CLIP"] = field(default_factory=partial(published, "clip-vit-l-14"))
     head: Annotated[Weights, "the linear head"] = field(default_factory=partial(published, "laion-aesthetic-linear"))
@@ -46,8 +46,8 @@ class AestheticQuality:
         """Any video will do, once the weights are there."""
         return self.weights.declines() or self.head.declines()
 
-    def load(self) -> _LoadedAesthetic:
-        """Load the network and its head."""
+    def network(self) -> _Network:
+        """CLIP and its head."""
         torch = load_torch(self.compute)
         model = load_pretrained("CLIPVisionModelWithProjection", self.weights, self.compute)
         shapes = {"weight": (1, model.config.projection_dim), "bias": (1,)}
@@ -56,28 +56,20 @@ class AestheticQuality:
         def embed(batch: Any) -> Any:
             return model(pixel_values=batch, interpolate_pos_encoding=True).image_embeds
 
-        return _LoadedAesthetic(self, ClipPictures(torch, embed, model.config, self.compute), head)
+        return ClipPictures(torch, embed, model.config, self.compute), head
 
+    def batches(self, network: _Network, rollout: Rollout, timeline: Timeline) -> Batches:
+        """How the frames of a rollout go through the network."""
+        (pictures, head), size = network, self.canvas or timeline
+        fitted = self.fit.fitted(size.width, size.height, pictures.config.patch_size)
+        at_once = pictures.frames_at_once(fitted)
+        if self.canvas is not None:
+            at_once = min(at_once, self.canvas.frames_at_once(timeline))
+        weight, bias = head["weight"].float(), head["bias"].float()
 
-@dataclass(frozen=True, slots=True)
-class _LoadedAesthetic:
-    recipe: AestheticQuality
-    pictures: ClipPictures
-    head: Tensors
-
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedExtraction:
-        canvas = self.recipe.canvas
-        size = canvas or timeline
-        fitted = self.recipe.fit.fitted(size.width, size.height, self.pictures.config.patch_size)
-        at_once = self.pictures.frames_at_once(fitted)
-        if canvas is not None:
-            at_once = min(at_once, canvas.frames_at_once(timeline))
-        request = FrameRequest(frozenset(self.recipe.frames.indices(timeline, rollout)))
-        weight, bias = self.head["weight"].float(), self.head["bias"].float()
-
-        def look(frames: Sequence[Frame]) -> dict[str, Floats]:
-            with self.pictures.torch.inference_mode():
-                vectors = self.pictures(shown([frame.pixels for frame in frames], canvas), fitted)
+        def extract(frames: Sequence[Frame]) -> dict[str, Floats]:
+            with pictures.torch.inference_mode():
+                vectors = pictures(shown([frame.pixels for frame in frames], self.canvas), fitted)
                 return {"aesthetic": (vectors @ weight[0] + bias).cpu().numpy()}
 
-        return BatchedExtraction(request, at_once, look, {"video_frames": timeline.frame_count})
+        return Batches(at_once, extract, {"video_frames": timeline.frame_count})

@@ -7,21 +7,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any, ClassVar
 
-from lookaway.core import (
-    Abstention,
-    Compute,
-    Extractor,
-    Features,
-    Floats,
-    Frame,
-    FrameRequest,
-    Json,
-    Reason,
-    Rollout,
-    Timeline,
-)
-from lookaway.io.sampling import BySegment, Sampler
-from lookaway.perception.networks.batching import BatchedExtraction
+from lookaway.core import Abstention, Compute, Floats, Frame, Json, Reason, Rollout, Sampler, Timeline
+from lookaway.io.sampling import BySegment
+from lookaway.perception.networks.batching import Batches, BatchExtractor
 from lookaway.perception.networks.clip_pictures import ClipPictures, of_unit_length
 from lookaway.perception.networks.fits import CentreCrop, Fit
 from lookaway.perception.networks.pretrained import load_pretrained, load_tokenizer, load_torch
@@ -29,14 +17,29 @@ from lookaway.perception.weights import Weights, published
 
 
 @dataclass(frozen=True, slots=True)
-class ClipSimilarity:
+class _Network:
+    pictures: ClipPictures
+    model: Any
+    tokenizer: Any
+
+    def embed_text(self, prompt: Sequence[str], device: str) -> tuple[Any, dict[str, Json]]:
+        """Vectors of unit length [segments, channels], and which segments are longer than CLIP reads."""
+        most = self.model.config.text_config.max_position_embeddings
+        lengths = [len(tokens) for tokens in self.tokenizer(list(prompt), truncation=False, verbose=False).input_ids]
+        tokens = self.tokenizer(list(prompt), truncation=True, max_length=most, padding=True, return_tensors="pt")
+        found = self.model.get_text_features(**tokens.to(device)).pooler_output
+        cut: list[Json] = [segment for segment, length in enumerate(lengths) if length > most]
+        return of_unit_length(found), {"tokens": [*lengths], "tokens_read_at_most": most, "segments_cut": cut}
+
+
+@dataclass(frozen=True, slots=True)
+class ClipSimilarity(BatchExtractor[_Network]):
     """Cosines between frames and prompt segments, every frame with every segment.
 
     CLIP reads the beginning of a long segment only; the feature's detail says of which.
     """
 
     name: ClassVar[str] = "clip_similarity"
-    version: ClassVar[int] = 1
     software: ClassVar[tuple[str, ...]] = ("torch", "transformers", "tokenizers")
     seconds_per_frame: ClassVar[float] = 0.1
     bytes_per_frame: ClassVar[float] = 1100.0
@@ -45,7 +48,6 @@ class ClipSimilarity:
         "embeddings": "float16 [frames, channels]: the frame as a vector of unit length",
         "frame_indices": "int64 [frames]: the frame of each row",
     }
-    needs: ClassVar[Mapping[str, Extractor]] = {}
 
     weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "clip-vit-b-32-laion2b"))
     frames: Annotated[Sampler, "which frames are looked at"] = BySegment(8)
@@ -59,44 +61,27 @@ class ClipSimilarity:
             return Abstention(Reason.MISSING_INPUT, f"{found}, and frames are compared with its segments.")
         return self.weights.declines()
 
-    def load(self) -> _LoadedLikeness:
-        """Load the network, and what cuts text into its tokens."""
+    def network(self) -> _Network:
+        """Both halves of CLIP, and its tokenizer."""
         model = load_pretrained("CLIPModel", self.weights, self.compute)
 
         def embed(batch: Any) -> Any:
             return model.get_image_features(pixel_values=batch, interpolate_pos_encoding=True).pooler_output
 
         pictures = ClipPictures(load_torch(self.compute), embed, model.config.vision_config, self.compute)
-        return _LoadedLikeness(self, pictures, model, load_tokenizer("CLIPTokenizer", self.weights))
+        return _Network(pictures, model, load_tokenizer("CLIPTokenizer", self.weights))
 
+    def batches(self, network: _Network, rollout: Rollout, timeline: Timeline) -> Batches:
+        """How the frames of a rollout go through the network; its prompt goes first."""
+        pictures = network.pictures
+        fitted = self.fit.fitted(timeline.width, timeline.height, pictures.config.patch_size)
+        with pictures.torch.inference_mode():
+            segments, detail = network.embed_text(rollout.case.prompt, self.compute.device)
 
-@dataclass(frozen=True, slots=True)
-class _LoadedLikeness:
-    recipe: ClipSimilarity
-    pictures: ClipPictures
-    model: Any
-    tokenizer: Any
-
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedExtraction:
-        fitted = self.recipe.fit.fitted(timeline.width, timeline.height, self.pictures.config.patch_size)
-        request = FrameRequest(frozenset(self.recipe.frames.indices(timeline, rollout)))
-        with self.pictures.torch.inference_mode():
-            segments, detail = self._read(rollout.case.prompt)
-
-        def look(frames: Sequence[Frame]) -> dict[str, Floats]:
-            with self.pictures.torch.inference_mode():
-                vectors = self.pictures([frame.pixels for frame in frames], fitted)
+        def extract(frames: Sequence[Frame]) -> dict[str, Floats]:
+            with pictures.torch.inference_mode():
+                vectors = pictures([frame.pixels for frame in frames], fitted)
                 cosines = vectors @ segments.T
                 return {"cosines": cosines.cpu().numpy(), "embeddings": vectors.half().cpu().numpy()}
 
-        detail["frame_count"] = timeline.frame_count
-        return BatchedExtraction(request, self.pictures.frames_at_once(fitted), look, detail)
-
-    def _read(self, prompt: Sequence[str]) -> tuple[Any, dict[str, Json]]:
-        """Vectors of unit length [segments, channels], and which segments were longer than CLIP reads."""
-        most = self.model.config.text_config.max_position_embeddings
-        lengths = [len(tokens) for tokens in self.tokenizer(list(prompt), truncation=False, verbose=False).input_ids]
-        tokens = self.tokenizer(list(prompt), truncation=True, max_length=most, padding=True, return_tensors="pt")
-        found = self.model.get_text_features(**tokens.to(self.recipe.compute.device)).pooler_output
-        cut: list[Json] = [place for place, length in enumerate(lengths) if length > most]
-        return of_unit_length(found), {"tokens": [*lengths], "tokens_read_at_most": most, "segments_cut": cut}
+        return Batches(pictures.frames_at_once(fitted), extract, {**detail, "frame_count": timeline.frame_count})

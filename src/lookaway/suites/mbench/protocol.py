@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lookaway.core import BoundMetric, Extractor, PairSelector
+from lookaway.core import BoundMetric, Extractor, PairSelector, Sampler
 from lookaway.io.pose_files.checks import Convention
 from lookaway.io.pose_files.source import PosedFrames
-from lookaway.io.sampling import BySegment, OverSegments, Sampler, UniformFrames
+from lookaway.io.sampling import BySegment, OverSegments, UniformFrames
 from lookaway.judges.rating import CorrectnessRating, ProgressRating
 from lookaway.judges.trigger_verdict import TriggerVerdict
 from lookaway.metrics.camera_interaction import CameraInteraction

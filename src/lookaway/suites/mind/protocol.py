@@ -5,23 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from lookaway.core import BoundMetric, Extractor
-from lookaway.metrics.frame_metrics import (
-    AestheticQuality,
-    FeatureError,
-    ImagingQuality,
-    Lpips,
-    Mse,
-    Psnr,
-    Ssim,
-)
+from lookaway.core import BoundMetric, ComparedFrames, Extractor
+from lookaway.metrics.frame_metrics import AestheticQuality, FeatureError, ImagingQuality, Lpips, Mse, Psnr, Ssim
 from lookaway.metrics.pose_alignment import Alignment
 from lookaway.metrics.relative_pose import RelativeRotationError, RelativeTranslationError
 from lookaway.perception.poses.reference_poses import ReferencePoses
 from lookaway.perception.poses.supplied_poses import SuppliedPoses
-from lookaway.perception.quality import aesthetic_quality
+from lookaway.perception.quality.aesthetic_quality import LaionAesthetics
 from lookaway.perception.quality.musiq_quality import MusiqQuality
-from lookaway.perception.similarity.compared_frames import Canvas, ComparedFrames, MirroredFrames, ReferenceFrames
+from lookaway.perception.similarity.compared_frames import Canvas, MirroredFrames, ReferenceFrames
 from lookaway.perception.similarity.dinov3_embeddings import Dinov3Error
 from lookaway.perception.similarity.frame_fidelity import FrameFidelity
 from lookaway.perception.similarity.lpips_pairs import LpipsPairs
@@ -89,7 +81,7 @@ def _visual(frames: ReferenceFrames) -> tuple[BoundMetric, ...]:
         BoundMetric(
             name="mind.visual.aesthetic",
             metric=AestheticQuality(),
-            recipes={"aesthetic": aesthetic_quality.AestheticQuality(frames=frames, canvas=CANVAS)},
+            recipes={"aesthetic": LaionAesthetics(frames=frames, canvas=CANVAS)},
             subsets=COMPARED,
         ),
     )

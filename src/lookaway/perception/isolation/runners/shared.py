@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 
-class Unmeasurable(Exception):
+class RunnerError(Exception):
     """There is nothing to be measured, for a reason of the names that lookaway knows."""
 
     def __init__(self, reason: str, message: str) -> None:
@@ -32,7 +32,7 @@ def load_network(kind: Any, folder: str, device: str) -> Any:
     with import_module("safetensors").safe_open(file, "np") as stored:
         missing = {name for name, _ in network.named_parameters()} - set(stored.keys())
     if missing:
-        raise Unmeasurable(
+        raise RunnerError(
             "wrong_weights",
             f"{file.name} has no values for {len(missing)} parameters of {kind.__name__}, such as {min(missing)}.",
         )

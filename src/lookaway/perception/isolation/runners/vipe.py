@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .shared import Unmeasurable
+from .shared import RunnerError
 
 LINES_SHOWN = 8
 
@@ -31,7 +31,7 @@ def load(settings: dict[str, Any]) -> Callable[[dict[str, Any], dict[str, Any]],
             found = sorted(Path(folder).glob("pose/*.npz"))
             if done.returncode != 0 or len(found) != 1:
                 last = "\n".join((done.stdout + done.stderr).strip().splitlines()[-LINES_SHOWN:])
-                raise Unmeasurable(
+                raise RunnerError(
                     "pose_failed",
                     f"`vipe infer` ended with exit code {done.returncode} and {len(found)} files of poses. It loads "
                     f"its networks from the caches of this user; to fetch them, run {command} once. It said:\n{last}",
@@ -48,7 +48,7 @@ def _read(path: Path, stride: int) -> dict[str, Any]:
         frames = poses["inds"]
         found = {"poses": poses["data"], "frame_indices": frames, "intrinsics": intrinsics["data"]}
         if not np.array_equal(intrinsics["inds"], frames):
-            raise Unmeasurable("pose_failed", "ViPE has poses and intrinsics of different frames.")
+            raise RunnerError("pose_failed", "ViPE has poses and intrinsics of different frames.")
     depth_file = path.parents[1] / "depth" / f"{path.stem}.zip"
     if depth_file.is_file():
         maps = dict(import_module("vipe.utils.io").read_depth_artifacts(depth_file))

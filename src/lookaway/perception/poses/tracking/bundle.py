@@ -24,7 +24,7 @@ MIN_GAIN = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reconstructed:
+class SceneEstimate:
     """Cameras, points and the focal length."""
 
     rotations: Floats
@@ -47,8 +47,8 @@ class Observations:
 
 
 def adjust(
-    scene: Reconstructed, seen: Observations, prior: FocalPrior, tolerance: float, steps: int
-) -> tuple[Reconstructed, Floats]:
+    scene: SceneEstimate, seen: Observations, prior: FocalPrior, tolerance: float, steps: int
+) -> tuple[SceneEstimate, Floats]:
     """The scene that agrees best, and its errors [O] in pixels.
 
     Levenberg and Marquardt's way with Cauchy's loss; points are eliminated before cameras are solved for.
@@ -72,13 +72,13 @@ def adjust(
     return scene, np.linalg.norm(residuals(scene, seen), axis=1)
 
 
-def local_points(scene: Reconstructed, seen: Observations) -> Floats:
+def local_points(scene: SceneEstimate, seen: Observations) -> Floats:
     """[O, 3] observed points in the axes of their cameras."""
     turned = np.einsum("oij,oj->oi", scene.rotations[seen.cameras], scene.points[seen.points])
     return np.asarray(turned + scene.shifts[seen.cameras])
 
 
-def residuals(scene: Reconstructed, seen: Observations) -> Floats:
+def residuals(scene: SceneEstimate, seen: Observations) -> Floats:
     """[O, 2] pixels; far off for points behind the camera."""
     local = local_points(scene, seen)
     is_ahead = local[:, 2] > NEAREST
@@ -86,18 +86,18 @@ def residuals(scene: Reconstructed, seen: Observations) -> Floats:
     return np.where(is_ahead[:, None], shown - seen.pixels, 10 * scene.focal)
 
 
-def _cost(scene: Reconstructed, seen: Observations, prior: FocalPrior, tolerance: float) -> float:
+def _cost(scene: SceneEstimate, seen: Observations, prior: FocalPrior, tolerance: float) -> float:
     squares = np.sum(residuals(scene, seen) ** 2, axis=1) / tolerance**2
     return float(np.sum(np.log1p(squares))) + prior.belief(scene.focal) ** 2
 
 
 def _moved(
-    scene: Reconstructed, prior: FocalPrior, camera_steps: Floats, point_steps: Floats, stretch: float
-) -> Reconstructed:
+    scene: SceneEstimate, prior: FocalPrior, camera_steps: Floats, point_steps: Floats, stretch: float
+) -> SceneEstimate:
     turns = Rotation.from_rotvec(camera_steps[:, :3]).as_matrix()
     shifts = np.einsum("nij,nj->ni", turns, scene.shifts) + camera_steps[:, 3:]
     focal = prior.bounded(scene.focal * float(np.exp(np.clip(stretch, -0.2, 0.2))))
-    return Reconstructed(turns @ scene.rotations, shifts, scene.points + point_steps, focal)
+    return SceneEstimate(turns @ scene.rotations, shifts, scene.points + point_steps, focal)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +114,7 @@ class _Slopes:
     weights: Floats
 
 
-def _slopes(scene: Reconstructed, seen: Observations, tolerance: float) -> _Slopes:
+def _slopes(scene: SceneEstimate, seen: Observations, tolerance: float) -> _Slopes:
     """Derivatives of the residuals."""
     errors, local = residuals(scene, seen), local_points(scene, seen)
     depth = np.where(local[:, 2] > NEAREST, local[:, 2], np.inf)
@@ -159,7 +159,7 @@ class _Equations:
         return step[:-1].reshape(-1, 6), -np.einsum("pij,pj->pi", inverse, back), float(step[-1])
 
 
-def _equations(scene: Reconstructed, seen: Observations, prior: FocalPrior, tolerance: float) -> _Equations:
+def _equations(scene: SceneEstimate, seen: Observations, prior: FocalPrior, tolerance: float) -> _Equations:
     cameras, points = len(scene.rotations), len(scene.points)
     by = _slopes(scene, seen, tolerance)
     weighted_cameras, weighted_points = (by_it * by.weights[:, None, None] for by_it in (by.by_camera, by.by_point))

@@ -17,7 +17,7 @@ STILL_DEGREES = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class CameraPath:
+class TrackedPath:
     """Where a camera was and looked; the median depth of what it saw first is 1."""
 
     frame_indices: Indices
@@ -31,7 +31,7 @@ class CameraPath:
     detail: Mapping[str, Json]
 
     @classmethod
-    def from_turning(cls, turning: Turning, sightings: Sequence[Sighting]) -> CameraPath:
+    def from_turning(cls, turning: Turning, sightings: Sequence[Sighting]) -> TrackedPath:
         """All centres are one; identical poses where the camera stands still."""
         places = sorted(turning.rotations)
         rotations = np.stack([turning.rotations[place] for place in places])
@@ -56,7 +56,7 @@ class CameraPath:
         )
 
     @classmethod
-    def from_moving(cls, moving: Moving, sightings: Sequence[Sighting]) -> CameraPath:
+    def from_moving(cls, moving: Moving, sightings: Sequence[Sighting]) -> TrackedPath:
         """Turned into the axes of the first pose, and scaled."""
         places = sorted(moving.camera_to_world)
         poses = np.stack([moving.camera_to_world[place] for place in places])

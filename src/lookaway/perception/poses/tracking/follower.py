@@ -9,7 +9,7 @@ from types import ModuleType
 import numpy as np
 
 from lookaway.core import Json, Reason, Unmeasurable
-from lookaway.perception.poses.tracking.camera_path import CameraPath
+from lookaway.perception.poses.tracking.camera_path import TrackedPath
 from lookaway.perception.poses.tracking.focal_prior import FocalPrior
 from lookaway.perception.poses.tracking.links import link_frames
 from lookaway.perception.poses.tracking.moving import Moving, fit_moving
@@ -39,7 +39,7 @@ class Follower:
     min_posed: float
     """A path has poses for at least this share of the frames."""
 
-    def follow(self, sightings: Sequence[Sighting]) -> CameraPath:
+    def follow(self, sightings: Sequence[Sighting]) -> TrackedPath:
         """The path; an `Unmeasurable` where the frames do not tell it."""
         _check_texture(sightings)
         links = link_frames(sightings, self.ratio, self.step)
@@ -57,9 +57,9 @@ class Follower:
             moving = self._fit_moving(sightings, links.keyframes, verified)
             facts["frames_placed_as_moving"] = len(moving.camera_to_world) if moving else 0
             if moving and self._is_whole(moving.camera_to_world, sightings):
-                return _with(CameraPath.from_moving(moving, sightings), facts)
+                return _with(TrackedPath.from_moving(moving, sightings), facts)
         self._check_turning(turning, verified, sightings)
-        return _with(CameraPath.from_turning(turning, sightings), facts)
+        return _with(TrackedPath.from_turning(turning, sightings), facts)
 
     def _fit_moving(
         self, sightings: Sequence[Sighting], keyframes: Sequence[int], verified: Verification
@@ -91,7 +91,7 @@ class Follower:
             )
 
 
-def _with(path: CameraPath, facts: dict[str, Json]) -> CameraPath:
+def _with(path: TrackedPath, facts: dict[str, Json]) -> TrackedPath:
     return replace(path, detail={**path.detail, **facts})
 
 

@@ -9,7 +9,7 @@ from types import ModuleType
 import numpy as np
 
 from lookaway.core import Floats
-from lookaway.perception.poses.tracking.bundle import Observations, Reconstructed, local_points, residuals
+from lookaway.perception.poses.tracking.bundle import Observations, SceneEstimate, local_points, residuals
 from lookaway.perception.poses.tracking.focal_prior import FocalPrior
 from lookaway.perception.poses.tracking.links import Link
 from lookaway.perception.poses.tracking.reconstruction import MIN_POINTS, Reconstruction
@@ -85,7 +85,7 @@ def _moving(grown: Reconstruction) -> Moving:
     cameras = np.flatnonzero(grown.is_placed & (grown.known_points() >= MIN_POINTS))
     chosen = grown.tracks.keep(np.isin(grown.tracks.frames, cameras) & grown.is_known[grown.tracks.tracks])
     seen = Observations(np.searchsorted(cameras, chosen.frames), chosen.tracks, chosen.points)
-    scene = Reconstructed(grown.rotations[cameras], grown.shifts[cameras], grown.points, grown.focal)
+    scene = SceneEstimate(grown.rotations[cameras], grown.shifts[cameras], grown.points, grown.focal)
     errors = np.linalg.norm(residuals(scene, seen), axis=1)
     agree = errors < 2 * grown.tolerance
     depths = local_points(scene, seen)[:, 2]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookaway.core import Floats, Indices
-from lookaway.perception.poses.tracking.bundle import Observations, Reconstructed, adjust, local_points
+from lookaway.perception.poses.tracking.bundle import Observations, SceneEstimate, adjust, local_points
 from lookaway.perception.poses.tracking.focal_prior import FocalPrior
 from lookaway.perception.poses.tracking.links import Link
 from lookaway.perception.poses.tracking.tracks import Tracks
@@ -138,9 +138,9 @@ class Reconstruction:
             np.searchsorted(points, self.tracks.tracks[chosen]),
             self.tracks.points[chosen],
         )
-        scene = Reconstructed(self.rotations[cameras], self.shifts[cameras], self.points[points], self.focal)
+        scene = SceneEstimate(self.rotations[cameras], self.shifts[cameras], self.points[points], self.focal)
         scale = float(np.median(np.abs(local_points(scene, seen)[:, 2])))
-        scene = Reconstructed(scene.rotations, scene.shifts / scale, scene.points / scale, scene.focal)
+        scene = SceneEstimate(scene.rotations, scene.shifts / scale, scene.points / scale, scene.focal)
         scene, errors = adjust(scene, seen, self.prior, self.tolerance, steps)
         self.rotations[cameras], self.shifts[cameras] = scene.rotations, scene.shifts
         self.points[points], self.focal = scene.points, scene.focal

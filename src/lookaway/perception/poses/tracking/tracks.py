@@ -35,7 +35,7 @@ class Tracks:
         return replace(self, frames=self.frames[kept], tracks=self.tracks[kept], points=self.points[kept])
 
     def longest(self, frames: Sequence[int], most: int) -> Tracks:
-        """Of each of these frames only so many tracks, those that most of these frames see; the rest is left out."""
+        """At most so many tracks of each frame, those that most of these frames see."""
         chosen = self.keep(np.isin(self.frames, frames))
         lengths = np.bincount(chosen.tracks, minlength=self.count)
         wanted = np.zeros(self.count, np.bool_)

@@ -149,7 +149,7 @@ def fit_turning(links: Sequence[Link], prior: FocalPrior, tolerance: float) -> T
 
 
 def _rough_focal(links: Sequence[Link], prior: FocalPrior, tolerance: float) -> float:
-    """Of some focal lengths the one under which turns explain the links with the longest ways best."""
+    """The focal length of several under which turns explain the longest links best."""
     longest = sorted(links, key=lambda link: -link.shift)[:SCANNED_LINKS]
     candidates = prior.focal * WIDEST ** np.linspace(-0.9, 0.9, SCANNED_FOCALS)
     costs = [

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
+from typing import ClassVar
 
 import numpy as np
 
-from lookaway.core import Feature, Features, Floats, Frame, FrameRequest, Rollout, Timeline
-from lookaway.io.sampling import Sampler
+from lookaway.core import Feature, Features, Floats, Frame, FrameRequest, Rollout, Sampler, Timeline
 from lookaway.perception.faces.detection import Detector, Found
 from lookaway.perception.faces.recognition import Recogniser, aligned
+from lookaway.perception.networks.batching import NetworkExtractor
 
 FACE_ARRAYS = {
     "boxes": "float32 [faces, 4]: left, top, right and bottom, as parts of the frame",
@@ -23,9 +25,17 @@ FACE_ARRAYS = {
 """What features of faces hold; without a face in any frame they have no rows."""
 
 
+class FaceExtractor(NetworkExtractor):
+    """An extractor of faces: no face at all is a feature without rows."""
+
+    __slots__ = ()
+    software: ClassVar[tuple[str, ...]] = ("onnxruntime", "opencv-python-headless")
+    arrays: ClassVar[Mapping[str, str]] = FACE_ARRAYS
+
+
 @dataclass(frozen=True, slots=True)
 class LoadedFace:
-    """A detector of faces and a network that tells them apart."""
+    """A face detector and a recogniser."""
 
     cv2: ModuleType
     frames: Sampler
@@ -41,7 +51,7 @@ class LoadedFace:
 class FaceExtraction:
     """Collects the faces of one rollout."""
 
-    perceiver: LoadedFace
+    loaded: LoadedFace
     request: FrameRequest
     _looked_at: list[int] = field(default_factory=list)
     _found: list[Found] = field(default_factory=list)
@@ -49,9 +59,9 @@ class FaceExtraction:
 
     def add_frame(self, frame: Frame) -> None:
         """Find the faces of a frame."""
-        found = self.perceiver.detect(frame.pixels)
-        faces = [aligned(self.perceiver.cv2, frame.pixels, landmarks) for landmarks in found.landmarks]
-        self._embeddings.append(self.perceiver.recognise(faces))
+        found = self.loaded.detect(frame.pixels)
+        faces = [aligned(self.loaded.cv2, frame.pixels, landmarks) for landmarks in found.landmarks]
+        self._embeddings.append(self.loaded.recognise(faces))
         height, width = frame.pixels.shape[:2]
         boxes = (found.boxes / [width, height, width, height]).clip(0, 1)
         self._found.append(Found(boxes, found.landmarks / [width, height], found.scores))
