@@ -149,14 +149,14 @@ def measure(setting: str, world: Path, folder: Path, asked: Asked | None, found:
         protocol = load_suite(setting).metrics(dataset.settings)
         bounds = tuple(_of_stand_ins(bound) for bound in Overrides(using=truth_fed(setting, world)).apply(protocol))
         bounds = with_judge(bounds, judge, folder)
-        asking = judge.asking(folder)
+        client = judge.open_client(folder)
         try:
-            extractors = Extractors(FeatureStore(folder / "features"), asking)
+            extractors = Extractors(FeatureStore(folder / "features"), client)
             for rollout in dataset.rollouts:
                 wanted = [bound for bound in bounds if _is_asked(bound, rollout, asked)]
                 measure_rollout(rollout, wanted, extractors, found)
         finally:
-            asking.close()
+            client.close()
 
 
 def measure_rollout(rollout: Rollout, bounds: Sequence[BoundMetric], extractors: Extractors, found: Measured) -> None:

@@ -61,7 +61,7 @@ def test_an_option_of_a_contributed_suite_is_in_the_run_in_the_lock_and_in_the_c
     (reels / "short.txt").write_text("one.mp4\n")
     said = ("--edge-frames", "3", "--listing", "short.txt")
     assert lookaway("eval", reels, "-o", tmp_path / "run", "--quiet", *said).returncode == 0
-    asked = json.loads((tmp_path / "run" / "run.json").read_text())["asked"]
+    asked = json.loads((tmp_path / "run" / "run.json").read_text())["requested"]
     assert asked["reading"] == {"edge_frames": 3, "listing": "short.txt"}
     lock = json.loads((tmp_path / "run" / "lock.json").read_text())
     assert lock["dataset"]["settings"] == {"edge_frames": 3}
@@ -109,7 +109,7 @@ def test_two_packages_that_offer_one_name_are_both_named(reels, tmp_path):
     (other / "rival-1.0.dist-info" / "entry_points.txt").write_text("[lookaway.suites]\nreels = rival:Reels\n")
     result = lookaway("validate", reels, packages=(PACKAGE, other))
     assert result.returncode == 2
-    assert "'reels' is offered more than once: contrast (contrast:Reels); rival (rival:Reels)" in result.stderr
+    assert "'reels' is registered more than once: contrast (contrast:Reels); rival (rival:Reels)" in result.stderr
 
 
 def test_a_plugin_that_cannot_be_imported_is_a_bug_of_its_own_with_a_traceback(tmp_path):

@@ -191,20 +191,20 @@ def test_the_quick_start_with_a_trigger_asks_the_judge_that_the_variables_name(j
 def test_without_vlm_judge_nobody_is_asked_and_the_run_says_raw_consistency(judge):
     result = type_in(EVALUATE_WITH_TRIGGER.replace("--vlm-judge openai-compatible", ""))
     assert (result.code, result.err) == (0, "")
-    assert judge.book.asked.total() == 0
+    assert judge.request_log.received.total() == 0
     assert "Raw consistency" in result.out
     assert group("my_t_run_with_trigger", IDENTITY)["mode"] == "raw consistency"
 
 
 def test_ignore_trigger_forces_the_gate_off(judge):
     assert type_in(f"{EVALUATE_WITH_TRIGGER} --ignore-trigger").code == 0
-    assert judge.book.asked.total() == 0
+    assert judge.request_log.received.total() == 0
     assert group("my_t_run_with_trigger", IDENTITY)["mode"] == "raw consistency"
 
 
 def test_setting_a_never_uses_the_gate_even_with_a_judge(judge):
     assert type_in(f"{EVALUATE.replace(EPIPOLAR, LIGHT)} --vlm-judge openai-compatible").code == 0
-    assert judge.book.asked.total() == 0
+    assert judge.request_log.received.total() == 0
     assert [metric.is_gate for metric in Run(Path("runs/my_first_run")).metrics] == [False]
     (item,) = lines(f"runs/my_first_run/metrics/{LIGHT}/items.jsonl")
     assert "triggered" not in item["scores"]
@@ -242,7 +242,7 @@ def test_a_measurement_that_crashes_exits_with_3_and_the_rest_is_written(monkeyp
 def test_a_metric_that_is_what_a_judge_says_asks_it_without_a_gate(judge):
     command = "mbench eval data/MBench-A-Setup --metrics mbencha.causal.state_progress --quiet --output runs/rated"
     assert type_in(command).code == 0
-    assert judge.book.asked.total() > 0
+    assert judge.request_log.received.total() > 0
     assert group("rated", "mbencha.causal.state_progress")["score"] > 0.5
 
 
@@ -250,7 +250,7 @@ def test_flags_say_who_is_asked_where_no_variable_does(world):
     with OracleServer(world, key=KEY) as server:
         result = type_in(WITH_FLAGS.format(url=server.base_url, key=KEY))
         assert (result.code, result.out, result.err) == (0, "", "")
-        assert server.book.asked.total() > 0
+        assert server.request_log.received.total() > 0
     assert group("flags", IDENTITY)["c_trig"] == 1.0
 
 

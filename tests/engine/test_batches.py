@@ -29,20 +29,20 @@ def test_all_work_is_given_once_and_in_order():
 
 
 def test_batches_grow_while_rollouts_are_quick_and_shrink_when_they_are_not():
-    batches = Batches(some_work(100), most=8)
+    batches = Batches(some_work(100), max_size=8)
     sizes = []
     for seconds in (0.001, 0.001, 0.001, 10.0):
         batch = next(batches)
         sizes.append(len(batch))
-        batches.learn(len(batch), seconds)
+        batches.adapt(len(batch), seconds)
     assert [*sizes, len(next(batches))] == [1, 4, 8, 8, 1]
 
 
 def test_a_batch_that_workers_died_of_is_given_again_one_by_one_before_anything_else():
     batches = Batches(some_work(5))
-    batches.learn(1, 0.0)
+    batches.adapt(1, 0.0)
     batch = next(batches)
-    batches.divide(batch)
+    batches.split(batch)
     assert names(batches) == [["case0"], ["case1"], ["case2"], ["case3"], ["case4"]]
 
 
@@ -60,37 +60,37 @@ def test_quick_rollouts_ahead_are_still_given_alone():
     work = some_work(4)
     batches = Batches(work, ahead=(work[0], work[1]))
     assert [len(next(batches))] == [1]
-    batches.learn(1, 0.0001)
+    batches.adapt(1, 0.0001)
     batches.finish(1)
     assert names(batches) == [["case1"]]
     batches.finish(1)
     assert names(batches) == [["case2", "case3"]]
 
 
-@pytest.mark.parametrize("goes_on", [True, False])
-def test_whether_the_rest_is_given_is_asked_once_and_only_when_all_ahead_is_finished(goes_on):
+@pytest.mark.parametrize("continues", [True, False])
+def test_whether_the_rest_is_given_is_asked_once_and_only_when_all_ahead_is_finished(continues):
     asked = []
     work = some_work(4)
 
     def ask() -> bool:
         asked.append("asked")
-        return goes_on
+        return continues
 
-    batches = Batches(work, ahead=work[:2], goes_on=ask)
+    batches = Batches(work, ahead=work[:2], continues=ask)
     names(batches)
     batches.finish(1)
     assert asked == []
     batches.finish(1)
-    assert names(batches) == ([["case2"], ["case3"]] if goes_on else [])
+    assert names(batches) == ([["case2"], ["case3"]] if continues else [])
     batches.finish(2)
     assert asked == ["asked"]
     assert names(batches) == []
 
 
-def test_without_anything_ahead_nobody_is_asked():
+def test_without_anything_ahead_continues_is_not_called():
     def ask() -> bool:
-        raise AssertionError("nobody should ask")
+        raise AssertionError("must not be called")
 
-    batches = Batches(some_work(2), goes_on=ask)
+    batches = Batches(some_work(2), continues=ask)
     batches.finish(1)
     assert names(batches) == [["case0"], ["case1"]]

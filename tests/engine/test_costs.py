@@ -16,7 +16,7 @@ from lookaway.core import Abstention, Compute, JudgeModel, Reason
 from lookaway.engine.binding import bind_metrics
 from lookaway.engine.costs import Cost, JudgeCosts, MachineCosts, StageCost, estimate_cost, read_machine_costs
 from lookaway.engine.plan import make_plan
-from lookaway.engine.timings import Stage, StageTimings, kind_of_machine, read_run_costs
+from lookaway.engine.timings import StageTiming, StageTimings, kind_of_machine, read_run_costs
 from lookaway.engine.worker import Work
 from lookaway.io.sampling import UniformFrames
 from lookaway.judges.client import RetryPolicy
@@ -64,7 +64,7 @@ def plan_cost(root: Path, *, features: Path | None = None, **options: Any) -> Co
     return estimate_cost(make_plan(dataset, metrics).work(), metrics, features, **options)
 
 
-def measured(**stages: Stage) -> MachineCosts:
+def measured(**stages: StageTiming) -> MachineCosts:
     return MachineCosts({kind_of_machine(): StageTimings({name.replace("_on_", " "): s for name, s in stages.items()})})
 
 
@@ -100,7 +100,7 @@ def test_before_any_run_a_plan_rests_on_declarations(root, monkeypatch):
 
 def test_what_was_measured_counts_more_than_what_is_declared(root, monkeypatch):
     script(monkeypatch, bound())
-    known = measured(brightness=Stage(seconds=99.0, cpu_seconds=10.0, frames=5, rollouts=2, stored_bytes=50))
+    known = measured(brightness=StageTiming(seconds=99.0, cpu_seconds=10.0, frames=5, rollouts=2, stored_bytes=50))
     stage = stages_of(plan_cost(root, measured=known))["brightness"]
     assert stage.seconds == pytest.approx(4 * FRAMES * 2.0)
     assert stage.disk_bytes == pytest.approx(4 * FRAMES * 10)
@@ -109,13 +109,13 @@ def test_what_was_measured_counts_more_than_what_is_declared(root, monkeypatch):
 
 def test_decoding_is_measured_by_pixels(root, monkeypatch):
     script(monkeypatch, bound())
-    known = measured(decoding=Stage(cpu_seconds=1.0, frames=1, pixels=WIDTH * HEIGHT * 100, rollouts=1))
+    known = measured(decoding=StageTiming(cpu_seconds=1.0, frames=1, pixels=WIDTH * HEIGHT * 100, rollouts=1))
     assert stages_of(plan_cost(root, measured=known))["decoding"].seconds == pytest.approx(4 * FRAMES / 100)
 
 
 def test_stages_without_frames_are_measured_by_rollouts(root, monkeypatch):
     script(monkeypatch, bound())
-    known = measured(metrics=Stage(cpu_seconds=3.0, rollouts=6))
+    known = measured(metrics=StageTiming(cpu_seconds=3.0, rollouts=6))
     stage = stages_of(plan_cost(root, measured=known))["metrics"]
     assert (stage.seconds, stage.seconds_per_frame) == (pytest.approx(4 * 0.5), None)
 
@@ -146,7 +146,7 @@ def test_a_plan_of_many_looks_at_rollouts_from_all_over_it(tmp_path, monkeypatch
     work = [replace(four[n // 10], content=f"{n:032d}") for n in range(40)]
     seen = []
     monkeypatch.setattr(
-        "lookaway.engine.costs._Look.add", lambda self, entry, bounds, extractors: seen.append(entry.content)
+        "lookaway.engine.costs._Demand.add", lambda self, entry, bounds, extractors: seen.append(entry.content)
     )
     cost = estimate_cost(work, metrics)
     assert (cost.rollouts, cost.looked_at, len(set(seen))) == (40, 16, 16)
@@ -222,7 +222,7 @@ def test_seconds_of_a_gpu_stand_apart_and_are_those_of_the_wall(root, monkeypatc
     script(monkeypatch, bound(recipe=OnGpu()))
     name = "brightness cuda float16"
     known = MachineCosts(
-        {kind_of_machine(): StageTimings({name: Stage(seconds=6.0, cpu_seconds=1.0, frames=3, rollouts=1)})}
+        {kind_of_machine(): StageTimings({name: StageTiming(seconds=6.0, cpu_seconds=1.0, frames=3, rollouts=1)})}
     )
     cost = plan_cost(root, measured=known)
     assert cost.gpu_seconds == pytest.approx(4 * 3 * 2.0)

@@ -13,8 +13,8 @@ import lookaway
 from lookaway.engine import costs as machine_costs
 from lookaway.engine import timings as machine
 from lookaway.engine.costs import JudgeCosts, MachineCosts, add_to_machine_costs, read_machine_costs
-from lookaway.engine.timings import ASKING, WAITING, Stage, StageTimings, kind_of_machine
-from lookaway.judges.spending import Spent
+from lookaway.engine.timings import ASKING, WAITING, StageTiming, StageTimings, kind_of_machine
+from lookaway.judges.budget import Spent
 from tests.support.scripted import bound, script
 from tests.support.tiny import FRAMES, write_folder
 
@@ -27,7 +27,9 @@ def home(tmp_path, monkeypatch) -> Path:
 
 def some(rollouts: int = 1) -> dict[str, StageTimings]:
     return {
-        kind_of_machine(): StageTimings({"sift": Stage(seconds=2.0 * rollouts, frames=rollouts, rollouts=rollouts)})
+        kind_of_machine(): StageTimings(
+            {"sift": StageTiming(seconds=2.0 * rollouts, frames=rollouts, rollouts=rollouts)}
+        )
     }
 
 
@@ -42,7 +44,7 @@ def test_every_run_adds_what_its_stages_took(tmp_path, monkeypatch):
 
 
 def test_a_stage_that_was_only_kept_was_never_measured():
-    add_to_machine_costs({kind_of_machine(): StageTimings({"sift": Stage(kept=5)})})
+    add_to_machine_costs({kind_of_machine(): StageTimings({"sift": StageTiming(kept=5)})})
     assert read_machine_costs().of_stage("sift") is None
     assert read_machine_costs().of_stage("never heard of") is None
 
@@ -55,7 +57,7 @@ def test_other_kinds_of_machines_say_nothing_of_this_one():
 
 def test_waiting_is_nothing_of_the_machine():
     add_to_machine_costs(
-        {kind_of_machine(): StageTimings({name: Stage(seconds=9, rollouts=1) for name in (WAITING, ASKING)})}
+        {kind_of_machine(): StageTimings({name: StageTiming(seconds=9, rollouts=1) for name in (WAITING, ASKING)})}
     )
     assert read_machine_costs().machines[kind_of_machine()].stages == {}
 
@@ -69,11 +71,11 @@ def test_runs_at_the_same_time_lose_nothing_of_each_other():
 def test_old_measurements_fade(monkeypatch):
     monkeypatch.setattr(machine_costs, "MAX_FRAMES", 100)
     add_to_machine_costs(
-        {kind_of_machine(): StageTimings({"sift": Stage(cpu_seconds=100.0, frames=100, rollouts=100)})}
+        {kind_of_machine(): StageTimings({"sift": StageTiming(cpu_seconds=100.0, frames=100, rollouts=100)})}
     )
     for _ in range(10):
         add_to_machine_costs(
-            {kind_of_machine(): StageTimings({"sift": Stage(cpu_seconds=500.0, frames=50, rollouts=50)})}
+            {kind_of_machine(): StageTimings({"sift": StageTiming(cpu_seconds=500.0, frames=50, rollouts=50)})}
         )
     stage = read_machine_costs().of_stage("sift")
     assert stage.frames <= 100
@@ -84,8 +86,8 @@ def test_old_measurements_fade(monkeypatch):
 
 def test_stages_without_frames_fade_too(monkeypatch):
     monkeypatch.setattr(machine_costs, "MAX_ROLLOUTS", 10)
-    add_to_machine_costs({kind_of_machine(): StageTimings({"metrics": Stage(seconds=16.0, rollouts=32)})})
-    assert read_machine_costs().of_stage("metrics") == Stage(seconds=4.0, rollouts=8)
+    add_to_machine_costs({kind_of_machine(): StageTimings({"metrics": StageTiming(seconds=16.0, rollouts=32)})})
+    assert read_machine_costs().of_stage("metrics") == StageTiming(seconds=4.0, rollouts=8)
 
 
 def test_judges_are_known_by_their_models_and_fade(monkeypatch):
@@ -112,13 +114,13 @@ def test_a_pace_that_was_kept_without_saying_what_was_waited_for_is_none(home):
 @pytest.mark.parametrize(
     "text", ["not json", "[]", '{"machines": [], "judges": {}}', '{"machines": {"x": {"sift": 1}}, "judges": {}}', ""]
 )
-def test_a_damaged_table_is_told_of_and_made_anew(home, caplog, text):
+def test_a_damaged_table_is_a_warning_and_a_new_one_is_started(home, caplog, text):
     home.mkdir()
     (home / "costs.json").write_text(text)
     with caplog.at_level(logging.WARNING):
         add_to_machine_costs(some())
     assert "cannot be read" in caplog.text
-    assert "made anew" in caplog.text
+    assert "starting a new one" in caplog.text
     assert read_machine_costs().of_stage("sift").rollouts == 1
 
 
@@ -129,7 +131,7 @@ def test_a_home_that_cannot_be_written_ends_no_run(tmp_path, monkeypatch, caplog
     with caplog.at_level(logging.WARNING):
         run = lookaway.evaluate(write_folder(tmp_path / "videos", cases=1), tmp_path / "run", suite="scripted")
     assert run.table().cells[0].scored == 1
-    assert "was not added to the table of measured costs" in caplog.text
+    assert "were not added to the table of measured costs" in caplog.text
 
 
 def test_a_table_comes_back_as_it_was_kept(home):

@@ -17,8 +17,16 @@ from lookaway.engine import session
 from lookaway.engine import session as account
 from lookaway.engine.costs import read_machine_costs
 from lookaway.engine.inline import Inline
-from lookaway.engine.timings import ASKING, RunCosts, SessionCosts, Stage, StageTimings, read_run_costs, save_session
-from lookaway.judges.spending import Spent
+from lookaway.engine.timings import (
+    ASKING,
+    RunCosts,
+    SessionCosts,
+    StageTiming,
+    StageTimings,
+    read_run_costs,
+    save_session,
+)
+from lookaway.judges.budget import Spent
 from lookaway.store.run_folder import RunFolder
 from tests.support.runs import events
 from tests.support.scripted import Brightness, bound, install, script
@@ -105,16 +113,16 @@ def test_an_interrupted_session_says_what_stopped_it(root, tmp_path):
 
 def test_deaths_of_workers_and_retries_are_kept(root, tmp_path, monkeypatch):
     install(monkeypatch, "executors", mortal=f"{__name__}:Mortal")
-    told = []
-    lookaway.evaluate(root, tmp_path / "run", suite="scripted", executor="mortal", on_progress=told.append)
+    progress = []
+    lookaway.evaluate(root, tmp_path / "run", suite="scripted", executor="mortal", on_progress=progress.append)
     (only,) = read_run_costs(tmp_path / "run").sessions
     assert (only.deaths, only.retries) == (2, 3)
     (event,) = events(tmp_path / "run", "worker_died")
     assert (event["deaths"], event["retries"]) == (2, 3)
-    assert told[-1].retries == 3
+    assert progress[-1].retries == 3
 
 
-def test_costs_are_saved_while_the_run_goes_on(root, tmp_path, monkeypatch):
+def test_costs_are_saved_while_the_run_continues(root, tmp_path, monkeypatch):
     monkeypatch.setattr(session, "COMPACT_AFTER_PARTS", 1)
     seen = []
     lookaway.evaluate(
@@ -129,13 +137,13 @@ def test_costs_are_saved_while_the_run_goes_on(root, tmp_path, monkeypatch):
     assert len(read_run_costs(tmp_path / "run").sessions) == 1
 
 
-def test_damaged_costs_are_told_of_and_counted_anew(root, tmp_path, caplog):
+def test_damaged_costs_are_a_warning_and_counting_starts_again(root, tmp_path, caplog):
     with pytest.raises(KeyboardInterrupt):
         lookaway.evaluate(root, tmp_path / "run", suite="scripted", on_progress=interrupt_after(1))
     (tmp_path / "run" / "costs.json").write_text('{"sessions": [{"id"')
     with caplog.at_level(logging.WARNING):
         lookaway.evaluate(root, tmp_path / "run", suite="scripted")
-    assert "counted anew" in caplog.text
+    assert "starts again from zero" in caplog.text
     assert [session.rollouts for session in read_run_costs(tmp_path / "run").sessions] == [2]
 
 
@@ -203,7 +211,7 @@ def test_the_judge_costs_what_was_spent_in_this_session(tmp_path, monkeypatch):
 def test_a_session_says_how_fast_a_judge_is_only_if_it_waited_for_it(tmp_path, monkeypatch, asked, paced_calls):
     monkeypatch.setenv("LOOKAWAY_HOME", str(tmp_path / "home"))
     judge: Any = type("Settings", (), {"model": type("Model", (), {"model": "oracle"})})
-    timings = StageTimings({ASKING: Stage(seconds=asked)})
+    timings = StageTimings({ASKING: StageTiming(seconds=asked)})
     a_second_ago = time.perf_counter() - 1
     with account.SessionLog(RunFolder(tmp_path), Inline(), judge, [], timings, a_second_ago):
         (tmp_path / "spending.jsonl").write_text('{"calls": 2}\n')
@@ -211,7 +219,7 @@ def test_a_session_says_how_fast_a_judge_is_only_if_it_waited_for_it(tmp_path, m
     assert (costs.calls, costs.paced_calls, costs.seconds > 0) == (2, paced_calls, paced_calls > 0)
 
 
-def test_rollouts_of_a_batch_that_was_written_count_though_nobody_was_told_of_all(root, tmp_path):
+def test_rollouts_of_a_batch_that_was_written_count_though_not_all_were_reported(root, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         lookaway.evaluate(root, tmp_path / "run", suite="scripted", on_progress=interrupt_after(2))
     assert sum(session.rollouts for session in read_run_costs(tmp_path / "run").sessions) == len(

@@ -20,7 +20,7 @@ def test_a_whole_dataset_is_covered_wholly(tmp_path):
     assert [cells[name].runnable for name in (LIGHT, CAMERA, EPIPOLAR)] == [2, 2, 2]
 
 
-def test_what_this_machine_lacks_is_told_apart_from_what_the_dataset_lacks(tmp_path):
+def test_what_this_machine_lacks_is_not_what_the_dataset_lacks(tmp_path):
     cells = covered(write_mbench(tmp_path).root)
     reasons = {reason for cell in cells.values() for reason in cell.reasons}
     assert reasons == {"missing_weights", "no_judge"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lookaway.core import plugins
-from lookaway.engine import feature_job as perceiving
+from lookaway.engine import feature_job
 from lookaway.engine.binding import bind_metrics
 from lookaway.engine.feature_job import with_needs
 from lookaway.engine.plan import make_plan
@@ -42,14 +42,14 @@ def test_all_metrics_of_all_suites_share_one_decoding_and_every_feature(world, t
             counts["opened"] += 1
             super().__init__(path)
 
-    original = perceiving.FeatureJob._finish
+    original = feature_job.FeatureJob._finish
 
     def counting(self, recipe):
         finished[self.extractors.key(recipe)] += 1
         original(self, recipe)
 
-    monkeypatch.setattr(perceiving, "Video", CountingVideo)
-    monkeypatch.setattr(perceiving.FeatureJob, "_finish", counting)
+    monkeypatch.setattr(feature_job, "Video", CountingVideo)
+    monkeypatch.setattr(feature_job.FeatureJob, "_finish", counting)
     dataset = read(world, suite="folder", pattern="clips/{case}/{model}/{seed}/video.mp4")
     (rollout,) = [rollout for rollout in dataset.rollouts if rollout.model == "perfect"]
     rollout = replace(

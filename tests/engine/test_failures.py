@@ -7,7 +7,7 @@ import pytest
 
 import lookaway
 from lookaway.core import Abstention, MissingExtra, Reason, RunError, Score, Unmeasurable
-from lookaway.engine import feature_job as perceiving
+from lookaway.engine import feature_job
 from lookaway.store.run_folder import RunFolder
 from tests.support.runs import events, outcomes, statuses
 from tests.support.scripted import ANSWERS, CALLS, CRASHES, Brightness, bound, script
@@ -110,18 +110,18 @@ def test_an_extractor_that_perceives_no_feature_is_a_failure(answer, root, tmp_p
     lookaway.evaluate(root, tmp_path / "run", suite="scripted")
     (row,) = outcomes(tmp_path / "run").values()
     assert row["reason"] == "TypeError"
-    assert "brightness must perceive a Feature" in row["message"]
+    assert "brightness must return a Feature" in row["message"]
 
 
 def test_an_extractor_that_asks_for_frames_beyond_the_end_fails_alone(root, tmp_path, monkeypatch):
     script(monkeypatch, bound("greedy", Brightness(name="greedy")), bound("modest"))
-    begin = Brightness.start
+    start = Brightness.start
 
     def ask_for_too_much(recipe, rollout, timeline, features):
-        watch = begin(recipe, rollout, timeline, features)
+        extraction = start(recipe, rollout, timeline, features)
         if recipe.name == "greedy":
-            watch.request = type(watch.request)(frozenset({0, 10_000}))
-        return watch
+            extraction.request = type(extraction.request)(frozenset({0, 10_000}))
+        return extraction
 
     monkeypatch.setattr(Brightness, "start", ask_for_too_much)
     lookaway.evaluate(root, tmp_path / "run", suite="scripted")
@@ -132,14 +132,14 @@ def test_a_decoder_that_crashes_is_a_failure_of_the_rollout_and_not_the_end_of_t
     script(monkeypatch, bound())
     opened = []
 
-    class BrittleVideo(perceiving.Video):
+    class BrittleVideo(feature_job.Video):
         def __init__(self, path):
             opened.append(path)
             if len(opened) == 1:
                 raise MemoryError("scripted")
             super().__init__(path)
 
-    monkeypatch.setattr(perceiving, "Video", BrittleVideo)
+    monkeypatch.setattr(feature_job, "Video", BrittleVideo)
     run = lookaway.evaluate(write_folder(tmp_path / "videos", cases=2), tmp_path / "run", suite="scripted")
     assert [row["reason"] or row["status"] for row in run.items()] == ["MemoryError", "score"]
 

@@ -37,7 +37,7 @@ if wanted == "replace":
 else:
     pathlib.Path.unlink = deadly(pathlib.Path.unlink)
 from lookaway.engine import session
-session.MOST = 1  # one rollout in a batch, so that all writes can be counted
+session.MAX_BATCH = 1  # one rollout in a batch, so that all writes can be counted
 from lookaway.cli import main
 main()
 """
@@ -95,7 +95,7 @@ def arguments(root: Path, run: Path) -> list[str]:
         "with some of the parts removed",
     ],
 )
-def test_a_run_killed_at_any_write_goes_on_to_the_same_table(
+def test_a_run_killed_at_any_write_continues_to_the_same_table(
     call, when, number, rollouts_on_disk, root, whole, tmp_path
 ):
     run = tmp_path / "run"

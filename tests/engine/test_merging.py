@@ -21,7 +21,7 @@ from lookaway.engine.merging import merge
 from lookaway.engine.run import Run
 from lookaway.engine.shard import Shard
 from lookaway.engine.timings import read_run_costs
-from lookaway.judges.spending import Budget, Spending
+from lookaway.judges.budget import Budget, Spending
 from lookaway.store.run_folder import RunFolder
 from tests.support.runs import events, outcomes_on_disk, table_text
 from tests.support.scripted import ANSWERS, Brightness, bound, script
@@ -111,7 +111,7 @@ import os, signal, sys
 import lookaway
 from lookaway.engine import session
 from lookaway.engine.shard import Shard
-session.MOST = 1
+session.MAX_BATCH = 1
 def die(progress):
     if progress.done == 1:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -154,7 +154,7 @@ def test_runs_of_different_models_under_one_lock_become_one(scripted, root, tmp_
     apart = [evaluate(root, tmp_path / model, models=[model]) for model in ("alpha", "beta")]
     result = merge(apart, tmp_path / "out").path
     assert table_text(result) == table_text(whole)
-    assert Run(result).about["asked"]["reading"] == {"suite": "scripted"}
+    assert Run(result).about["requested"]["reading"] == {"suite": "scripted"}
 
 
 def test_shards_of_two_models_are_missed_model_by_model(scripted, root, tmp_path):
@@ -239,7 +239,7 @@ def test_merging_again_changes_nothing(scripted, root, tmp_path):
 
 
 def test_merging_again_after_a_run_has_grown_leaves_no_row_twice(scripted, root, tmp_path, monkeypatch):
-    monkeypatch.setattr("lookaway.engine.session.MOST", 1)
+    monkeypatch.setattr("lookaway.engine.session.MAX_BATCH", 1)
     ANSWERS["first"] = ANSWERS["second"] = lambda rollout: Score(0.5)
     whole = evaluate(root, tmp_path / "whole")
     run = tmp_path / "run"
@@ -302,7 +302,7 @@ def test_rows_that_do_not_fit_into_memory_together_become_several_files(scripted
 
 
 def test_a_run_that_is_not_over_merges_with_what_it_has(scripted, root, tmp_path, monkeypatch):
-    monkeypatch.setattr("lookaway.engine.session.MOST", 1)
+    monkeypatch.setattr("lookaway.engine.session.MAX_BATCH", 1)
     first = evaluate(root, tmp_path / "alpha", models=["alpha"])
     with pytest.raises(KeyboardInterrupt):
         evaluate(root, tmp_path / "beta", models=["beta"], on_progress=interrupt(2))
@@ -329,12 +329,12 @@ def test_a_damaged_file_of_rows_is_named(scripted, root, tmp_path):
 def test_a_run_that_is_named_twice_is_refused(scripted, root, tmp_path, again):
     evaluate(root, tmp_path / "run")
     (tmp_path / "other").mkdir()
-    with pytest.raises(UserError, match="given more than once"):
+    with pytest.raises(UserError, match="named more than once"):
         merge([tmp_path / "run", tmp_path / again], tmp_path / "out")
 
 
 def test_nothing_to_merge_and_a_folder_that_is_no_run_are_errors_of_the_user(tmp_path):
-    with pytest.raises(UserError, match="nothing to merge"):
+    with pytest.raises(UserError, match="No runs to merge"):
         merge([], tmp_path / "out")
     with pytest.raises(UserError, match="not a run folder"):
         merge([tmp_path], tmp_path / "out")
@@ -345,7 +345,7 @@ def test_a_run_whose_shard_cannot_be_read_is_an_error_of_the_user(scripted, root
     about = json.loads((run / "run.json").read_text())
     for shard in ({"number": 1}, [1, 2], {**about["shard"], "more": 1}):
         (run / "run.json").write_text(json.dumps({**about, "shard": shard}))
-        with pytest.raises(RunError, match="does not say which shard it is"):
+        with pytest.raises(RunError, match=r"The shard in run\.json cannot be read"):
             merge([run], tmp_path / "out")
 
 
@@ -377,7 +377,7 @@ def test_features_and_replies_are_not_copied(root, tmp_path, monkeypatch):
     assert not (result / "replies").exists()
 
 
-def test_problems_of_the_dataset_are_told_once(scripted, root, tmp_path):
+def test_problems_of_the_dataset_are_listed_once(scripted, root, tmp_path):
     dataset = lookaway.read(root, suite="scripted")
     found = [Problem(where=f"line {n}", message="is broken.") for n in range(3)]
     runs = []
@@ -397,14 +397,14 @@ def test_problems_of_the_dataset_are_told_once(scripted, root, tmp_path):
 def test_runs_of_older_versions_that_remember_less_are_merged(scripted, root, tmp_path):
     runs = [evaluate(root, tmp_path / model, models=[model]) for model in ("alpha", "beta")]
     about = json.loads((runs[1] / "run.json").read_text())
-    (runs[1] / "run.json").write_text(json.dumps({**about, "asked": None, "lookaway": "0.0.1"} | {"asked": {}}))
+    (runs[1] / "run.json").write_text(json.dumps({**about, "requested": None, "lookaway": "0.0.1"} | {"requested": {}}))
     (runs[1] / "costs.json").unlink()
     merged = merge(runs, tmp_path / "out").about
-    assert merged["asked"] == {"reading": {}}
+    assert merged["requested"] == {"reading": {}}
     assert merged["lookaway"].startswith("0.0.1, ")
 
 
-def test_an_evaluation_goes_on_in_a_merged_folder_and_measures_nothing_again(scripted, root, tmp_path):
+def test_an_evaluation_continues_in_a_merged_folder_and_measures_nothing_again(scripted, root, tmp_path):
     ANSWERS["first"] = ANSWERS["second"] = lambda rollout: Score(0.5)
     result = merge(shards(root, tmp_path, 2), tmp_path / "out").path
     seen = []

@@ -115,14 +115,14 @@ def test_a_server_that_is_killed_while_workers_of_ray_write_loses_nothing_and_do
     monkeypatch.setenv("RAY_ADDRESS", "")
     with ray_folder() as env:
         monkeypatch.setenv("RAY_TMPDIR", env["RAY_TMPDIR"])
-        monkeypatch.setattr("lookaway.engine.session.MOST", 1)  # so that rows are written while it is gone
+        monkeypatch.setattr("lookaway.engine.session.MAX_BATCH", 1)  # so that rows are written while it is gone
         lookaway.evaluate(root, run, metrics=QUICK, executor="ray", resources=Resources(workers=1), on_progress=kill)
     restarts[0].join()
     assert_whole(run, on_disk)
     assert list(Run(run).items()) == list(Run(on_disk).items())
 
 
-def test_a_server_that_stays_dead_ends_the_run_which_goes_on_when_it_is_back(server, root, run, on_disk, monkeypatch):
+def test_a_server_that_stays_dead_ends_the_run_which_continues_when_it_is_back(server, root, run, on_disk, monkeypatch):
     monkeypatch.setattr(patience, "PATIENCE_SECONDS", 0.5)
 
     def kill(progress):
@@ -152,7 +152,7 @@ def test_a_run_there_has_the_rows_and_the_table_of_the_same_run_on_disk(finished
     assert Run(finished).lock == Run(on_disk).lock
 
 
-def test_a_run_that_was_cut_off_goes_on_there_and_a_finished_one_measures_nothing(root, run, on_disk):
+def test_a_run_that_was_cut_off_continues_there_and_a_finished_one_measures_nothing(root, run, on_disk):
     def interrupt(progress):
         if progress.done >= 5:
             raise KeyboardInterrupt
@@ -167,7 +167,7 @@ def test_a_run_that_was_cut_off_goes_on_there_and_a_finished_one_measures_nothin
 
 
 @pytest.mark.nightly
-def test_a_command_that_is_killed_at_any_time_goes_on_to_the_same_table(root, run, on_disk):
+def test_a_command_that_is_killed_at_any_time_continues_to_the_same_table(root, run, on_disk):
     arguments = ["eval", str(root), "--metrics", ",".join(QUICK), "-o", str(run), "--quiet"]
     process = subprocess.Popen([sys.executable, "-c", "from lookaway.cli import main; main()", *arguments])
     while process.poll() is None and not RunFolder(run).parts():
@@ -182,7 +182,7 @@ def test_a_command_that_is_killed_at_any_time_goes_on_to_the_same_table(root, ru
     assert not kept & (times_measured(run) - noted).keys()
 
 
-def test_a_missing_bucket_is_told_before_anything_is_measured(server, root):
+def test_a_missing_bucket_is_an_error_before_anything_is_measured(server, root):
     started = time.monotonic()
     found = command("eval", root, "--metrics", ",".join(QUICK), "-o", "s3://no-such-bucket/run")
     assert (found.code, found.out) == (2, "")
@@ -207,7 +207,7 @@ def test_every_command_that_reads_a_run_reads_one_there(finished, on_disk, tmp_p
         for name, run in (("there", finished), ("here", on_disk)):
             assert command("export", "table", run, "-o", tmp_path / f"{name}.{form}").code == 0
         there_text, here_text = ((tmp_path / f"{name}.{form}").read_text() for name in ("there", "here"))
-        # Models are told apart by the names of their runs.
+        # Models are distinguished by the names of their runs.
         assert there_text.replace(f",{finished.name},", f",{on_disk.name},") == here_text
     for name, run in (("there", finished), ("here", on_disk)):
         assert command("export", "mbench", run, "-o", tmp_path / name).code == 0

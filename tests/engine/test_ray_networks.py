@@ -48,18 +48,18 @@ from lookaway.core import (
     Unit,
     UserError,
 )
-from lookaway.engine.sharing import shared_services
+from lookaway.engine.shared_services import shared_services
 from lookaway.io.sampling import UniformFrames
+from lookaway.judges.budget import Budget
 from lookaway.judges.client import CATCH_UP_SECONDS, RetryPolicy
 from lookaway.judges.reply import read_reply
 from lookaway.judges.server import Connection, Secret
 from lookaway.judges.settings import JudgeSettings
-from lookaway.judges.spending import Budget
 from lookaway.perception.isolation.environment import Environment
 from lookaway.perception.isolation.runner import LoadedIsolated, Runner
 from lookaway.perception.similarity.dinov2_embeddings import Dinov2Embeddings
 from lookaway.store.run_folder import RunFolder
-from tests.judges.asked import QUICK, completion
+from tests.judges.requests import QUICK, completion
 from tests.support.command import lookaway as command
 from tests.support.hub import empty_hub
 from tests.support.runs import outcomes, table_text
@@ -99,14 +99,14 @@ def marks() -> Iterator[Path]:
         path.unlink()
 
 
-def mark(what: str, **told: Json) -> None:
-    text = json.dumps({"what": what, "pid": os.getpid(), "torch": "torch" in sys.modules, **told})
+def mark(what: str, **facts: Json) -> None:
+    text = json.dumps({"what": what, "pid": os.getpid(), "torch": "torch" in sys.modules, **facts})
     (Path(os.environ[MARKS]) / uuid4().hex).write_text(text)
 
 
 def marked(folder: Path, what: str) -> list[dict[str, Any]]:
-    told = [json.loads(path.read_text()) for path in folder.iterdir()]
-    return [each for each in told if each["what"] == what]
+    marks = [json.loads(path.read_text()) for path in folder.iterdir()]
+    return [each for each in marks if each["what"] == what]
 
 
 @pytest.fixture
@@ -218,28 +218,28 @@ class Deadly(Brightness):
     name: str = "deadly"
 
     def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Any:
-        watch = Brightness.start(self, rollout, timeline, features)
-        return _DeadlyExtraction(watch, rollout.case.id)
+        extraction = Brightness.start(self, rollout, timeline, features)
+        return _DeadlyExtraction(extraction, rollout.case.id)
 
 
 @dataclass
 class _DeadlyExtraction:
-    watch: Any
+    extraction: Any
     case: str
 
     @property
     def request(self) -> Any:
-        return self.watch.request
+        return self.extraction.request
 
     def add_frame(self, frame: Any) -> None:
-        self.watch.add_frame(frame)
+        self.extraction.add_frame(frame)
 
     def finish(self) -> Feature:
         deaths = len([each for each in marked(Path(os.environ[MARKS]), "died") if each["case"] == self.case])
         if (self.case == "case1" and deaths < 1) or self.case == "case2":
             mark("died", case=self.case)
             os.kill(os.getpid(), signal.SIGKILL)
-        return self.watch.finish()
+        return self.extraction.finish()
 
 
 def test_a_network_that_dies_comes_back_and_what_it_always_dies_of_fails_alone(videos, tmp_path, marks, monkeypatch):
@@ -254,7 +254,7 @@ def test_a_network_that_dies_comes_back_and_what_it_always_dies_of_fails_alone(v
     by_case = {rollout.split("/")[1]: row for (rollout, metric), row in found.items() if metric == "deadly"}
     assert [by_case[f"case{number}"]["status"] for number in range(ROLLOUTS)] == ["score", "score", "failure", "score"]
     assert by_case["case2"]["reason"] == "ServiceDied"
-    assert "3 processes of deadly died of it" in by_case["case2"]["message"]
+    assert "3 processes of deadly died of this request" in by_case["case2"]["message"]
     assert {row["status"] for (_, metric), row in found.items() if metric == "fine"} == {"score"}
     assert len(marked(marks, "died")) == 1 + 3
 
@@ -270,8 +270,8 @@ def load(settings):
     version = [int(part) for part in six.__version__.split(".")]
     def run(arrays, settings):
         title = Path("/proc/self/cmdline").read_bytes().decode()
-        told = {"what": "seen", "pid": os.getpid(), "prefix": sys.prefix, "title": title, "version": version}
-        Path(settings["marks"], uuid.uuid4().hex).write_text(json.dumps(told))
+        mark = {"what": "seen", "pid": os.getpid(), "prefix": sys.prefix, "title": title, "version": version}
+        Path(settings["marks"], uuid.uuid4().hex).write_text(json.dumps(mark))
         return {"version": np.tile(version, (len(arrays["frames"]), 1)), "means": arrays["frames"].mean((1, 2, 3))}
     return run
 """
@@ -370,7 +370,7 @@ def test_recipes_of_one_extractor_share_a_service_and_those_in_other_environment
         assert [service.wants_gpu for service in shared.values()] == [True]
     isolated = [SixVersion(Environment((f"six=={version}",))) for version in ("1.15.0", "1.16.0")]
     assert len(services_of(*isolated)) == 2
-    with pytest.raises(UserError, match="say --device cuda"):
+    with pytest.raises(UserError, match="Use --device cuda"):
         services_of(Dinov2Embeddings(weights=weights, compute=Compute(device="cuda:1")))
 
 
@@ -532,11 +532,11 @@ def test_a_judge_that_does_not_know_us_ends_the_run(videos, tmp_path, monkeypatc
 def test_the_command_gives_the_same_table_on_a_cluster_that_is_already_running(tmp_path, cluster):
     write_mbench(tmp_path / "data", samples=1, subsets=("environment", "object"))
     metrics = "mbencha.environment.rendering_lighting,mbencha.entity.object_texture_consistency"
-    told = (Path(sys.executable).with_name("lookaway"), "eval", tmp_path / "data", "--metrics", metrics, "--json")
+    arguments = (Path(sys.executable).with_name("lookaway"), "eval", tmp_path / "data", "--metrics", metrics, "--json")
     on_ray = ("--executor", "ray", "--workers", "1", "--replicas", "region=1,lab=1", "--address", cluster)
     cells = []
     for name, more in (("alone", ()), ("ray", on_ray)):
-        done = subprocess.run([*told, "-o", tmp_path / name, *more], capture_output=True, text=True, timeout=120)
+        done = subprocess.run([*arguments, "-o", tmp_path / name, *more], capture_output=True, text=True, timeout=120)
         assert (done.returncode, done.stderr) == (0, "")
         cells.append(json.loads(done.stdout)["cells"])
     assert cells[0] == cells[1]
@@ -546,10 +546,17 @@ def test_the_command_gives_the_same_table_on_a_cluster_that_is_already_running(t
 
 def test_replicas_of_an_extractor_that_the_run_has_not_are_refused(tmp_path):
     write_mbench(tmp_path / "data", samples=1, subsets=("environment",))
-    told = ("eval", tmp_path / "data", "-o", tmp_path / "run", "--metrics", "mbencha.environment.rendering_lighting")
-    result = command(*told, "--executor", "ray", "--replicas", "nonsense=1")
+    arguments = (
+        "eval",
+        tmp_path / "data",
+        "-o",
+        tmp_path / "run",
+        "--metrics",
+        "mbencha.environment.rendering_lighting",
+    )
+    result = command(*arguments, "--executor", "ray", "--replicas", "nonsense=1")
     assert result.code == 2
     assert "No network of this run is named 'nonsense'. Known: lab_means, supplied_poses." in result.err
-    result = command(*told, "--workers", "2")
+    result = command(*arguments, "--workers", "2")
     assert result.code == 2
-    assert "add --executor ray" in result.err
+    assert "Add --executor ray" in result.err

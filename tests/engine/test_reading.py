@@ -64,7 +64,7 @@ def test_what_can_move_a_number_is_in_the_lock_under_its_name_there_and_nothing_
     tuned = lookaway.evaluate(root, tmp_path / "tuned", suite="scripted", tuning=2, remark="a try")
     assert tuned.lock.entries["dataset"]["settings"] == {"tau": 2.0}
     about = json.loads((tmp_path / "tuned" / "run.json").read_text())
-    assert about["asked"]["reading"] == {"suite": "scripted", "tuning": 2.0, "remark": "a try"}
+    assert about["requested"]["reading"] == {"suite": "scripted", "tuning": 2.0, "remark": "a try"}
     remarked = lookaway.evaluate(root, tmp_path / "remarked", suite="scripted", remark="a try")
     assert remarked.lock.sha256 == plain.lock.sha256 != tuned.lock.sha256
 

@@ -157,7 +157,7 @@ def test_progress_counts_what_is_left_and_what_failed(root, tmp_path, monkeypatc
     assert [(step.done, step.total, step.failures) for step in seen] == [(0, 2, 0), (1, 2, 1), (2, 2, 2)]
 
 
-def test_rows_are_compacted_while_a_run_is_under_way(tmp_path, monkeypatch):
+def test_rows_are_compacted_during_a_run(tmp_path, monkeypatch):
     script(monkeypatch, bound())
     monkeypatch.setattr(session, "COMPACT_AFTER_PARTS", 2)
     monkeypatch.setattr(session, "MOST", 1)

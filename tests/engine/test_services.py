@@ -20,7 +20,7 @@ import ray
 from lookaway.core import BudgetSpent, JudgeUnusable, Reason, Resources, RunError, Service, ServiceClients, Unmeasurable
 from lookaway.engine.on_ray import services as module
 from lookaway.engine.on_ray.executor import RayExecutor
-from lookaway.engine.on_ray.services import DEATHS_PER_REQUEST, DeathLog, ServiceDied, share_of_gpus, start_services
+from lookaway.engine.on_ray.services import DEATHS_PER_REQUEST, DeathLog, ServiceDied, gpu_share, start_services
 from lookaway.judges.errors import NotAnswered
 
 pytestmark = [
@@ -32,7 +32,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[None]:
-    """Some cores, and two GPUs that nobody looks at."""
+    """Some cores, and two GPUs that are not used."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         patch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
@@ -102,14 +102,14 @@ ERRORS = [
     BudgetSpent("The budget is spent: 7 of 7 calls."),
     JudgeUnusable("No such model."),
     Unmeasurable(Reason.NO_TARGET, "nobody is there."),
-    NotAnswered("a refusal.", is_lasting=True, is_refusal=True),
+    NotAnswered("a refusal.", is_permanent=True, is_refusal=True),
     ValueError("of our own making", 3),
 ]
 
 
 @pytest.mark.parametrize("name", ["doing", "later"])
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-def test_an_error_comes_through_a_desk_as_it_was_raised(clients, name, error):
+def test_an_error_comes_through_a_client_as_it_was_raised(clients, name, error):
     found = clients[name](partial(raising, error)).exception(30)
     assert type(found) is type(error)
     assert (str(found), found.args) == (str(error), error.args)
@@ -137,44 +137,44 @@ def test_a_copy_that_is_killed_comes_back_and_the_request_is_answered(clients, t
 
 
 def test_a_request_that_copies_die_of_is_refused_and_those_beside_it_are_answered(clients, tmp_path):
-    other = desks_like(clients)
+    other = clients_like(clients)
     deadly = clients["doing"](partial(die, tmp_path, 99))
     beside = [client(partial(after, 0.01, number)) for number in range(6) for client in (clients["doing"], other)]
-    with pytest.raises(ServiceDied, match="3 processes of doing died of it"):
+    with pytest.raises(ServiceDied, match="3 processes of doing died of this request"):
         deadly.result(200)
     assert [future.result(200) for future in beside] == [number for number in range(6) for _ in range(2)]
     assert len(list(tmp_path.iterdir())) == DEATHS_PER_REQUEST
 
 
-def desks_like(clients: ServiceClients) -> Any:
-    """The desk of another worker at the same copies."""
+def clients_like(clients: ServiceClients) -> Any:
+    """The client of another worker of the same copies."""
     return module.RayServiceClient("doing", clients["doing"].copies)
 
 
 def test_what_others_died_of_is_not_blamed_on_what_came_before_or_beside():
-    witness = DeathLog()
-    assert witness.begins("copy", "first life", False, "fine") == 0
-    assert witness.begins("copy", "first life", False, "deadly") == 0
-    assert witness.begins("other copy", "its life", False, "beside") == 0
-    assert witness.begins("copy", "second life", False, "deadly") == 1
-    assert witness.begins("copy", "third life", False, "innocent") == 0
-    assert witness.begins("copy", "third life", False, "deadly") == 2
+    log = DeathLog()
+    assert log.begin("copy", "first life", False, "fine") == 0
+    assert log.begin("copy", "first life", False, "deadly") == 0
+    assert log.begin("other copy", "its life", False, "beside") == 0
+    assert log.begin("copy", "second life", False, "deadly") == 1
+    assert log.begin("copy", "third life", False, "innocent") == 0
+    assert log.begin("copy", "third life", False, "deadly") == 2
     for request in ("fine", "beside", "innocent"):
-        assert witness.begins("other copy", "its life", False, request) == 0
+        assert log.begin("other copy", "its life", False, request) == 0
 
 
 def test_what_was_answered_beside_a_deadly_request_shares_the_blame_once():
-    witness = DeathLog()
-    witness.begins("copy", "first life", False, "deadly")
-    witness.begins("copy", "first life", True, "quick")
-    witness.begins("copy", "second life", True, "another")
-    assert witness.begins("copy", "second life", False, "deadly") == 1
-    assert witness.begins("copy", "third life", False, "deadly") == 2
-    assert witness.begins("copy", "third life", True, "quick") == 1
+    log = DeathLog()
+    log.begin("copy", "first life", False, "deadly")
+    log.begin("copy", "first life", True, "quick")
+    log.begin("copy", "second life", True, "another")
+    assert log.begin("copy", "second life", False, "deadly") == 1
+    assert log.begin("copy", "third life", False, "deadly") == 2
+    assert log.begin("copy", "third life", True, "quick") == 1
 
 
 def test_a_service_without_anybody_to_blame_ends_the_run_when_it_keeps_dying(clients, tmp_path):
-    with pytest.raises(RunError, match="actors of later are gone"):
+    with pytest.raises(RunError, match="actors of later have died"):
         clients["later"](partial(die, tmp_path, 99)).result(200)
     assert len(list(tmp_path.iterdir())) == 1 + module.RETRIES
 
@@ -228,7 +228,7 @@ def take_a_second(marks: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [None, OSError("the disk is full")], ids=["done", "failed"])
-def test_answers_that_are_under_way_at_the_end_are_still_given(tmp_path, error):
+def test_answers_in_flight_at_the_end_are_still_given(tmp_path, error):
     with (
         pytest.raises(OSError, match="full") if error else nullcontext(),
         start_services(ray, {"later": Service(make=AskedLater, at_once=8)}, None) as found,
@@ -242,7 +242,7 @@ def test_answers_that_are_under_way_at_the_end_are_still_given(tmp_path, error):
 
 
 @pytest.mark.parametrize("ending", [GeneratorExit, KeyboardInterrupt])
-def test_an_interruption_leaves_nobody_and_waits_for_nobody(ending):
+def test_an_interruption_leaves_no_actor_and_waits_for_none(ending):
     def make(clients: ServiceClients) -> Callable[[int], Any]:
         def work(number: int) -> Any:
             clients["doing"](partial(after, 60.0 * number))
@@ -330,7 +330,7 @@ def test_every_copy_sees_the_gpu_that_it_was_given_and_who_finds_no_room_is_wait
     with start_services(ray, doing(copies=3, wants_gpu=True), None) as found:
         seen = [module.RayServiceClient("one", [copy])(visible_gpus).result(30) for copy in found["doing"].copies]
         assert sorted(seen) in (["0", "0", "1"], ["0", "1", "1"])
-        monkeypatch.setattr(module, "SECONDS_WITHOUT_ROOM", 1.0)
+        monkeypatch.setattr(module, "SECONDS_BEFORE_WARNING", 1.0)
         monkeypatch.setattr(module.LOG, "warning", warn)
         late = {"late": Service(make=make_doing, wants_gpu=True)}
         said = pytest.raises(Enough, match=r"the actors of late: the cluster has \d cores and 0.5 GPUs free.")
@@ -338,7 +338,7 @@ def test_every_copy_sees_the_gpu_that_it_was_given_and_who_finds_no_room_is_wait
             pytest.fail("there was room")
 
 
-def test_more_copies_than_gpus_have_room_for_are_told_before_anybody_waits():
+def test_more_copies_than_fit_on_the_gpus_are_an_error_before_anything_waits():
     with (
         pytest.raises(RunError, match=r"5 networks on GPUs need 0.4 each, found 2 in the cluster. Lower"),
         start_services(ray, doing(copies=5, wants_gpu=True), 0.4),
@@ -361,7 +361,7 @@ def test_more_copies_than_gpus_have_room_for_are_told_before_anybody_waits():
     ],
 )
 def test_shares_of_gpus_fit(found, copies, asked, share):
-    assert share_of_gpus(found, copies, asked) == pytest.approx(share, abs=1e-9)
+    assert gpu_share(found, copies, asked) == pytest.approx(share, abs=1e-9)
     assert share <= 1 or share.is_integer()
 
 
@@ -370,4 +370,4 @@ def test_shares_of_gpus_fit(found, copies, asked, share):
 )
 def test_shares_of_gpus_that_cannot_be_had_are_refused(found, copies, asked):
     with pytest.raises(RunError, match="GPUs"):
-        share_of_gpus(found, copies, asked)
+        gpu_share(found, copies, asked)

@@ -99,7 +99,7 @@ def test_a_shard_with_nothing_to_do_ends_well_with_an_empty_table(tmp_path):
 
 @pytest.mark.parametrize("there", [Shard(1, 2), None], ids=str)
 @pytest.mark.parametrize("wanted", [Shard(2, 2), Shard(1, 3), Shard(1, 2), None], ids=str)
-def test_a_folder_goes_on_as_what_it_is_and_refuses_to_be_another_shard(there, wanted, root, tmp_path, monkeypatch):
+def test_a_folder_continues_as_what_it_is_and_refuses_to_be_another_shard(there, wanted, root, tmp_path, monkeypatch):
     script(monkeypatch, bound())
     lookaway.evaluate(root, tmp_path / "run", suite="scripted", shard=there)
     before = files_under(tmp_path / "run")
@@ -107,7 +107,7 @@ def test_a_folder_goes_on_as_what_it_is_and_refuses_to_be_another_shard(there, w
         lookaway.evaluate(root, tmp_path / "run", suite="scripted", shard=wanted)
         assert set(times_measured(tmp_path / "run").values()) == {1}
         return
-    with pytest.raises(RunError, match=r"holds (shard 1/2|a run that is not divided), and cannot go on as"):
+    with pytest.raises(RunError, match=r"found (shard 1/2|an unsharded run), expected "):
         lookaway.evaluate(root, tmp_path / "run", suite="scripted", shard=wanted)
     assert files_under(tmp_path / "run") == before
 

@@ -89,7 +89,9 @@ def test_a_metric_that_nothing_can_be_measured_by_is_listed_and_no_error(root, t
     assert chosen(root, tmp_path / "unused") == (["case0"], ("second",))
     caplog.clear()
     run = evaluate(root, tmp_path / "run", smoke=True)
-    assert [record.getMessage() for record in caplog.records] == ["Nothing in the dataset can be measured by: second."]
+    assert [record.getMessage() for record in caplog.records] == [
+        "These metrics cannot run on any rollout of the dataset: second."
+    ]
     assert [(cell.scored, dict(cell.reasons)) for cell in run.table().cells] == [(5, {}), (0, {"missing_input": 5})]
 
 
@@ -102,7 +104,7 @@ def test_a_smoke_test_that_is_passed_gives_the_same_table_and_measures_nothing_t
     assert set(times_measured(tmp_path / "run").values()) == {1}
 
 
-def test_a_metric_that_fails_ends_the_run_and_the_same_command_without_smoke_goes_on(root, tmp_path, monkeypatch):
+def test_a_metric_that_fails_ends_the_run_and_the_same_command_without_smoke_continues(root, tmp_path, monkeypatch):
     script(monkeypatch, bound("good"), bound("broken"))
     ANSWERS["broken"] = lambda rollout: 1 / 0
     with pytest.raises(UserError) as caught:
@@ -119,7 +121,7 @@ def test_a_metric_that_fails_ends_the_run_and_the_same_command_without_smoke_goe
     assert [(cell.scored, cell.failures) for cell in run.table().cells] == [(5, 0), (0, 5)]
 
 
-def test_a_failure_that_was_put_right_is_tried_again_first_and_the_run_goes_on(root, tmp_path, monkeypatch):
+def test_a_failure_that_was_put_right_is_tried_again_first_and_the_run_continues(root, tmp_path, monkeypatch):
     script(monkeypatch, bound())
     CRASHES["brightness.load"] = ZeroDivisionError("scripted")
     with pytest.raises(UserError, match="mean_brightness on alpha/case0/0: ZeroDivisionError: scripted"):
@@ -202,22 +204,22 @@ class Watchful:
     """A worker that writes down what is under way when an item begins."""
 
     def __init__(self, slow: set[str]) -> None:
-        self.slow, self.under_way, self.seen = slow, set(), {}
+        self.slow, self.in_flight, self.seen = slow, set(), {}
         self.turn = threading.Lock()
 
     def __call__(self, batch) -> int:
         names = {work.rollout.case.id for work in batch}
         with self.turn:
-            self.under_way |= names
-            self.seen.update({name: set(self.under_way) for name in names})
+            self.in_flight |= names
+            self.seen.update({name: set(self.in_flight) for name in names})
         time.sleep(0.2 if names & self.slow else 0.01)
         with self.turn:
-            self.under_way -= names
+            self.in_flight -= names
         return len(batch)
 
 
 class FakeRay:
-    """Just enough of Ray for a crew: actors are threads."""
+    """Just enough of Ray for a worker pool: actors are threads."""
 
     exceptions = exceptions
 
@@ -255,28 +257,28 @@ class FakeMethod:
 
 
 def results_of(kind: str, worker, batches: Batches) -> Iterator[int]:
-    if kind == "crew":
+    if kind == "pool":
         return WorkerPool(FakeRay(), lambda: FakeActor(worker), 3, 1).results(iter(batches))
     return Inline().map(lambda clients: worker, batches, at_once={"inline": 1, "overlapping": 4}[kind])
 
 
-@pytest.mark.parametrize("goes_on", [True, False])
-@pytest.mark.parametrize("kind", ["inline", "overlapping", "crew"])
+@pytest.mark.parametrize("continues", [True, False])
+@pytest.mark.parametrize("kind", ["inline", "overlapping", "pool"])
 def test_every_executor_begins_the_rest_only_when_all_that_goes_ahead_is_finished(
-    kind, goes_on, root, tmp_path, monkeypatch
+    kind, continues, root, tmp_path, monkeypatch
 ):
     script(monkeypatch, bound())
     dataset = lookaway.read(root, suite="scripted")
     work = make_plan(dataset, bind_metrics(dataset)).work()
     worker, done = Watchful(slow={"case3"}), 0
-    batches = Batches(work, ahead=(work[3], work[1]), goes_on=lambda: goes_on)
+    batches = Batches(work, ahead=(work[3], work[1]), continues=lambda: continues)
     for rollouts in results_of(kind, worker, batches):
         done += rollouts
         batches.finish(rollouts)
-    assert done == (5 if goes_on else 2)
+    assert done == (5 if continues else 2)
     rest = [seen for name, seen in worker.seen.items() if name not in ("case3", "case1")]
     assert all(not seen & {"case3", "case1"} for seen in rest)
-    assert len(rest) == (3 if goes_on else 0)
+    assert len(rest) == (3 if continues else 0)
     if kind != "inline":
         assert worker.seen["case1"] == {"case1", "case3"}
 

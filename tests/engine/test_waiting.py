@@ -82,10 +82,10 @@ def rollout(tmp_path):
 def test_all_are_asked_before_any_is_waited_for(rollout):
     talk = Talk()
     one, other = Asked("one", talk), Asked("other", talk)
-    perceiving = FeatureJob(Extractors(None), rollout, "content", [one, other])
-    perceiving.look()
+    job = FeatureJob(Extractors(None), rollout, "content", [one, other])
+    job.extract()
     assert [line for line in talk.log if "waited" in line] == []
-    assert set(perceiving.wait()) == {one, other}
+    assert set(job.wait()) == {one, other}
     assert [line for line in talk.log if "begins" not in line] == [
         "one is asked",
         "other is asked",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookaway.judges.judged import agreement
+from lookaway.judges.judge_feature import agreement
 
 
 def test_one_answer_agrees_with_nobody():

@@ -40,7 +40,7 @@ def test_an_oracle_serves_until_it_is_interrupted(world):
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
-        assert line.startswith("asked at http://127.0.0.1:")
+        assert line.startswith("serving at http://127.0.0.1:")
         with urlopen(f"{line.split()[-1]}/models") as reply:
             assert reply.status == 200
     finally:
@@ -67,7 +67,7 @@ def test_a_run_that_is_interrupted_while_it_waits_ends_at_once_and_writes_no_hal
     arguments = ("eval", world, "-o", run, "--metrics", "triggered", "--no-progress", "--judge-model", "oracle")
     with OracleServer(world, noise=Noise(latency_seconds=1.0)) as server:
         process = start(*arguments, "--judge-url", server.base_url)
-        while server.book.asked.total() < 2:
+        while server.request_log.received.total() < 2:
             assert process.poll() is None, process.communicate()
             time.sleep(0.01)
         started = time.monotonic()

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lookaway.judges.oracle import ERROR_KINDS, Faults, Noise, OracleServer
-from tests.judges.asking_process import PROMPT, Parity
+from lookaway.judges.oracle import ERROR_KINDS, Noise, OracleServer, ServerErrors
+from tests.judges.client_process import PROMPT, Parity
 
 KEY = "sk-of-the-oracle-0123456789"
 PATIENT = {"tries": 8, "first_wait_seconds": 0.02, "longest_wait_seconds": 0.5, "trip_after": 200, "pause_seconds": 0.2}
@@ -43,11 +43,11 @@ def start(server: OracleServer, folder: Path, **given) -> subprocess.Popen[str]:
         "timeout_seconds": 1.5,
         "run": str(folder / "run"),
         "answers": str(folder / "answers.jsonl"),
-        "manners": {**PATIENT, "concurrent": 32},
+        "policy": {**PATIENT, "concurrent": 32},
         "ahead": 200,
         **given,
     }
-    command = [sys.executable, "-m", "tests.judges.asking_process", json.dumps(settings)]
+    command = [sys.executable, "-m", "tests.judges.client_process", json.dumps(settings)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -77,8 +77,8 @@ def kept_numbers(folder: Path) -> set[int]:
 @pytest.mark.timeout(600)
 def test_of_2000_questions_with_every_fifth_reply_at_fault_none_is_lost_or_wrong_or_asked_twice_after_a_kill(tmp_path):
     numbers, count = Numbers(), 2000
-    faults = Faults.mixed(0.2)
-    with OracleServer(None, answers={PROMPT: numbers}, faults=faults, key=KEY) as server:
+    errors = ServerErrors.mixed(0.2)
+    with OracleServer(None, answers={PROMPT: numbers}, errors=errors, key=KEY) as server:
         process = start(server, tmp_path, count=count)
         while len(list((tmp_path / "run").glob("replies/*/*.json"))) < count // 3:
             assert process.poll() is None, process.communicate()
@@ -88,7 +88,7 @@ def test_of_2000_questions_with_every_fifth_reply_at_fault_none_is_lost_or_wrong
         kept_before = kept_numbers(tmp_path)
         numbers.life = 1
         finish(start(server, tmp_path, count=count))
-        given, replies = server.book.faults, server.book.answered
+        given, replies = server.request_log.errors, server.request_log.answered
     found = answers(tmp_path)
     assert sorted(found) == list(range(count))
     answered = {number: line["answer"] for number, line in found.items() if "answer" in line}
@@ -116,7 +116,7 @@ def _has_correction(folder: Path, number: int) -> bool:
 
 @pytest.mark.timeout(600)
 def test_the_key_stands_in_no_file_that_asking_wrote(tmp_path):
-    with OracleServer(None, answers={PROMPT: Numbers()}, faults=Faults.mixed(0.5), key=KEY) as server:
+    with OracleServer(None, answers={PROMPT: Numbers()}, errors=ServerErrors.mixed(0.5), key=KEY) as server:
         process = start(server, tmp_path, count=200)
         out, err = process.communicate(timeout=280)
     assert process.returncode == 0, err
@@ -133,8 +133,8 @@ def test_64_concurrent_questions_hold_the_configured_rate_within_5_percent(tmp_p
         policy = {**PATIENT, "concurrent": 64, "per_second": 60.0}
         with OracleServer(None, answers={PROMPT: Numbers()}, noise=Noise(latency_seconds=0.7), key=KEY) as server:
             finish(start(server, folder, count=800, policy=policy, timeout_seconds=30))
-            steady = np.array(server.book.arrived)[100:]
-            assert 20 < server.book.max_in_flight <= 64
+            steady = np.array(server.request_log.arrived)[100:]
+            assert 20 < server.request_log.max_in_flight <= 64
         measured = (len(steady) - 1) / (steady[-1] - steady[0])
         assert measured < 1.05 * 60
         return measured

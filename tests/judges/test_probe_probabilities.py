@@ -16,7 +16,7 @@ from lookaway.judges.probe_probabilities import (
     ProbeProbabilities,
 )
 from lookaway.judges.prompts import Prompt
-from tests.judges.scripted_asking import JUDGE, ScriptedAsking, completion, judged, rollout_of, words
+from tests.judges.scripted_client import JUDGE, ScriptedClient, completion, judged, rollout_of, words
 from tests.support.watching import check_documented
 
 RECIPE = ProbeProbabilities(judge=JUDGE)
@@ -27,7 +27,7 @@ def likely(p_yes: float) -> dict:
     return words({"Yes": math.log(p_yes), "No": math.log(1 - p_yes)})
 
 
-def by_probe(p_yes: dict[str, float]) -> ScriptedAsking:
+def by_probe(p_yes: dict[str, float]) -> ScriptedClient:
     """Says yes to each probe, known by its question, with a probability of its own."""
     endings = {probe.name: probe.prompts[-1].text.strip() for probe in RECIPE.probes}
 
@@ -35,7 +35,7 @@ def by_probe(p_yes: dict[str, float]) -> ScriptedAsking:
         (name,) = (name for name, ending in endings.items() if request.instruction.endswith(ending))
         return likely(p_yes[name])
 
-    return ScriptedAsking(script)
+    return ScriptedClient(script)
 
 
 SPREAD = {probe.name: (place + 1) / 11 for place, probe in enumerate(RECIPE.probes)}
@@ -53,7 +53,7 @@ def test_every_probe_has_the_probability_of_its_own_question():
 
 
 def test_a_probe_of_failure_keeps_the_probability_of_yes_as_it_is():
-    feature = judged(RECIPE, ScriptedAsking(lambda request: likely(0.9)), CASE)
+    feature = judged(RECIPE, ScriptedClient(lambda request: likely(0.9)), CASE)
     np.testing.assert_allclose(feature["p_yes"], 0.9)
     assert feature["is_positive"].tolist() == [True, True, False, True, True, False, True, False, True, False]
 
@@ -69,11 +69,11 @@ def test_there_are_ten_probes_of_four_subjects():
 
 
 def test_the_rule_of_an_answer_follows_the_polarity_and_the_rest_the_subject():
-    asking = by_probe(SPREAD)
-    judged(RECIPE, asking, CASE)
+    client = by_probe(SPREAD)
+    judged(RECIPE, client, CASE)
     rules = {rule: Prompt.named(f"probe_answer_rule_{rule}").text.strip() for rule in ("support", "failure")}
     sights = {sight: Prompt.named(f"probe_{sight}").text.strip() for sight in ("visible", "hidden")}
-    for probe, request in zip(RECIPE.probes, asking.requests, strict=True):
+    for probe, request in zip(RECIPE.probes, client.requests, strict=True):
         wanted, other = ("support", "failure") if probe.is_positive else ("failure", "support")
         assert rules[wanted] in request.instruction
         assert rules[other] not in request.instruction
@@ -83,13 +83,13 @@ def test_the_rule_of_an_answer_follows_the_polarity_and_the_rest_the_subject():
         assert request.instruction.startswith(Prompt.named("probe").text.strip())
         assert (request.max_tokens, request.token_choices) == (1, 20)
         assert json.loads(request.material.split("\n")[1]) == ["The cat jumps onto the bed."]
-    assert len({request.instruction for request in asking.requests}) == 10
+    assert len({request.instruction for request in client.requests}) == 10
 
 
 def test_repeats_become_columns_and_facts_their_median():
     recipe = dataclasses.replace(RECIPE, probes=VISIBLE_SPACE, judge=dataclasses.replace(JUDGE, repeats=3))
-    asking = ScriptedAsking(lambda request: likely([0.2, 0.9, 0.4][request.repeat]))
-    feature = judged(recipe, asking, CASE)
+    client = ScriptedClient(lambda request: likely([0.2, 0.9, 0.4][request.repeat]))
+    feature = judged(recipe, client, CASE)
     check_documented(recipe, feature)
     np.testing.assert_allclose(feature["p_yes"], [[0.2, 0.9, 0.4]] * 3)
     assert feature.detail["medians"] == pytest.approx([0.4] * 3)
@@ -97,39 +97,39 @@ def test_repeats_become_columns_and_facts_their_median():
 
 
 def test_the_judge_sees_two_frames_a_second():
-    asking = by_probe(SPREAD)
-    feature = judged(RECIPE, asking, CASE, [index / 8 for index in range(17)])
+    client = by_probe(SPREAD)
+    feature = judged(RECIPE, client, CASE, [index / 8 for index in range(17)])
     assert feature["frame_indices"].tolist() == [0, 4, 8, 12, 16]
 
 
 def test_doubt_about_a_hidden_side_is_kept():
-    asking = ScriptedAsking(lambda request: words({"Yes": math.log(0.9995)}))
-    feature = judged(RECIPE, asking, CASE)
+    client = ScriptedClient(lambda request: words({"Yes": math.log(0.9995)}))
+    feature = judged(RECIPE, client, CASE)
     assert (feature["p_yes"] == 1).all()
     np.testing.assert_allclose(feature["least"], 0.9995)
 
 
 def test_more_doubt_than_the_recipe_allows_is_not_guessed_away():
-    asking = ScriptedAsking(lambda request: words({"Yes": math.log(0.9)}))
+    client = ScriptedClient(lambda request: words({"Yes": math.log(0.9)}))
     with pytest.raises(Unmeasurable, match=r"anything from 0\.9000 to 1\.0000"):
-        judged(RECIPE, asking, CASE)
-    feature = judged(dataclasses.replace(RECIPE, max_doubt=0.2), asking, CASE)
+        judged(RECIPE, client, CASE)
+    feature = judged(dataclasses.replace(RECIPE, max_doubt=0.2), client, CASE)
     np.testing.assert_allclose(feature["least"], 0.9)
 
 
 def test_an_answer_without_log_probabilities_is_not_taken_for_a_yes():
-    asking = ScriptedAsking(lambda request: completion("Yes"))
+    client = ScriptedClient(lambda request: completion("Yes"))
     with pytest.raises(Unmeasurable, match=r"^visible_space\.position_relation: ") as caught:
-        judged(RECIPE, asking, CASE)
+        judged(RECIPE, client, CASE)
     assert caught.value.reason is Reason.NO_LOG_PROBABILITIES
 
 
 def test_a_word_that_is_neither_yes_nor_no_is_not_asked_for_again():
-    asking = ScriptedAsking(lambda request: words({"Perhaps": -0.01}))
+    client = ScriptedClient(lambda request: words({"Perhaps": -0.01}))
     with pytest.raises(Unmeasurable) as caught:
-        judged(RECIPE, asking, CASE)
+        judged(RECIPE, client, CASE)
     assert caught.value.reason is Reason.JUDGE_FAILED
-    assert len(asking.requests) == 10
+    assert len(client.requests) == 10
 
 
 def test_without_an_event_nothing_can_be_probed():
@@ -138,5 +138,5 @@ def test_without_an_event_nothing_can_be_probed():
 
 @pytest.mark.parametrize("probes", [(), (*VISIBLE_SPACE, VISIBLE_SPACE[0])])
 def test_probes_have_names_of_their_own_and_there_is_at_min_one(probes):
-    with pytest.raises(ValueError, match="names of their own"):
+    with pytest.raises(ValueError, match="unique name"):
         ProbeProbabilities(probes=probes)

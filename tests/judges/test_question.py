@@ -10,10 +10,10 @@ from pydantic import Field
 
 from lookaway.core import JudgeModel, Picture, Reason, Sampling, Unmeasurable
 from lookaway.judges.errors import Unreadable
-from lookaway.judges.judged import wait_for_answer
+from lookaway.judges.judge_feature import wait_for_answer
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Answer, TypedQuestion, YesNoQuestion
-from tests.judges.scripted_asking import JUDGE, completion, reply, saying
+from tests.judges.scripted_client import JUDGE, completion, reply, saying
 
 SYSTEM = Prompt.named("system")
 PICTURES = (Picture(3, 0.25, np.zeros((4, 6, 3), np.uint8)),)
@@ -32,13 +32,13 @@ QUESTION = TypedQuestion(name="opinion", prompts=(Prompt.named("trigger"), Promp
 
 def hear(*answers, question=QUESTION, judge=JUDGE):
     """The answer and the requests, as a recipe would hear it."""
-    asking = saying(*answers)
+    client = saying(*answers)
     request = question.request(SYSTEM, judge, PICTURES, 0)
     keys = []
     try:
-        return wait_for_answer(asking, question, request, asking.ask(request), keys), asking.requests, keys
+        return wait_for_answer(client, question, request, client.ask(request), keys), client.requests, keys
     except Unmeasurable as error:
-        return error, asking.requests, keys
+        return error, client.requests, keys
 
 
 def test_a_request_holds_all_prompts_in_order_and_the_schema():
@@ -189,7 +189,7 @@ def test_an_unreadable_answer_is_corrected_once_with_what_was_wrong_about_it():
 def test_a_second_unreadable_answer_is_judge_failed():
     error, requests, _ = hear(completion("maybe"), completion("perhaps"), completion(GOOD))
     assert error.reason is Reason.JUDGE_FAILED
-    assert str(error).startswith("opinion: the judge's answer cannot be read, nor its correction.")
+    assert str(error).startswith("opinion: neither the judge's answer nor its correction can be read.")
     assert len(requests) == 2
 
 

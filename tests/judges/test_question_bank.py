@@ -80,7 +80,7 @@ def test_a_question_without_one_of_its_parts_is_refused(path, name):
 def test_an_id_that_stands_there_twice_is_refused(path):
     error = why(write_bank(path, [*SMALL, {**SMALL[1], "question": "Another one?"}]))
     assert error.reason is Reason.INVALID_INPUT
-    assert "the ids 2 stand there more than once" in str(error)
+    assert "the ids 2 appear more than once" in str(error)
 
 
 def test_a_bank_holds_one_to_a_hundred_questions(path):

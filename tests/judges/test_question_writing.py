@@ -10,7 +10,7 @@ from lookaway.judges.prompts import Prompt
 from lookaway.judges.question_bank import read_question_bank
 from lookaway.judges.question_writing import DIMENSIONS, write_questions
 from tests.judges.question_banks import REAL_BANKS, as_bank, needs_real_banks, real_row
-from tests.judges.scripted_asking import JUDGE, completion, saying
+from tests.judges.scripted_client import JUDGE, completion, saying
 
 PICTURE = Picture(0, 0.0, np.zeros((4, 6, 3), np.uint8))
 TEXT = "The observer turns away from the fox and back."
@@ -33,8 +33,8 @@ def written(change=None, *, drop: int = 0) -> dict:
 
 
 def write(*answers):
-    asking = saying(*answers)
-    return write_questions(asking, JUDGE, PICTURE, TEXT), asking.requests
+    client = saying(*answers)
+    return write_questions(client, JUDGE, PICTURE, TEXT), client.requests
 
 
 def test_what_the_judge_wrote_becomes_a_bank_with_ids_of_its_own():
@@ -100,11 +100,11 @@ def test_a_refusal_to_write_is_judge_refused():
 
 
 def test_a_text_that_is_too_long_is_not_put_before_a_judge():
-    asking = saying()
+    client = saying()
     with pytest.raises(Unmeasurable) as caught:
-        write_questions(asking, JUDGE, PICTURE, "x" * 8000)
+        write_questions(client, JUDGE, PICTURE, "x" * 8000)
     assert caught.value.reason is Reason.INVALID_INPUT
-    assert asking.requests == []
+    assert client.requests == []
 
 
 @needs_real_banks

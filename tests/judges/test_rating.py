@@ -7,7 +7,7 @@ import pytest
 
 from lookaway.core import Reason, Unmeasurable
 from lookaway.judges.rating import CorrectnessRating, ProgressRating
-from tests.judges.scripted_asking import JUDGE, completion, judged, rollout_of, saying
+from tests.judges.scripted_client import JUDGE, completion, judged, rollout_of, saying
 from tests.support.watching import check_documented
 
 RECIPES = (ProgressRating(judge=JUDGE), CorrectnessRating(judge=JUDGE))
@@ -30,9 +30,9 @@ def test_every_rating_of_the_scale_is_kept(recipe, rating):
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
 @pytest.mark.parametrize("rating", [0, 6, -1, 4.5, 4.0, "4", True, None])
 def test_what_is_not_on_the_scale_is_asked_for_again_and_then_failed(recipe, rating):
-    asking = saying(rated(rating), rated(2))
-    assert judged(recipe, asking, CASE)["rating"].tolist() == [2]
-    assert len(asking.requests) == 2
+    client = saying(rated(rating), rated(2))
+    assert judged(recipe, client, CASE)["rating"].tolist() == [2]
+    assert len(client.requests) == 2
     with pytest.raises(Unmeasurable, match=f"^{recipe.name}: ") as caught:
         judged(recipe, saying(rated(rating), rated(rating)), CASE)
     assert caught.value.reason is Reason.JUDGE_FAILED
@@ -46,10 +46,10 @@ def test_repeats_are_kept_with_how_far_they_agree():
 
 
 def test_progress_and_correctness_are_two_questions_about_one_event():
-    askings = [saying(rated(3)), saying(rated(3))]
-    for recipe, asking in zip(RECIPES, askings, strict=True):
-        judged(recipe, asking, CASE)
-    progress, correctness = (asking.requests[0] for asking in askings)
+    clients = [saying(rated(3)), saying(rated(3))]
+    for recipe, client in zip(RECIPES, clients, strict=True):
+        judged(recipe, client, CASE)
+    progress, correctness = (client.requests[0] for client in clients)
     assert "how far the event advanced" in progress.instruction
     assert "how plausible" in correctness.instruction
     assert progress.material == correctness.material

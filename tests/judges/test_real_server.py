@@ -19,7 +19,7 @@ from lookaway.core.judging import Media
 from lookaway.engine.feature_job import Extractors, FeatureJob
 from lookaway.io.sampling import UniformFrames
 from lookaway.judges.client import JudgeClient, RetryPolicy
-from lookaway.judges.judged import Judged
+from lookaway.judges.judge_feature import JudgeFeature
 from lookaway.judges.probe_probabilities import VISIBLE_SPACE, ProbeProbabilities
 from lookaway.judges.rating import ProgressRating
 from lookaway.judges.server import Connection, Secret
@@ -50,8 +50,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VllmServer]:
 
 @pytest.fixture(scope="module")
 def judge(server: VllmServer, tmp_path_factory: pytest.TempPathFactory) -> JudgeModel:
-    """The judge as it introduced itself."""
-    return introduced(server, tmp_path_factory.mktemp("run")).judge
+    """The judge with the model name that it reports."""
+    return probe(server, tmp_path_factory.mktemp("run")).judge
 
 
 @pytest.fixture(scope="module")
@@ -66,25 +66,25 @@ def rollout(path: Path, seed: int) -> Rollout:
 
 
 @contextmanager
-def asking(server: VllmServer, run: Path, *, key: str | None = None) -> Iterator[JudgeClient]:
+def open_client(server: VllmServer, run: Path, *, key: str | None = None) -> Iterator[JudgeClient]:
     connection = Connection(url=server.url, key=Secret(server.key if key is None else key), timeout_seconds=100)
     settings = JudgeSettings(model=JudgeModel(model=server.model), connection=connection, policy=RetryPolicy(tries=1))
-    asking = settings.asking(run)
+    client = settings.open_client(run)
     try:
-        yield asking
+        yield client
     finally:
-        asking.close()
+        client.close()
 
 
-def introduced(server: VllmServer, run: Path, **changes: Any) -> Capabilities:
-    with asking(server, run) as somebody:
-        return probe_capabilities(somebody, JudgeModel(**{"model": server.model, **changes}))
+def probe(server: VllmServer, run: Path, **changes: Any) -> Capabilities:
+    with open_client(server, run) as client:
+        return probe_capabilities(client, JudgeModel(**{"model": server.model, **changes}))
 
 
-def ask(server: VllmServer, run: Path, recipe: Judged, clip: Rollout, *, key: str | None = None) -> Feature:
+def ask(server: VllmServer, run: Path, recipe: JudgeFeature, clip: Rollout, *, key: str | None = None) -> Feature:
     """What a recipe makes of the answers of the server about the frames of a video."""
-    with asking(server, run, key=key) as somebody:
-        found = FeatureJob(Extractors(None, somebody), clip, "content", [recipe]).run()[recipe]
+    with open_client(server, run, key=key) as client:
+        found = FeatureJob(Extractors(None, client), clip, "content", [recipe]).run()[recipe]
     if isinstance(found, Exception):
         raise found
     return found
@@ -100,7 +100,7 @@ def probes(judge: JudgeModel, frames: int = 3) -> ProbeProbabilities:
 
 
 def test_it_is_found_to_hold_schemas_and_to_give_log_probabilities(server: VllmServer, tmp_path: Path) -> None:
-    found = introduced(server, tmp_path)
+    found = probe(server, tmp_path)
     assert found.holds_schema
     assert found.gives_log_probabilities
     assert (found.judge.reported, found.judge.wording) == (server.model, "schema")
@@ -173,7 +173,7 @@ def test_a_wrong_key_ends_the_run_and_is_not_repeated(
 
 def test_a_model_that_is_not_served_cannot_be_asked(server: VllmServer, tmp_path: Path) -> None:
     with pytest.raises(JudgeUnusable, match=r"does not serve the model 'another'.* 404"):
-        introduced(server, tmp_path, model="another")
+        probe(server, tmp_path, model="another")
 
 
 def test_the_key_is_neither_in_the_log_of_the_server_nor_among_the_replies(

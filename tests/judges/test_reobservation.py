@@ -8,7 +8,7 @@ import pytest
 from lookaway.core import Reason, Unmeasurable
 from lookaway.io.sampling import UniformFrames
 from lookaway.judges.reobservation import Reobservation, whole_seconds
-from tests.judges.scripted_asking import JUDGE, ScriptedAsking, completion, judged, rollout_of, saying
+from tests.judges.scripted_client import JUDGE, ScriptedClient, completion, judged, rollout_of, saying
 from tests.support.watching import check_documented
 
 RECIPE = Reobservation(judge=JUDGE)
@@ -34,17 +34,17 @@ def test_every_second_has_what_was_said_of_it():
 
 def test_repeats_become_columns():
     recipe = dataclasses.replace(RECIPE, judge=dataclasses.replace(JUDGE, repeats=3))
-    asking = ScriptedAsking(lambda request: said(["yyyny", "ynyny", "ynyyy"][request.repeat]))
-    feature = judged(recipe, asking, CASE, FIVE_SECONDS)
+    client = ScriptedClient(lambda request: said(["yyyny", "ynyny", "ynyyy"][request.repeat]))
+    feature = judged(recipe, client, CASE, FIVE_SECONDS)
     check_documented(recipe, feature)
     assert feature["judgeable"].T.tolist() == [[mark == "y" for mark in row] for row in ("yyyny", "ynyny", "ynyyy")]
     assert feature.detail["agreement"] == pytest.approx([1, 1 / 3, 1, 1 / 3, 1])
 
 
 def test_the_judge_is_told_the_seconds_and_sees_two_frames_of_each():
-    asking = saying(said("ynnyy"))
-    feature = judged(RECIPE, asking, CASE, FIVE_SECONDS)
-    (request,) = asking.requests
+    client = saying(said("ynnyy"))
+    feature = judged(RECIPE, client, CASE, FIVE_SECONDS)
+    (request,) = client.requests
     assert json.loads(request.material.split("\n")[1]) == [0, 1, 2, 3, 4]
     assert feature["frame_indices"].tolist() == list(range(0, 40, 4))
 
@@ -70,18 +70,18 @@ def test_a_long_video_has_room_for_all_its_seconds_in_the_answer():
     ],
 )
 def test_a_second_missing_added_doubled_or_out_of_order_is_asked_for_again_and_then_failed(wrong):
-    asking = saying(wrong, said("nnnnn"))
-    assert not judged(RECIPE, asking, CASE, FIVE_SECONDS)["judgeable"].any()
-    assert len(asking.requests) == 2
+    client = saying(wrong, said("nnnnn"))
+    assert not judged(RECIPE, client, CASE, FIVE_SECONDS)["judgeable"].any()
+    assert len(client.requests) == 2
     with pytest.raises(Unmeasurable) as caught:
         judged(RECIPE, saying(wrong, wrong), CASE, FIVE_SECONDS)
     assert caught.value.reason is Reason.JUDGE_FAILED
 
 
 def test_the_complaint_names_the_seconds_that_were_found_and_those_expected():
-    asking = saying(said("yn"), said("ynnyy"))
-    judged(RECIPE, asking, CASE, FIVE_SECONDS)
-    complaint = asking.requests[1].corrections[0][1]
+    client = saying(said("yn"), said("ynnyy"))
+    judged(RECIPE, client, CASE, FIVE_SECONDS)
+    complaint = client.requests[1].corrections[0][1]
     assert "tells of the seconds 0, 1; expected are 0, 1, 2, 3, 4, each once" in complaint
 
 
@@ -112,8 +112,8 @@ def test_it_needs_nothing_but_a_video_and_asks_once():
 
 
 def test_the_name_of_the_clip_is_not_told():
-    asking = saying(said("ynnyy"))
-    judged(RECIPE, asking, rollout_of("The cat jumps.", case="bedroom__yaw_LR"), FIVE_SECONDS)
-    shown = json.dumps(asking.requests[0].shown())
+    client = saying(said("ynnyy"))
+    judged(RECIPE, client, rollout_of("The cat jumps.", case="bedroom__yaw_LR"), FIVE_SECONDS)
+    shown = json.dumps(client.requests[0].to_json())
     assert "yaw" not in shown
     assert "jumps" not in shown

@@ -18,7 +18,7 @@ import pytest
 from lookaway.core import JudgeModel, JudgeUnusable, Picture, Sampling
 from lookaway.judges.errors import PermanentError, TransientError
 from lookaway.judges.server import Connection, Secret, ServerJudge
-from tests.judges.asked import completion, question
+from tests.judges.requests import completion, question
 
 KEY = "sk-very-private-key"
 
@@ -179,7 +179,7 @@ def test_a_wrong_key_ends_the_run_and_is_not_repeated(status):
 
 def test_an_empty_account_ends_the_run():
     told = error("You exceeded your quota", "insufficient_quota")
-    with saying(429, told) as (url, _), pytest.raises(JudgeUnusable, match="nothing left to spend"):
+    with saying(429, told) as (url, _), pytest.raises(JudgeUnusable, match="is used up"):
         reply(url)
 
 
@@ -201,7 +201,7 @@ def test_a_question_that_the_server_cannot_take_lasts(status, code, is_refusal):
 
 @pytest.mark.parametrize("body", [b"", b'{"choices": [', b"<html>", b"\xff\xfe", b'{"x": NaN}', b"[" * 100_000])
 def test_a_reply_that_is_cut_or_no_json_is_worth_another_try(body):
-    with saying(200, body) as (url, _), pytest.raises(TransientError, match="cut off or no JSON"):
+    with saying(200, body) as (url, _), pytest.raises(TransientError, match="cut off or not JSON"):
         reply(url)
 
 

@@ -11,7 +11,7 @@ from lookaway.judges.errors import Unreadable
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import NO, YES, YesNo, YesNoQuestion, yes_no
 from lookaway.judges.reply import read_reply
-from tests.judges.scripted_asking import completion, words
+from tests.judges.scripted_client import completion, words
 
 # As a server listed them: to the nearest float32, spellings of both sides mixed with words that say neither.
 LEANS_TO_YES = {
@@ -108,7 +108,7 @@ def test_a_hidden_side_that_may_be_large_is_not_guessed():
 
 def test_where_neither_side_is_listed_the_judge_failed():
     with pytest.raises(
-        Unmeasurable, match=r"neither yes nor no is among the 2 likeliest words: 'The', 'Maybe'"
+        Unmeasurable, match=r"neither yes nor no is among the 2 most likely words: 'The', 'Maybe'"
     ) as error:
         p_of({"The": -0.1, "Maybe": -3.0})
     assert error.value.reason is Reason.JUDGE_FAILED

@@ -11,17 +11,17 @@ import pytest
 from rich.console import Console
 
 from lookaway.engine.session import Progress
-from lookaway.engine.timings import Stage, StageTimings
+from lookaway.engine.timings import StageTiming, StageTimings
 from lookaway.reports import progress as module
 from lookaway.reports.progress import Pace, pace_parts, progress_bar, stage_parts
 
 EFFORT = StageTimings(
     {
-        "sift": Stage(seconds=60.0, frames=600, kept=4),
-        "decoding": Stage(seconds=30.0, frames=6000),
-        "metrics": Stage(seconds=9.0, rollouts=3),
-        "lab": Stage(seconds=1.0, frames=3),
-        "waiting": Stage(seconds=1000.0),
+        "sift": StageTiming(seconds=60.0, frames=600, kept=4),
+        "decoding": StageTiming(seconds=30.0, frames=6000),
+        "metrics": StageTiming(seconds=9.0, rollouts=3),
+        "lab": StageTiming(seconds=1.0, frames=3),
+        "waiting": StageTiming(seconds=1000.0),
     }
 )
 
@@ -132,7 +132,7 @@ def test_no_thread_is_left_when_a_run_ends_with_an_error(written):
 
 
 def test_words_of_others_are_no_commands_to_the_terminal(written):
-    timings = StageTimings({"evil\x1b[31m[bold]": Stage(seconds=1.0)})
+    timings = StageTimings({"evil\x1b[31m[bold]": StageTiming(seconds=1.0)})
     with progress_bar(enabled=True) as show:
         show(told(1, timings=timings))
         text = wait_for(written, "evil")

@@ -13,11 +13,11 @@ from lookaway.core import Abstention, JudgeModel, Reason
 from lookaway.engine.run import Run
 from lookaway.io.world_clips import open_world
 from lookaway.judges.client import RetryPolicy
-from lookaway.judges.oracle import Faults, Noise, OracleServer
+from lookaway.judges.oracle import Noise, OracleServer, ServerErrors
 from lookaway.judges.server import Connection
 from lookaway.judges.settings import JudgeSettings
 from lookaway.world.exports.mbench import export_mbench_t
-from tests.judges.asked import QUICK
+from tests.judges.requests import QUICK
 from tests.support.command import lookaway as command
 from tests.support.hand_made import hand_made_run, scores
 from tests.support.rendered import copy_small
@@ -175,7 +175,7 @@ def test_a_gate_that_is_ignored_asks_nobody(world, dataset, tmp_path):
 
 
 def test_a_failed_judge_call_is_never_not_triggered_and_leaves_all_other_numbers(world, dataset, run, tmp_path):
-    with OracleServer(world, noise=Noise(seed=2), faults=Faults(server_error=0.2)) as server:
+    with OracleServer(world, noise=Noise(seed=2), errors=ServerErrors(server_error=0.2)) as server:
         disturbed = evaluate(server, dataset, tmp_path / "run", tries=1)
     whole, found = outcomes(run.path), outcomes(disturbed.path)
     failed = {key for key, row in found.items() if row["reason"] == "judge_failed"}

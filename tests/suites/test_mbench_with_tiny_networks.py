@@ -21,7 +21,7 @@ from lookaway.judges.settings import JudgeSettings
 from lookaway.perception.weights import Weights
 from lookaway.world.exports import export_world
 from lookaway.world.grid import Grid
-from tests.judges.asked import QUICK
+from tests.judges.requests import QUICK
 from tests.support.hub import empty_hub, publish
 from tests.support.mask_networks import tiny_grounding_dino, tiny_sam2
 from tests.support.networks import tiny_dinov2

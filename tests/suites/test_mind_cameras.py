@@ -129,7 +129,7 @@ def test_only_who_opens_the_videos_is_told_that_a_true_one_is_not_as_long_as_it_
     assert opened.json["problems"] == [
         {
             "where": "1st_data/mem_test/street",
-            "message": "the dataset says that the true video has 30 frames, it has 24",
+            "message": "the reference video has 24 frames, but the dataset says 30",
         }
     ]
 
@@ -137,7 +137,7 @@ def test_only_who_opens_the_videos_is_told_that_a_true_one_is_not_as_long_as_it_
 def test_who_opens_the_videos_is_told_of_a_true_one_that_cannot_be_read(tmp_path, clips):
     root = dataset(tmp_path / "data", (b"no video", clips[1]), TRUE, TRUE)
     (problem,) = command("validate", root, "--open-videos", "--json").json["problems"]
-    assert problem["message"].startswith("the true video: video.mp4")
+    assert problem["message"].startswith("the reference video: video.mp4")
 
 
 def test_a_true_video_as_long_as_it_says_is_no_problem(tmp_path, clips):

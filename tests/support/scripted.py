@@ -36,7 +36,7 @@ from lookaway.statistics.cells import mean_cells
 from lookaway.suites.folder import Folder
 
 CALLS: Counter[str] = Counter()
-"""How often an extractor was loaded, begun, shown a frame, or asked what it perceived, by `name.step`."""
+"""How often an extractor was loaded, started, given a frame, or finished, by `name.step`."""
 CRASHES: dict[str, Exception] = {}
 """What an extractor raises at a step, by `name.step`."""
 ANSWERS: dict[str, Callable[[Rollout], Any]] = {}

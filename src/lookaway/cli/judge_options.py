@@ -113,10 +113,10 @@ def judge_options(command: Command) -> Command:
 def chosen_judge(options: dict[str, Any]) -> JudgeSettings | None:
     """The judge that options, file or environment name; takes the options out of `options`."""
     from lookaway.core import Compute, JudgeModel, Sampling
+    from lookaway.judges.budget import Budget
     from lookaway.judges.client import RetryPolicy
     from lookaway.judges.server import DEFAULT_URL, Connection, Secret, find_setting, read_private_file
     from lookaway.judges.settings import JudgeSettings
-    from lookaway.judges.spending import Budget
 
     said = {name.removeprefix(PREFIX): options.pop(name) for name in list(options) if name.startswith(PREFIX)}
     replies, is_replay = options.pop("replies"), options.pop("replay")

@@ -4,20 +4,20 @@ LookawayError
 ├── UserError                a message for the user and exit code 2, never a traceback
 │   ├── DatasetError         the files do not have the shape that the suite expects
 │   ├── UnknownName          nothing of that name is installed
-│   ├── NameClash            two packages offer one name
+│   ├── NameClash            two packages register the same name
 │   ├── RunError             the run folder cannot be used
 │   │   └── StorageError     object storage cannot be used
 │   ├── MissingExtra         an optional dependency is not installed
-│   ├── NoEnvironment        an environment for a network could not be made
-│   ├── MissingDevice        the device that was asked for is not in this machine
-│   ├── JudgeUnusable        the judge cannot be asked: wrong key, unknown model, no server
-│   └── BudgetSpent          a judge may not be asked more
+│   ├── NoEnvironment        the environment of a network could not be created
+│   ├── MissingDevice        this machine does not have the requested device
+│   ├── JudgeUnusable        the judge cannot be used: wrong key, unknown model, no server
+│   └── BudgetSpent          the budget for judge calls is used up
 └── Unmeasurable             this rollout cannot be measured; becomes an abstention with its typed reason
     ├── VideoError           the video cannot be read
     ├── ArtifactError        a file beside the video (poses, depth) cannot be read
     └── UnsafePath           a path of the dataset leaves its root
 
-Anything else that is raised is a bug of ours and keeps its traceback.
+Any other exception is a bug in this package and keeps its traceback.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from collections.abc import Iterable
 from lookaway.core.outcomes import Reason
 
 MAX_NAMED = 20
-"""Names that a message lists; a dataset may have thousands of cases."""
+"""Maximum names in a message; a dataset may have thousands of cases."""
 
 
 def _restored(kind: type[LookawayError], args: tuple[object, ...], state: dict[str, object]) -> LookawayError:
@@ -41,12 +41,12 @@ class LookawayError(Exception):
     """Root of all errors that this package raises on purpose."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        # The default calls __init__ with the finished message, which most of our errors do not take.
+        # The default calls __init__ with the finished message, which most subclasses do not take.
         return _restored, (type(self), self.args, self.__dict__)
 
 
 class UserError(LookawayError):
-    """Something the user can put right; the message says what was found, expected, and what to do."""
+    """An error that the user can fix; the message says what was found, what was expected, and what to do."""
 
 
 class DatasetError(UserError):
@@ -69,11 +69,11 @@ def _some(names: list[str]) -> str:
 
 
 class NameClash(UserError):
-    """Two packages offer one name; silently choosing one would change numbers by install order."""
+    """Two packages register the same name; silently choosing one would make numbers depend on install order."""
 
     def __init__(self, kind: str, name: str, offers: Iterable[str]) -> None:
         super().__init__(
-            f"The {kind} name {name!r} is offered more than once: {'; '.join(sorted(offers))}. "
+            f"The {kind} name {name!r} is registered more than once: {'; '.join(sorted(offers))}. "
             "Uninstall one of the packages, or rename one entry point."
         )
 
@@ -83,7 +83,7 @@ class RunError(UserError):
 
 
 class StorageError(RunError, OSError):
-    """Object storage cannot be used; the message says what to do, and holds no secret."""
+    """Object storage cannot be used; the message says what to do, and contains no secret."""
 
 
 class MissingExtra(UserError):
@@ -94,23 +94,23 @@ class MissingExtra(UserError):
 
 
 class NoEnvironment(UserError):
-    """An environment for a network could not be made."""
+    """The environment of a network could not be created."""
 
 
 class MissingDevice(UserError):
-    """The device that was asked for is not in this machine."""
+    """This machine does not have the requested device."""
 
 
 class JudgeUnusable(UserError):
-    """The judge cannot be asked."""
+    """The judge cannot be used."""
 
 
 class BudgetSpent(UserError):
-    """A judge may not be asked more."""
+    """The budget for judge calls is used up."""
 
 
 class Unmeasurable(LookawayError):
-    """This rollout cannot be measured, and why."""
+    """This rollout cannot be measured, with the reason."""
 
     def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""What a judge is asked, and who is asked: everything here can move an answer, so it goes into locks and keys."""
+"""Requests to a judge and the model that answers: everything here can change an answer, so it is in locks and keys."""
 
 from __future__ import annotations
 
@@ -17,42 +17,42 @@ Wording: TypeAlias = Literal["schema", "text"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """How a judge chooses its words."""
+    """How a judge samples its tokens."""
 
-    temperature: Annotated[float, "0 takes the likeliest word every time"] = 0.0
-    top_p: Annotated[float, "share of the likeliest words that are drawn from"] = 1.0
-    seed: Annotated[int | None, "of the draw; repeats count on from it; `None` sends none"] = 0
-    max_tokens: Annotated[int, "length of an answer at most"] = 1024
+    temperature: Annotated[float, "0 always takes the most likely token"] = 0.0
+    top_p: Annotated[float, "probability mass of the most likely tokens to sample from"] = 1.0
+    seed: Annotated[int | None, "random seed; each repeat adds 1; `None` sends none"] = 0
+    max_tokens: Annotated[int, "maximum length of an answer"] = 1024
 
     def __post_init__(self) -> None:
         if not (0 <= self.temperature < math.inf and 0 < self.top_p <= 1 and self.max_tokens > 0):
-            raise ValueError(f"temperature >= 0, 0 < top_p <= 1 and max_tokens > 0 are expected, found {self}.")
+            raise ValueError(f"expected temperature >= 0, 0 < top_p <= 1 and max_tokens > 0, found {self}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeModel:
-    """Which model answers, and how it is asked; where its server stands moves no number."""
+    """Which model answers, and how it is asked; the address of its server moves no number."""
 
     version: ClassVar[int] = 1
-    """Raised whenever other words stand around a question: labels of frames, the schema in words, corrections."""
+    """Raised whenever the text around a question changes: frame labels, the schema as text, corrections."""
 
-    backend: Annotated[str, "the name that the kind of judge is registered under"] = "server"
-    model: Annotated[str, "the model asked for; empty where no judge is named"] = ""
-    reported: Annotated[str, "the model that says it answered"] = ""
-    wording: Annotated[Wording, "whether the server holds answers to their schema, or is told to in words"] = "schema"
-    media: Annotated[Media, "how frames are sent: pictures, or one video"] = "png"
-    sampling: Annotated[Sampling, "how it chooses its words"] = Sampling()
-    repeats: Annotated[int, "how often each question is put"] = 1
-    extra: Annotated[str, "more fields of every request, as JSON; `null` leaves one out that is sent else"] = "{}"
+    backend: Annotated[str, "the registered name of the judge backend"] = "server"
+    model: Annotated[str, "the requested model; empty without a judge"] = ""
+    reported: Annotated[str, "the model that replies name"] = ""
+    wording: Annotated[Wording, "whether the server enforces the JSON schema, or the prompt has it as text"] = "schema"
+    media: Annotated[Media, "how frames are sent: as pictures, or as one video"] = "png"
+    sampling: Annotated[Sampling, "how it samples its tokens"] = Sampling()
+    repeats: Annotated[int, "how often each question is asked"] = 1
+    extra: Annotated[str, "extra fields of every request, as JSON; `null` removes a default field"] = "{}"
 
     def __post_init__(self) -> None:
         if self.repeats < 1:
-            raise ValueError(f"a question is put at least once, found repeats {self.repeats}.")
+            raise ValueError(f"repeats must be at least 1, found {self.repeats}.")
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A frame that a judge is shown."""
+    """A frame shown to a judge."""
 
     index: int
     time_seconds: float
@@ -67,26 +67,26 @@ class Picture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeRequest:
-    """One question to a judge, as it is put."""
+    """One question to a judge, with everything that it is sent."""
 
     judge: JudgeModel
     system: str
     instruction: str
     pictures: tuple[Picture, ...] = ()
     material: str = ""
-    """Text of the dataset, marked as such."""
+    """Text of the dataset, quoted as such."""
     schema: Mapping[str, Json] | None = None
-    """What the answer must look like; `None` where its first word is all that counts."""
+    """JSON schema of the answer; `None` if only its first token counts."""
     token_choices: int = 0
-    """How many likely words are wanted in place of each word of the answer, with their probabilities."""
+    """How many alternatives with log-probabilities are requested for each token of the answer."""
     max_tokens: int | None = None
-    """In place of what the sampling says."""
+    """Overrides the maximum of the sampling."""
     repeat: int = 0
     corrections: tuple[tuple[str, str], ...] = ()
-    """Answers that could not be read, each with what was said about it."""
+    """Answers that could not be read, each with the complaint sent back."""
 
-    def shown(self) -> dict[str, Any]:
-        """All that can move the answer, with hashes in place of pictures."""
+    def to_json(self) -> dict[str, Any]:
+        """Everything that can change the answer, with hashes instead of pictures."""
         return {
             "judge": {
                 "version": self.judge.version,
@@ -117,14 +117,14 @@ class JudgeRequest:
 
     @property
     def seed(self) -> int | None:
-        """A seed of its own for every repeat."""
+        """The seed of this repeat."""
         seed = self.judge.sampling.seed
         return None if seed is None else seed + self.repeat
 
     def key(self) -> str:
-        """The same for the same question about the same frames to the same model."""
-        return digest(self.shown())
+        """Equal for the same question about the same frames to the same model."""
+        return digest(self.to_json())
 
     def corrected(self, answer: str, complaint: str) -> JudgeRequest:
-        """The same question once more, after an answer that could not be read."""
+        """The same question again, after an answer that could not be read."""
         return replace(self, corrections=(*self.corrections, (answer, complaint)))

@@ -1,4 +1,4 @@
-"""What a run remembers of its command, for people, for reports, and for whoever wants to measure again."""
+"""What `run.json` records of a run: its options, for reports and for reproducing it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from lookaway.engine.plan import Plan
 from lookaway.judges.settings import JudgeSettings
 
 SERVER = "server"
-"""The kind of judge that has an address."""
+"""The judge backend that has an address."""
 
 
-def about(plan: Plan, asked: Json) -> Json:
-    """As `run.json` holds it."""
+def about(plan: Plan, requested: Json) -> Json:
+    """The content of `run.json`."""
     return {
         "lookaway": version("lookaway"),
         "suite": plan.dataset.suite,
@@ -38,25 +38,25 @@ def about(plan: Plan, asked: Json) -> Json:
             for bound in plan.metrics
         ],
         "problems": [{"where": problem.where, "message": problem.message} for problem in plan.dataset.problems],
-        "asked": asked,
+        "requested": requested,
         **({"shard": plan.shard} if plan.shard else {}),
     }
 
 
-def asked(judge: JudgeSettings | None, reading: Mapping[str, Any], **said: Any) -> Json:
-    """What the user said, without what was left to its default, and without any secret."""
+def requested_options(judge: JudgeSettings | None, reading: Mapping[str, Any], **options: Any) -> Json:
+    """The options that the user set, without defaults and without secrets."""
     if judge is not None:
-        said |= {"judge": _judge(judge), "replies": judge.replies}
-    said["reading"] = {name: _plain(value) for name, value in reading.items()}
-    return {name: _plain(value) for name, value in said.items() if value}
+        options |= {"judge": _judge(judge), "replies": judge.replies}
+    options["reading"] = {name: _plain(value) for name, value in reading.items()}
+    return {name: _plain(value) for name, value in options.items() if value}
 
 
 def options_of(suite: Suite, about: Mapping[str, Any], lock: Lock) -> dict[str, Any]:
     """The options that a run was made with, as `read` takes them, without those that have their default.
 
-    What can move a number is taken from the lock: where nobody said it, the dataset may have settled it.
+    Options that can move a number are taken from the lock, since the dataset may have set them.
     """
-    reading, settings = _inner(about, "asked", "reading"), _inner(lock.entries, "dataset", "settings")
+    reading, settings = _inner(about, "requested", "reading"), _inner(lock.entries, "dataset", "settings")
     found = {}
     for option in suite.options:
         value = settings.get(option.setting) if option.moves_numbers else None
@@ -67,14 +67,14 @@ def options_of(suite: Suite, about: Mapping[str, Any], lock: Lock) -> dict[str, 
 
 
 def _inner(entries: Any, *names: str) -> Mapping[str, Any]:
-    """A mapping inside mappings; an empty one where an older run has none."""
+    """A nested mapping; empty if a run does not have it."""
     for name in names:
         entries = entries.get(name) if isinstance(entries, Mapping) else None
     return entries if isinstance(entries, Mapping) else {}
 
 
 def _judge(settings: JudgeSettings) -> Json:
-    """Who was asked, and how. Keys are left out, and so is all of an address that may hold one."""
+    """The judge, without its API key and without parts of its address that may contain one."""
     model, url = settings.model, urlsplit(settings.connection.url)
     host = url.netloc.rpartition("@")[2]
     address = {"url": urlunsplit((url.scheme, host, url.path, "", ""))} if model.backend == SERVER else {}
@@ -82,7 +82,7 @@ def _judge(settings: JudgeSettings) -> Json:
 
 
 def _plain(value: Any) -> Json:
-    """As JSON; places on disk or elsewhere are text."""
+    """As JSON; paths are text."""
     if isinstance(value, Compute):
         return asdict(value)
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Which metrics can run on which rollouts, and why not on the others."""
+"""Which metrics can run on which rollouts, and why not on others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lookaway.io.video import probe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """One metric on one subset: how many rollouts it can run on, of how many it is asked of."""
+    """One metric on one subset: how many of the requested rollouts it can run on."""
 
     metric: str
     subset: str
@@ -22,11 +22,11 @@ class Coverage:
     asked: int
     reasons: Mapping[str, int]
     example: str | None
-    """The first reason in full, with the rollout it belongs to."""
+    """The first reason in full, with its rollout."""
 
 
 def coverage(dataset: Dataset, metrics: Sequence[BoundMetric], *, open_videos: bool = False) -> list[Coverage]:
-    """The coverage matrix, metric by subset; `open_videos` also looks into every file."""
+    """The coverage matrix, metric by subset; `open_videos` also opens every video."""
     videos = {rollout.id: _video_problem(rollout, open_videos) for rollout in dataset.rollouts}
     by_subset: dict[str, list[Rollout]] = {}
     for rollout in dataset.rollouts:
@@ -40,7 +40,7 @@ def coverage(dataset: Dataset, metrics: Sequence[BoundMetric], *, open_videos: b
 
 
 def reference_problems(dataset: Dataset) -> Iterator[Problem]:
-    """True videos that cannot be read, or have another number of frames than the dataset says; opens each once."""
+    """Reference videos that cannot be read, or whose number of frames is not what the dataset says; opens each once."""
     references = {rollout.case.id: rollout.case.reference for rollout in dataset.rollouts}
     for case, reference in references.items():
         if reference is None:
@@ -48,16 +48,16 @@ def reference_problems(dataset: Dataset) -> Iterator[Problem]:
         try:
             found = probe(reference.video).frame_count
         except VideoError as error:
-            yield Problem(where=case, message=f"the true video: {error}")
+            yield Problem(where=case, message=f"the reference video: {error}")
             continue
         if reference.end is not None and reference.end != found:
             yield Problem(
-                where=case, message=f"the dataset says that the true video has {reference.end} frames, it has {found}"
+                where=case, message=f"the reference video has {found} frames, but the dataset says {reference.end}"
             )
 
 
 def is_whole(dataset: Dataset, covered: Sequence[Coverage]) -> bool:
-    """Whether nothing is amiss with the dataset; what is missing on this machine is no fault of it."""
+    """Whether the dataset is complete; what is missing on this machine does not count."""
     return not dataset.problems and all(OF_THE_MACHINE.issuperset(cell.reasons) for cell in covered)
 
 

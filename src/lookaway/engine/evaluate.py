@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lookaway.core import Compute, Dataset, Executor, Metric, Resources, UserError, plugins
-from lookaway.engine.about import about, asked
+from lookaway.engine.about import about, requested_options
 from lookaway.engine.binding import bind_metrics
 from lookaway.engine.judging import asks_judge, with_judge, without_gates
 from lookaway.engine.plan import make_plan
@@ -15,7 +15,7 @@ from lookaway.engine.reading import read
 from lookaway.engine.run import Run
 from lookaway.engine.session import Progress, Session
 from lookaway.engine.shard import Shard, require_same_shard
-from lookaway.engine.sharing import shared_services
+from lookaway.engine.shared_services import shared_services
 from lookaway.engine.smoke import choose_smoke
 from lookaway.io.object_storage import as_path
 from lookaway.judges.settings import JudgeSettings
@@ -64,9 +64,14 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     if chosen.has_services:
         replicas = resources.replicas if resources else {}
         services = shared_services(plan.metrics, replicas, judge, folder.path)
-    names = None if metrics is None else [entry if isinstance(entry, str) else entry.name for entry in metrics]
-    said = {"metrics": names, "using": using, "compute": compute, "ignore_gates": ignore_gates, "features": features}
-    folder.start(plan.lock, plan.rollouts, about(plan, asked(judge, dataset.reading, **said)))
+    chosen_options = {
+        "metrics": None if metrics is None else [entry if isinstance(entry, str) else entry.name for entry in metrics],
+        "using": using,
+        "compute": compute,
+        "ignore_gates": ignore_gates,
+        "features": features,
+    }
+    folder.start(plan.lock, plan.rollouts, about(plan, requested_options(judge, dataset.reading, **chosen_options)))
     work = plan.work(folder)
     first = choose_smoke(plan, work, folder) if smoke else None
     Session(

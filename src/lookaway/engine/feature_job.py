@@ -1,4 +1,4 @@
-"""Perceives the features of one rollout: its video is decoded once for all extractors that want frames."""
+"""Extracts the features of one rollout: its video is decoded once for all extractors that need frames."""
 
 from __future__ import annotations
 
@@ -33,7 +33,17 @@ from lookaway.core import (
 )
 from lookaway.engine.locking import recipe_key
 from lookaway.engine.networks import RemoteExtractor, RemoteFeature, service_name
-from lookaway.engine.timings import ASKING, DECODING, READING, SENDING, WAITING, WRITING, Stage, StageTimings, stage_of
+from lookaway.engine.timings import (
+    ASKING,
+    DECODING,
+    READING,
+    SENDING,
+    WAITING,
+    WRITING,
+    StageTiming,
+    StageTimings,
+    stage_of,
+)
 from lookaway.io.partner_frames import PartnerFrames
 from lookaway.io.video import Video
 from lookaway.store.feature_store import FeatureStore
@@ -41,23 +51,23 @@ from lookaway.store.feature_store import FeatureStore
 Perceived: TypeAlias = Feature | Exception
 """A feature, or why there is none."""
 ENDS_THE_RUN = (BudgetSpent, CancelledError, JudgeUnusable, MissingDevice, MissingExtra, NoEnvironment, RunError)
-"""What is wrong with the machine, or with the judge as such, is no finding about a rollout."""
+"""Errors of the machine or of the judge itself, which say nothing about a rollout."""
 
 
 @dataclass(slots=True)
 class Extractors:
-    """Extractors, each loaded at its first use and then kept, and the store of what they perceived."""
+    """Extractors, each loaded once at its first use, and the store of their features."""
 
     store: FeatureStore | None
-    asking: JudgeHandle | None = None
-    """For extractors that ask a judge."""
-    elsewhere: ServiceClients = field(default_factory=dict)
-    """Where extractors run that other processes hold, by name."""
+    judge: JudgeHandle | None = None
+    """For extractors that need a judge."""
+    remote: ServiceClients = field(default_factory=dict)
+    """Clients of the extractors that run in other processes, by name."""
     _loaded: dict[str, LoadedExtractor | Unmeasurable] = field(default_factory=dict)
     _keys: dict[Extractor, str] = field(default_factory=dict)
 
     def load(self, recipe: Extractor) -> LoadedExtractor:
-        """The loaded extractor of a recipe; what kept it from loading is found out once, too."""
+        """The loaded extractor of a recipe; a failure to load is remembered too."""
         key = self.key(recipe)
         if key not in self._loaded:
             try:
@@ -70,13 +80,13 @@ class Extractors:
         return loaded
 
     def _load(self, recipe: Extractor) -> LoadedExtractor:
-        if (client := self.elsewhere.get(service_name(recipe))) is not None:
+        if (client := self.remote.get(service_name(recipe))) is not None:
             return RemoteExtractor(client, recipe)
         if not isinstance(recipe, JudgeExtractor):
             return recipe.load()
-        if self.asking is None:
-            raise JudgeUnusable(f"{recipe.name} asks the judge {recipe.judge.model!r}, but no way to it was given.")
-        return recipe.load_with(self.asking)
+        if self.judge is None:
+            raise JudgeUnusable(f"{recipe.name} needs the judge {recipe.judge.model!r}, but no judge client was given.")
+        return recipe.load_with(self.judge)
 
     def key(self, recipe: Extractor) -> str:
         """The key of a recipe, computed once."""
@@ -84,24 +94,24 @@ class Extractors:
             self._keys[recipe] = recipe_key(recipe)
         return self._keys[recipe]
 
-    def kept(self, content: str, recipe: Extractor) -> Feature | None:
-        """What was perceived earlier, if it was kept."""
+    def stored(self, content: str, recipe: Extractor) -> Feature | None:
+        """The stored feature, if there is one."""
         return self.store.get(content, self.key(recipe)) if self.store else None
 
     def is_remote(self, recipe: Extractor) -> bool:
-        """Whether another process holds the network of a recipe."""
-        return service_name(recipe) in self.elsewhere
+        """Whether the network of a recipe runs in another process."""
+        return service_name(recipe) in self.remote
 
-    def keep(self, content: str, recipe: Extractor, feature: Feature) -> int:
-        """Keep what was perceived; returns how many bytes are kept."""
+    def put(self, content: str, recipe: Extractor, feature: Feature) -> int:
+        """Store a feature; returns the number of bytes."""
         return self.store.put(content, self.key(recipe), feature) if self.store else 0
 
 
 @dataclass(slots=True)
 class FeatureJob:
-    """All features of one rollout: those on disk are read, the rest share one pass over the video.
+    """All features of one rollout: stored ones are read, the others share one pass over the video.
 
-    What somebody outside this process is asked, such as a judge, is waited for last.
+    Features from outside this process, such as those of a judge, are waited for last.
     """
 
     extractors: Extractors
@@ -109,9 +119,9 @@ class FeatureJob:
     content: str
     wanted: Iterable[Extractor]
     decoded_frames: int = 0
-    is_rehearsal: bool = False
+    is_dry_run: bool = False
     timeline: Timeline | None = None
-    """Of the video, once it is open."""
+    """Timeline of the video, once it is open."""
     perceived: dict[Extractor, Perceived] = field(default_factory=dict)
     timings: StageTimings = field(default_factory=StageTimings)
     _extractions: dict[Extractor, Extraction] = field(default_factory=dict)
@@ -120,11 +130,11 @@ class FeatureJob:
 
     def run(self) -> dict[Extractor, Perceived]:
         """Every wanted feature, or why there is none."""
-        self.look()
+        self.extract()
         return self.wait()
 
-    def look(self) -> None:
-        """Everything that this process does itself: decode, perceive, put questions."""
+    def extract(self) -> None:
+        """Do everything that this process does itself: decode, extract, send questions."""
         missing = self._restore()
         if not missing:
             return
@@ -154,33 +164,33 @@ class FeatureJob:
         decoding.pixels += self.decoded_frames * timeline.width * timeline.height
 
     def wait(self) -> dict[Extractor, Perceived]:
-        """Wait for what others were asked; returns every wanted feature, or why there is none."""
+        """Wait for features from outside this process; returns every wanted feature, or why there is none."""
         for recipe, pending in self._pending.items():
             if isinstance(pending, RemoteFeature):
-                self._take(recipe, WAITING, pending.result)
+                self._store(recipe, WAITING, pending.result)
                 self.timings.of(stage_of(recipe)).add(_remote_stage(pending))
             else:
-                self._take(recipe, ASKING, pending.result)
+                self._store(recipe, ASKING, pending.result)
         self._pending.clear()
         return self.perceived
 
     def dry_run(self) -> dict[Extractor, FrameRequest | None]:
-        """The frames that would be asked for: everything but loading networks, decoding and perceiving.
+        """The frames that would be requested: everything but loading networks, decoding and extracting.
 
-        Extractors that would read files only ask for `None`.
+        Extractors that only read files request `None`.
         """
-        self.is_rehearsal = True
+        self.is_dry_run = True
         missing = self._restore()
         if missing:
             with self._opened() as video:
-                while readers := self._begin_all(video.timeline, missing):
+                while readers := self._start_all(video.timeline, missing):
                     for recipe in readers:
                         self._finish(recipe)
-                self._guess_requests(video.timeline, missing)
+                self._add_planned_requests(video.timeline, missing)
         return self._requests
 
-    def _guess_requests(self, timeline: Timeline, missing: Sequence[Extractor]) -> None:
-        """Of extractors that need what a network would perceive, as far as they tell beforehand what they want."""
+    def _add_planned_requests(self, timeline: Timeline, missing: Sequence[Extractor]) -> None:
+        """Add the requests of extractors that need the feature of a network, if they declare their frames."""
         for recipe in missing:
             if recipe not in self._requests and recipe not in self.perceived:
                 with suppress(Unmeasurable):
@@ -196,10 +206,10 @@ class FeatureJob:
         return None
 
     def _restore(self) -> list[Extractor]:
-        """Take what is on disk; returns what is not."""
+        """Read stored features; returns the recipes without one."""
         ordered = with_needs(self.wanted)
         with self.timings.timed(READING) as reading:
-            found = {recipe: self.extractors.kept(self.content, recipe) for recipe in ordered}
+            found = {recipe: self.extractors.stored(self.content, recipe) for recipe in ordered}
             reading.rollouts += 1
         self.perceived.update((recipe, feature) for recipe, feature in found.items() if feature is not None)
         for recipe in self.perceived:
@@ -207,8 +217,8 @@ class FeatureJob:
         return [recipe for recipe in ordered if recipe not in self.perceived]
 
     def _round(self, video: Video, missing: Sequence[Extractor]) -> list[Extractor]:
-        """Read every file that can be read; when none is left, let all extractors share one pass over the frames."""
-        finishing = self._begin_all(video.timeline, missing)
+        """Run every extractor that only reads files; if none is left, all others share one pass over the frames."""
+        finishing = self._start_all(video.timeline, missing)
         if not finishing:
             finishing = self._unfinished()
             is_another_pass_to_come = any(
@@ -222,18 +232,18 @@ class FeatureJob:
             self.wait()
         return [recipe for recipe in missing if recipe not in self.perceived and recipe not in self._pending]
 
-    def _begin_all(self, timeline: Timeline, missing: Sequence[Extractor]) -> list[Extractor]:
-        """Begin every recipe whose needs are known; returns those that read files only."""
+    def _start_all(self, timeline: Timeline, missing: Sequence[Extractor]) -> list[Extractor]:
+        """Start every recipe whose needs are there; returns those that only read files."""
         for recipe in missing:
             is_new = recipe not in self._extractions and recipe not in self.perceived
             if is_new and all(need in self.perceived for need in recipe.needs.values()):
-                self._begin(recipe, timeline)
+                self._start(recipe, timeline)
         return [recipe for recipe in self._unfinished() if self._requests[recipe] is None]
 
     def _unfinished(self) -> list[Extractor]:
         return [recipe for recipe in self._extractions if recipe not in self.perceived and recipe not in self._pending]
 
-    def _begin(self, recipe: Extractor, timeline: Timeline) -> None:
+    def _start(self, recipe: Extractor, timeline: Timeline) -> None:
         needs = {name: self.perceived[need] for name, need in recipe.needs.items()}
         for problem in needs.values():
             if isinstance(problem, Exception):
@@ -243,7 +253,7 @@ class FeatureJob:
         try:
             if (declined := recipe.declines(self.rollout)) is not None:
                 raise Unmeasurable(declined.reason, declined.message)
-            extraction = self._start(recipe, timeline, features)
+            extraction = self._start_extraction(recipe, timeline, features)
             self._requests[recipe] = _checked(extraction.request, timeline.frame_count)
             self._extractions[recipe] = extraction
             self.timings.of(stage_of(recipe)).rollouts += 1
@@ -252,10 +262,10 @@ class FeatureJob:
         except Exception as error:  # noqa: BLE001 - one feature less, not the end of the run
             self.perceived[recipe] = error
 
-    def _start(self, recipe: Extractor, timeline: Timeline, features: Features) -> Extraction:
+    def _start_extraction(self, recipe: Extractor, timeline: Timeline, features: Features) -> Extraction:
         is_heavy = recipe.weights is not None or isinstance(recipe, JudgeExtractor)
-        if self.is_rehearsal and is_heavy and (request := self._planned_frames(recipe, timeline)) is not None:
-            return _Planned(request)
+        if self.is_dry_run and is_heavy and (request := self._planned_frames(recipe, timeline)) is not None:
+            return _DryExtraction(request)
         started = time.perf_counter()
         loaded = self.extractors.load(recipe)
         self.timings.of(stage_of(recipe)).loading_seconds += time.perf_counter() - started
@@ -263,14 +273,14 @@ class FeatureJob:
             return loaded.start(self.rollout, timeline, features)
 
     def _own_stage(self, recipe: Extractor) -> str:
-        """What this process does for a recipe is that of the recipe, unless the network is elsewhere."""
+        """The stage of this process's own work for a recipe: sending frames if the network is remote."""
         return SENDING if self.extractors.is_remote(recipe) else stage_of(recipe)
 
     def _add_frames(self, video: Video, recipes: Sequence[Extractor], *, keep: bool) -> None:
         requests = [request for recipe in recipes if (request := self._requests[recipe]) is not None]
         if not requests:
             return
-        seeing = [Stage() for _ in recipes]
+        timings = [StageTiming() for _ in recipes]
         try:
             with PartnerFrames(requests) as partners, self.timings.timed(DECODING):
                 for position, frame in video.frames(requests, keep=keep):
@@ -279,7 +289,7 @@ class FeatureJob:
                         continue
                     try:
                         joined = partners.join(requests[position], frame)
-                        with seeing[position].timed() as stage:
+                        with timings[position].timed() as stage:
                             stage.frames += 1
                             self._extractions[recipe].add_frame(joined)
                     except ENDS_THE_RUN:
@@ -288,34 +298,34 @@ class FeatureJob:
                         self.perceived[recipe] = error
                 self.decoded_frames += partners.decoded_pictures
         finally:
-            for recipe, stage in zip(recipes, seeing, strict=True):
-                self._note_seeing(recipe, stage)
+            for recipe, stage in zip(recipes, timings, strict=True):
+                self._move_from_decoding(recipe, stage)
 
-    def _note_seeing(self, recipe: Extractor, seeing: Stage) -> None:
-        """What an extractor did with frames happened while they were decoded, and is not decoding."""
+    def _move_from_decoding(self, recipe: Extractor, stage: StageTiming) -> None:
+        """Subtract the work of an extractor from the decoding time that contains it."""
         decoding, own = self.timings.of(DECODING), self.timings.of(self._own_stage(recipe))
-        decoding.seconds -= seeing.seconds
-        decoding.cpu_seconds -= seeing.cpu_seconds
-        own.seconds += seeing.seconds
-        own.cpu_seconds += seeing.cpu_seconds
-        self.timings.of(stage_of(recipe)).frames += seeing.frames
+        decoding.seconds -= stage.seconds
+        decoding.cpu_seconds -= stage.cpu_seconds
+        own.seconds += stage.seconds
+        own.cpu_seconds += stage.cpu_seconds
+        self.timings.of(stage_of(recipe)).frames += stage.frames
 
     def _finish(self, recipe: Extractor) -> None:
         if recipe not in self.perceived:
-            self._take(recipe, self._own_stage(recipe), self._extractions[recipe].finish)
+            self._store(recipe, self._own_stage(recipe), self._extractions[recipe].finish)
 
-    def _take(self, recipe: Extractor, stage: str, perceive: Callable[[], Feature | Pending]) -> None:
-        """Take and keep what is perceived; what is still to come is waited for later."""
+    def _store(self, recipe: Extractor, stage: str, extract: Callable[[], Feature | Pending]) -> None:
+        """Store a feature, or remember it as pending."""
         try:
             with self.timings.timed(stage):
-                feature = perceive()
+                feature = extract()
             if isinstance(feature, Pending):
                 self._pending[recipe] = feature
                 return
             if not isinstance(feature, Feature):
-                raise TypeError(f"{recipe.name} must perceive a Feature, found {feature!r:.80}.")
+                raise TypeError(f"{recipe.name} must return a Feature, found {feature!r:.80}.")
             with self.timings.timed(WRITING):
-                stored_bytes = self.extractors.keep(self.content, recipe, feature)
+                stored_bytes = self.extractors.put(self.content, recipe, feature)
             self.timings.of(stage_of(recipe)).stored_bytes += stored_bytes
             self.perceived[recipe] = feature
         except ENDS_THE_RUN:
@@ -325,25 +335,25 @@ class FeatureJob:
 
 
 @dataclass(frozen=True, slots=True)
-class _Planned:
-    """In place of a network or a judge, which are too heavy for a plan."""
+class _DryExtraction:
+    """Replaces the extraction of a network or a judge in a dry run."""
 
     request: FrameRequest
 
     def add_frame(self, frame: Frame) -> None:
-        raise NotImplementedError("no frame is shown in a rehearsal")
+        raise NotImplementedError("a dry run decodes no frames")
 
     def finish(self) -> Feature:
-        raise NotImplementedError("nothing is perceived in a rehearsal")
+        raise NotImplementedError("a dry run extracts no features")
 
 
-def _remote_stage(feature: RemoteFeature) -> Stage:
-    """What a network took in a process that has a core of its own."""
-    return Stage(seconds=feature.seconds, cpu_seconds=feature.seconds, loading_seconds=feature.loading_seconds)
+def _remote_stage(feature: RemoteFeature) -> StageTiming:
+    """The timing of a network in a process with its own core."""
+    return StageTiming(seconds=feature.seconds, cpu_seconds=feature.seconds, loading_seconds=feature.loading_seconds)
 
 
 def with_needs(recipes: Iterable[Extractor]) -> list[Extractor]:
-    """Recipes and all that they are made from, each once, needs first."""
+    """Recipes and everything they need, each once, needs first."""
     ordered: dict[Extractor, None] = {}
     for recipe in recipes:
         if recipe not in ordered:
@@ -353,10 +363,10 @@ def with_needs(recipes: Iterable[Extractor]) -> list[Extractor]:
 
 
 def _checked(request: FrameRequest | None, frame_count: int) -> FrameRequest | None:
-    """A request that cannot be met is its extractor's fault, and must not spoil the pass for the others."""
+    """Refuse a request that cannot be met, so that it does not spoil the pass for other extractors."""
     if request is not None and request.indices and not 0 <= min(request.indices) <= max(request.indices) < frame_count:
         found = f"{min(request.indices)} to {max(request.indices)}"
-        raise IndexError(f"frames {found} were asked for, but the video has {frame_count}.")
+        raise IndexError(f"frames {found} were requested, but the video has {frame_count}.")
     if request is not None and request.partners is not None and request.partners.indices.keys() != request.indices:
-        raise ValueError("partners are named for other frames than those that were asked for.")
+        raise ValueError("the frames with partners are not the requested frames.")
     return request

@@ -1,4 +1,4 @@
-"""Runs work in this process."""
+"""The executor that runs in this process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 class Inline:
     """One worker, in this process: for small runs and for debugging.
 
-    >>> list(Inline().map(lambda desks: str.upper, ["a", "b"]))
+    >>> list(Inline().map(lambda clients: str.upper, ["a", "b"]))
     ['A', 'B']
     """
 
@@ -27,9 +27,7 @@ class Inline:
 
     def __init__(self, resources: Resources | None = None) -> None:
         if resources is not None and resources not in (Resources(), Resources(workers=1)):
-            raise UserError(
-                "Workers, replicas, GPUs for each and the address of a cluster are for Ray: add --executor ray."
-            )
+            raise UserError("--workers, --replicas, --gpus-per-worker and --address need Ray. Add --executor ray.")
 
     @property
     def workers(self) -> int:
@@ -44,9 +42,9 @@ class Inline:
         at_once: int = 1,
         services: Mapping[str, Service] | None = None,
     ) -> Iterator[Result]:
-        """Results in the order of the items; as they are finished where the worker holds several at once."""
+        """Results in the order of the items; in order of completion if the worker takes several at once."""
         if services:
-            raise ValueError("one worker has nobody to share a service with.")
+            raise ValueError("a single worker shares no services; expected none.")
         worker = make_worker({})
         close: Callable[[], object] = getattr(worker, "close", lambda: None)
         try:
@@ -60,7 +58,7 @@ class Inline:
 
 
 def _growing(items: Iterable[Item]) -> Iterator[Item]:
-    """Items, and those that came after the last."""
+    """Items, including those that appear after the source was exhausted."""
     source = iter(items)
     while (item := next(source, _NOTHING)) is not _NOTHING:
         yield item
@@ -69,7 +67,7 @@ def _growing(items: Iterable[Item]) -> Iterator[Item]:
 def _overlapping(
     worker: Callable[[Any], Any], items: Iterator[Any], at_once: int, close: Callable[[], object]
 ) -> Iterator[Any]:
-    """A thread for each item that the worker holds, most of which wait for an answer from outside."""
+    """A thread for each item that the worker holds, most of which wait for a judge."""
     with ThreadPoolExecutor(at_once, thread_name_prefix="rollout") as pool:
         try:
             held: set[Future[Any]] = set()
@@ -81,7 +79,7 @@ def _overlapping(
                 for future in finished:
                     yield future.result()
         except (KeyboardInterrupt, GeneratorExit):
-            close()  # nobody waits for the answers any more
+            close()  # the answers are no longer needed
             raise
 
 

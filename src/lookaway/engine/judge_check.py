@@ -1,4 +1,4 @@
-"""Tries a judge on the first clip of a dataset, and says what the whole of it would cost."""
+"""Checks a judge on the first clip of a dataset, and estimates the cost of a run on all of it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from lookaway.engine.plan import make_plan
 from lookaway.engine.worker import video_problem
 from lookaway.io.sampling import UniformFrames
 from lookaway.io.video import Video
-from lookaway.judges.checking import JudgeCheck, check_judge
+from lookaway.judges.budget import Spent
+from lookaway.judges.judge_check import JudgeCheck, check_judge
 from lookaway.judges.settings import JudgeSettings
-from lookaway.judges.spending import Spent
 
 FRAMES, HEIGHT = UniformFrames(8), 480
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClipCheck:
-    """What a judge said about a clip, and what a run would take at that pace."""
+    """The answers of a judge about a clip, and the cost of a run at that speed."""
 
     rollout: str
     frames: tuple[int, ...]
@@ -36,10 +36,10 @@ class ClipCheck:
 
 
 def check_on_clip(settings: JudgeSettings, dataset: Dataset, metrics: Sequence[BoundMetric]) -> ClipCheck:
-    """Ask about the first clip that can be watched; nothing of it is kept."""
+    """Ask about the first readable clip; nothing is stored."""
     rollout = next((rollout for rollout in dataset.rollouts if video_problem(rollout) is None), None)
     if rollout is None:
-        raise UserError(f"{dataset.root}: there is no video that can be watched, and a judge is checked with one.")
+        raise UserError(f"{dataset.root}: no readable video found, and a judge is checked on one.")
     with Video(rollout.video) as video:
         indices = FRAMES.indices(video.timeline, rollout)
         request = FrameRequest(frozenset(indices), min(HEIGHT, video.timeline.height))
@@ -47,12 +47,12 @@ def check_on_clip(settings: JudgeSettings, dataset: Dataset, metrics: Sequence[B
             Picture(frame.index, round(frame.time_seconds, 6), frame.pixels) for _, frame in video.frames([request])
         )
     with tempfile.TemporaryDirectory() as folder:
-        asking = settings.asking(Path(folder))
+        client = settings.open_client(Path(folder))
         try:
-            check = check_judge(asking, settings, pictures)
+            check = check_judge(client, settings, pictures)
         finally:
-            asking.close()
-    bound = Overrides(judge=check.introduction.judge).apply(tuple(metrics))
+            client.close()
+    bound = Overrides(judge=check.capabilities.judge).apply(tuple(metrics))
     calls = estimate_cost(make_plan(dataset, bound).work(), bound).judge_calls
     rate = min(settings.policy.concurrent / check.reply_seconds, settings.policy.per_second or math.inf)
     prompt_tokens, answer_tokens = check.reply.prompt_tokens * calls, check.reply.answer_tokens * calls

@@ -1,4 +1,4 @@
-"""Brings a judge to the metrics that ask one."""
+"""Sets the judge of the metrics that need one."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from lookaway.judges.settings import JudgeSettings
 
 
 def asks_judge(metrics: Sequence[BoundMetric]) -> bool:
-    """Whether any feature of any metric is what a judge says."""
+    """Whether any feature of any metric needs a judge."""
     recipes = with_needs(recipe for bound in metrics for recipe in bound.recipes.values())
     return any(isinstance(recipe, JudgeExtractor) for recipe in recipes)
 
 
 def without_gates(metrics: tuple[BoundMetric, ...]) -> tuple[BoundMetric, ...]:
-    """The metrics that say how a rollout did."""
+    """The metrics that are not gates."""
     return tuple(bound for bound in metrics if not bound.is_gate)
 
 
 def with_judge(metrics: tuple[BoundMetric, ...], settings: JudgeSettings, run: Path) -> tuple[BoundMetric, ...]:
-    """The metrics with the judge as it names itself, which the lock will hold; asks it one question."""
-    return Overrides(judge=settings.introduced(run)).apply(metrics)
+    """The metrics with the model that the judge reports, which the lock records; sends it a probe."""
+    return Overrides(judge=settings.identify(run)).apply(metrics)
 
 
 def planned_judge(settings: JudgeSettings, run: Path | None) -> JudgeModel:
-    """The judge as it named itself when it was last asked; as it is called where it never was. Asks nobody."""
+    """The model that the judge reported last, or else the requested one. No judge calls are made."""
     try:
-        return replace(settings, is_replay=True).introduced(run or Path())
+        return replace(settings, is_replay=True).identify(run or Path())
     except JudgeUnusable:
         return settings.model

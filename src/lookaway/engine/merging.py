@@ -1,4 +1,4 @@
-"""Puts runs together that were made apart: the run that one machine would have made."""
+"""Merges runs, such as shards, into the run that one machine would have made."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from lookaway.store.run_folder import COMPACT, EVENTS, READ_AT_ONCE, ROWS_AT_ONC
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Division:
-    """A dataset in so many parts, and those of them that are there."""
+    """A dataset divided into parts, and which of them are there."""
 
     of: int
     rollouts_of_all: int
     ids_sha256: str
-    """Of the ids of all rollouts: parts of another dataset do not fit."""
+    """Hash of the ids of all rollouts, so that parts of another dataset do not fit."""
     numbers: tuple[int, ...]
 
     @property
@@ -40,18 +40,18 @@ class Division:
         return sorted(set(range(1, self.of + 1)).difference(self.numbers))
 
     def in_words(self) -> str:
-        """What is missing, where anything is."""
+        """Which parts are missing, if any."""
         *others, last = map(str, self.missing)
         listed = f"shards {', '.join(others)} and {last}" if others else f"shard {last}"
         return f"{listed} of {self.of} {'are' if others else 'is'} missing ({self.rollouts_of_all} rollouts in all)"
 
     def to_json(self) -> Json:
-        """As a merged run keeps it."""
+        """As a merged run stores it."""
         return {**asdict(self), "numbers": list(self.numbers)}
 
 
 def divisions(abouts: Iterable[Mapping[str, Any]]) -> list[Division]:
-    """Every division that runs are parts of, with all the parts that they hold together."""
+    """Every division that the runs are parts of, with all parts that are there."""
     found: dict[tuple[int, int, str], Division] = {}
     for about in abouts:
         for part in _parts(about):
@@ -62,14 +62,14 @@ def divisions(abouts: Iterable[Mapping[str, Any]]) -> list[Division]:
 
 
 def missing_shards(about: Mapping[str, Any]) -> list[str]:
-    """What a merged run lacks, in words; nothing where all was there, or nothing was merged."""
+    """The shards that a merged run lacks, in words; empty for a complete or an unmerged run."""
     if "merged" not in about:
         return []
     return [division.in_words() for division in divisions([about]) if division.missing]
 
 
 def _parts(about: Mapping[str, Any]) -> Iterator[Division]:
-    """Of a shard one, of a merged run all that it was merged from."""
+    """The part of a shard, or all parts of a merged run."""
     try:
         if shard := about.get("shard"):
             yield Division(
@@ -79,19 +79,19 @@ def _parts(about: Mapping[str, Any]) -> Iterator[Division]:
             yield Division(**{**merged, "numbers": tuple(merged["numbers"])})
     except (AttributeError, KeyError, TypeError) as error:
         raise RunError(
-            f"A run does not say which shard it is ({error!r}). Run the same `lookaway eval` again."
+            f"The shard in run.json cannot be read ({error!r}). Run the same `lookaway eval` again."
         ) from error
 
 
 MAX_DIFFERENCES = 5
-"""Entries of two locks that are named in a message."""
+"""Maximum lock entries in a message."""
 
 
 def merge(runs: Sequence[Path | str], output: Path | str, *, partial: bool = False) -> Run:
-    """Put runs with one lock into one: shards of a dataset, or runs of different models.
+    """Merge runs with the same lock into one: shards of a dataset, or runs of different models.
 
-    Every measurement counts once. With `partial`, shards may be missing, and the run says which. Features and replies
-    stay where they are. An output that is there already must come from an earlier merge of the same runs.
+    Every measurement counts once. With `partial`, shards may be missing, and the merged run names them. Features and
+    replies stay where they are. An existing output must be an earlier merge of the same runs.
     """
     out = RunFolder(as_path(output))
     folders = _in_order(runs)
@@ -99,7 +99,7 @@ def merge(runs: Sequence[Path | str], output: Path | str, *, partial: bool = Fal
     lock = _common_lock(folders)
     if len({repr(about["metrics"]) for about in abouts}) > 1:
         raise UserError(
-            "The runs name their metrics in different orders. Run the same `lookaway eval` for all of them."
+            "The runs list their metrics in different orders. Run the same `lookaway eval` for all of them."
         )
     rollouts = _all_rollouts(folders)
     about = {
@@ -114,7 +114,9 @@ def merge(runs: Sequence[Path | str], output: Path | str, *, partial: bool = Fal
         for name, table in _merged_rows(folders):
             written.add(path := out.outcomes / f"{COMPACT}{name}.parquet")
             write_whole(path, functools.partial(write_rows, table))
-        remove_all([part for part in out.parts() if part not in written])  # of a merge before the runs had grown
+        remove_all(
+            [part for part in out.parts() if part not in written]
+        )  # from an earlier merge, before the runs had grown
         for name in (EVENTS, SPENDING):
             _join_journals(out, folders, name)
         _add_up_costs(out, folders)
@@ -122,14 +124,14 @@ def merge(runs: Sequence[Path | str], output: Path | str, *, partial: bool = Fal
 
 
 def _in_order(runs: Sequence[Path | str]) -> list[RunFolder]:
-    """The runs in an order of their own, so that it does not matter in which they are named."""
+    """The runs in a fixed order, whatever the order of the arguments."""
     paths = sorted((as_path(run) for run in runs), key=str)
-    known = [path.resolve() for path in paths]
+    resolved = [path.resolve() for path in paths]
     for path in paths:
-        if known.count(path.resolve()) > 1:
-            raise UserError(f"{path}: is given more than once. Name every run once.")
+        if resolved.count(path.resolve()) > 1:
+            raise UserError(f"{path}: named more than once. Name every run once.")
     if not paths:
-        raise UserError("There is nothing to merge: no run was named.")
+        raise UserError("No runs to merge. Name at least one.")
     return [RunFolder(path) for path in paths]
 
 
@@ -138,26 +140,26 @@ def _common_lock(folders: Sequence[RunFolder]) -> Lock:
     for folder in folders[1:]:
         differing = list(islice(lock.differences(folder.lock()), MAX_DIFFERENCES + 1))
         if differing:
-            said = [
+            shown = [
                 f"{path}: {reprlib.repr(ours)} there, {reprlib.repr(theirs)} here"
                 for path, ours, theirs in differing[:MAX_DIFFERENCES]
             ]
             more = " and more" if len(differing) > MAX_DIFFERENCES else ""
             raise UserError(
-                f"{folder.path}: was measured under another lock than {first.path}, so that their numbers do not "
-                f"belong into one table. {'; '.join(said)}{more}."
+                f"{folder.path}: has another lock than {first.path}, so their numbers cannot be in one table. "
+                f"{'; '.join(shown)}{more}."
             )
     return lock
 
 
 def _all_rollouts(folders: Sequence[RunFolder]) -> pa.Table:
-    """Every rollout once, in order of their ids."""
+    """Every rollout once, sorted by id."""
     rows = pa.concat_tables([folder.rollouts() for folder in folders])
     counts = rows.group_by("rollout").aggregate([("content", "count_distinct")])
     if len(twice := counts.filter(pc.greater(counts["content_count_distinct"], 1))):
         name = min(twice["rollout"].to_pylist())
         raise UserError(
-            f"The rollout {name!r} is not the same in all runs: its video, a file beside it, or its case differs. "
+            f"The rollout {name!r} is not the same in all runs: its video, another of its files, or its case differs. "
             "Run `lookaway eval` again where the dataset has changed."
         )
     rows = rows.append_column("place", pa.array(range(len(rows)), pa.int64()))
@@ -169,27 +171,27 @@ def _all_shards(abouts: Sequence[Mapping[str, Any]], *, partial: bool) -> Json:
     found = divisions(abouts)
     lacking = [division.in_words() for division in found if division.missing]
     if lacking and not partial:
-        raise UserError(f"{'; '.join(lacking).capitalize()}. Name all runs, or merge what there is with --partial.")
+        raise UserError(f"{'; '.join(lacking).capitalize()}. Name all runs, or merge without them with --partial.")
     return [division.to_json() for division in found]
 
 
 def _common_about(abouts: Sequence[Mapping[str, Any]]) -> dict[str, Json]:
-    """What one run would say; of its command only what all say."""
+    """The `run.json` of the merged run, with the options that all runs share."""
     problems = {(problem["where"], problem["message"]): problem for about in abouts for problem in about["problems"]}
     versions = sorted({str(about["lookaway"]) for about in abouts if "lookaway" in about})
     return {
         **{name: abouts[0][name] for name in ("suite", "dataset", "lock_sha256", "metrics") if name in abouts[0]},
         **({"lookaway": ", ".join(versions)} if versions else {}),
         "problems": list(problems.values()),
-        "asked": _common([about.get("asked", {}) for about in abouts]),
+        "requested": _common([about.get("requested", {}) for about in abouts]),
     }
 
 
-def _common(said: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
-    """The entries that all of some mappings have, and in which they agree."""
+def _common(mappings: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
+    """The entries that all mappings have in common."""
     common: dict[str, Json] = {}
-    for name, value in said[0].items():
-        others = [entry.get(name) for entry in said[1:]]
+    for name, value in mappings[0].items():
+        others = [entry.get(name) for entry in mappings[1:]]
         if isinstance(value, Mapping):
             common[name] = _common([value, *(other if isinstance(other, Mapping) else {} for other in others)])
         elif all(other == value for other in others):
@@ -202,21 +204,19 @@ def _require_own(out: RunFolder, about: Mapping[str, Json], rollouts: pa.Table) 
     if not is_file(out.path / "run.json") and not out.parts():
         return
     try:
-        there = out.about()
-        is_own = all(there.get(name) == about[name] for name in ("merged", "lock_sha256"))
+        existing = out.about()
+        is_own = all(existing.get(name) == about[name] for name in ("merged", "lock_sha256"))
         if is_own and out.rollouts().equals(rollouts):
             return
     except StorageError:
         raise
     except UserError:
-        pass  # whatever it is, it is not ours
-    raise RunError(
-        f"{out.path}: holds something that is not an earlier merge of these runs. Name another folder with --output."
-    )
+        pass  # not a readable run, so not an earlier merge
+    raise RunError(f"{out.path}: not empty, and not an earlier merge of these runs. Name another folder with --output.")
 
 
 def _merged_rows(folders: Sequence[RunFolder]) -> Iterator[tuple[str, pa.Table]]:
-    """Rows of all runs, as many at a time as fit into memory, under a name that is theirs alone."""
+    """Rows of all runs, in chunks that fit into memory, each with a unique name."""
     tables: list[pa.Table] = []
     hasher = hashlib.sha256()
     for part, content in _contents(folders):
@@ -238,12 +238,12 @@ def _contents(folders: Sequence[RunFolder]) -> Iterator[tuple[Path, bytes]]:
                 yield from zip(some, read_all(some), strict=True)
             except FileNotFoundError as error:
                 raise RunError(
-                    f"{folder.path}: its files change while they are read. Merge it when its `lookaway eval` is over."
+                    f"{folder.path}: its files change while they are read. Merge it when its `lookaway eval` has ended."
                 ) from error
 
 
 def _join_journals(out: RunFolder, folders: Sequence[RunFolder], name: str) -> None:
-    """One journal after the other; a merge that is done again writes all of it again."""
+    """Concatenate the journals; a repeated merge writes all of it again."""
     lines = chain.from_iterable(Journal(folder.path / name).lines() for folder in folders)
     if (first := next(lines, None)) is not None:
         every = chain([first], lines)
@@ -251,7 +251,7 @@ def _join_journals(out: RunFolder, folders: Sequence[RunFolder], name: str) -> N
 
 
 def _add_up_costs(out: RunFolder, folders: Sequence[RunFolder]) -> None:
-    """The sessions of all runs, each once."""
+    """Store the sessions of all runs, each once."""
     sessions = {session.id: session for folder in folders for session in read_run_costs(folder.path).sessions}
     if sessions:
         in_order = sorted(sessions.values(), key=lambda session: (session.started, session.id))

@@ -1,4 +1,4 @@
-"""Networks that several workers share: the worker decodes and sends the frames, another process looks at them."""
+"""Networks that several workers share: a worker decodes and sends frames, another process runs the network."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KEY_CHARACTERS = 12
 
 
 def service_name(recipe: Extractor) -> str:
-    """Recipes of one extractor share a service, unless their networks need environments of their own."""
+    """Recipes of one extractor share a service, unless their networks need different environments."""
     if recipe.environment is None:
         return recipe.name
     return f"{recipe.name} in {digest(describe(recipe.environment))[:KEY_CHARACTERS]}"
@@ -37,10 +37,10 @@ def service_name(recipe: Extractor) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameQuery:
-    """What a network is told of a rollout before it sees a frame."""
+    """Asks a network which frames of a rollout it needs."""
 
     is_quick: ClassVar[bool] = True
-    """Which frames are wanted is known at once, also while the network looks at those of another rollout."""
+    """Answered at once, even while the network runs on another rollout."""
 
     recipe: Extractor
     rollout: Rollout
@@ -50,24 +50,24 @@ class FrameQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameBatch:
-    """A scene with the frames that the network asked for, scaled as it asked for them."""
+    """A query with the frames that the network requested, scaled as requested."""
 
-    scene: FrameQuery
+    query: FrameQuery
     frames: Sequence[Frame]
 
 
 @dataclass(frozen=True, slots=True)
 class FrameReply:
-    """The frames that a network wants to see of a scene."""
+    """The frames that a network requests."""
 
     request: FrameRequest | None
     loading_seconds: float
-    """Spent on loading the network; zero where it was loaded before."""
+    """Time to load the network; zero if it was loaded before."""
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureReply:
-    """What a network made of a showing."""
+    """The feature of a batch of frames."""
 
     feature: Feature
     seconds: float
@@ -76,92 +76,92 @@ class FeatureReply:
 
 @dataclass(slots=True)
 class NetworkService:
-    """Loads the networks of recipes, each once, and answers scenes with requests for frames, showings with features."""
+    """Loads the network of each recipe once; answers queries with frame requests, and batches with features."""
 
-    _loaded: dict[Extractor, LoadedExtractor | Unmeasurable] = field(default_factory=dict)
-    _turn: threading.Lock = field(default_factory=threading.Lock)
-    """Scenes and showings come in threads of their own."""
+    _networks: dict[Extractor, LoadedExtractor | Unmeasurable] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    """Queries and batches come in different threads."""
 
     def __call__(self, request: FrameQuery | FrameBatch) -> FrameReply | FeatureReply:
-        """Which frames are wanted; or what was seen in them."""
+        """The requested frames of a query, or the feature of a batch."""
         if isinstance(request, FrameQuery):
-            loaded, loading = self._load(request.recipe)
-            return FrameReply(_start(loaded, request).request, loading)
-        loaded, loading = self._load(request.scene.recipe)
+            network, loading = self._load(request.recipe)
+            return FrameReply(_start(network, request).request, loading)
+        network, loading = self._load(request.query.recipe)
         started = time.perf_counter()
-        extraction = _start(loaded, request.scene)
+        extraction = _start(network, request.query)
         for frame in request.frames:
             extraction.add_frame(frame)
         feature: Any = extraction.finish()
         return FeatureReply(feature, time.perf_counter() - started, loading)
 
     def _load(self, recipe: Extractor) -> tuple[LoadedExtractor, float]:
-        """With the seconds that it took just now; what kept it from loading is found out once, too."""
+        """The network, and the seconds to load it; a failure to load is remembered too."""
         started = time.perf_counter()
-        with self._turn:
-            is_new = recipe not in self._loaded
+        with self._lock:
+            is_new = recipe not in self._networks
             if is_new:
                 try:
-                    self._loaded[recipe] = recipe.load()
+                    self._networks[recipe] = recipe.load()
                 except Unmeasurable as error:
-                    self._loaded[recipe] = error
-            found = self._loaded[recipe]
+                    self._networks[recipe] = error
+            found = self._networks[recipe]
         if isinstance(found, Unmeasurable):
             raise found
         return found, time.perf_counter() - started if is_new else 0.0
 
 
-def _start(loaded: LoadedExtractor, scene: FrameQuery) -> Extraction:
-    return loaded.start(scene.rollout, scene.timeline, scene.features)
+def _start(network: LoadedExtractor, query: FrameQuery) -> Extraction:
+    return network.start(query.rollout, query.timeline, query.features)
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteExtractor:
-    """An extractor whose network is elsewhere."""
+    """An extractor whose network runs in another process."""
 
     client: ServiceClient
     recipe: Extractor
 
     def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> RemoteExtraction:
-        """Ask the network which frames it wants to see."""
-        scene = FrameQuery(recipe=self.recipe, rollout=rollout, timeline=timeline, features=features)
-        wanted: FrameReply = self.client(scene).result()
-        return RemoteExtraction(self.client, scene, wanted.request, wanted.loading_seconds)
+        """Ask the network which frames it needs."""
+        query = FrameQuery(recipe=self.recipe, rollout=rollout, timeline=timeline, features=features)
+        reply: FrameReply = self.client(query).result()
+        return RemoteExtraction(self.client, query, reply.request, reply.loading_seconds)
 
 
 @dataclass(slots=True)
 class RemoteExtraction:
-    """Gathers the frames that a network elsewhere asked for."""
+    """Collects the frames that a remote network requested."""
 
     client: ServiceClient
-    scene: FrameQuery
+    query: FrameQuery
     request: FrameRequest | None
     loading_seconds: float
     _frames: list[Frame] = field(default_factory=list)
 
     def add_frame(self, frame: Frame) -> None:
-        """Keep it until all are there."""
+        """Collect a frame."""
         self._frames.append(frame)
 
     def finish(self) -> RemoteFeature:
-        """Send them."""
+        """Send all frames."""
         frames, self._frames = tuple(self._frames), []
-        return RemoteFeature(self.client(FrameBatch(scene=self.scene, frames=frames)), self.loading_seconds)
+        return RemoteFeature(self.client(FrameBatch(query=self.query, frames=frames)), self.loading_seconds)
 
 
 @dataclass(slots=True)
 class RemoteFeature:
-    """A feature that a network elsewhere is working on."""
+    """A feature that a remote network is computing."""
 
     answer: Future[FeatureReply]
     loading_seconds: float = 0.0
-    """Spent there on loading the network for it."""
+    """Time to load the network for it."""
     seconds: float = 0.0
-    """What it took there, once it is known."""
+    """Time of the network, once it is known."""
 
     def result(self) -> Feature:
-        """Wait for it."""
-        seen = self.answer.result()
-        self.seconds = seen.seconds
-        self.loading_seconds += seen.loading_seconds
-        return seen.feature
+        """Wait for the feature."""
+        reply = self.answer.result()
+        self.seconds = reply.seconds
+        self.loading_seconds += reply.loading_seconds
+        return reply.feature

@@ -1,4 +1,4 @@
-"""A run that was started: its lock, its outcomes, its table."""
+"""A run: its lock, its outcomes, its table."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Run:
 
     @property
     def lock(self) -> Lock:
-        """Everything that can move its numbers."""
+        """Everything that can move the numbers of the run."""
         return self._folder.lock()
 
     @property
     def about(self) -> dict[str, Any]:
-        """What was requested: dataset, suite, metrics and options."""
+        """The content of `run.json`: versions, options, metrics."""
         return self._folder.about()
 
     @property
@@ -57,7 +57,9 @@ class Run:
                 for entry in self.about["metrics"]
             ]
         except (KeyError, TypeError) as error:
-            raise RunError(f"{self.path / 'run.json'}: its metrics cannot be read ({error!r}).") from error
+            raise RunError(
+                f"{self.path / 'run.json'}: the metrics cannot be read ({error!r}). Run the same `lookaway eval` again."
+            ) from error
 
     def results(self, *, ignore_gates: bool = False) -> RunResults:
         """The outcomes in groups, and what the suite makes of them: every table and report starts from here."""
@@ -65,7 +67,7 @@ class Run:
         return RunResults(groups=tuple(groups), table=load_suite(self.about["suite"]).table(groups))
 
     def table(self, *, ignore_gates: bool = False) -> Table:
-        """The suite's estimates with interval, n of N, and why the rest is missing."""
+        """The suite's estimates with intervals, n of N, and the reasons for missing outcomes."""
         return self.results(ignore_gates=ignore_gates).table
 
     def items(self) -> Iterator[Mapping[str, Any]]:

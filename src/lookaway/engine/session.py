@@ -1,4 +1,4 @@
-"""Works through a plan: hands out batches, counts what comes back, and keeps the run folder tidy."""
+"""Runs the work of a plan: sends batches to an executor, records the results, and compacts the run folder."""
 
 from __future__ import annotations
 
@@ -14,15 +14,25 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeAlias
 
-from lookaway.core import BoundMetric, Executor, Failure, GaveUp, RunError, Service, ServiceClients, StorageError
+from lookaway.core import (
+    BoundMetric,
+    Executor,
+    Failure,
+    GaveUp,
+    JudgeHandle,
+    RunError,
+    Service,
+    ServiceClients,
+    StorageError,
+)
 from lookaway.engine.costs import add_to_machine_costs
 from lookaway.engine.locking import metric_key
-from lookaway.engine.sharing import JUDGE, RemoteJudge
+from lookaway.engine.shared_services import JUDGE, RemoteJudge
 from lookaway.engine.smoke import Smoke
 from lookaway.engine.timings import SessionCosts, StageTimings, save_session
 from lookaway.engine.worker import BatchReport, Report, RolloutWorker, Work
+from lookaway.judges.budget import Budget, Spending, Spent
 from lookaway.judges.settings import JudgeSettings
-from lookaway.judges.spending import Budget, Spending, Spent
 from lookaway.store.feature_store import FeatureStore
 from lookaway.store.outcome_rows import Measured
 from lookaway.store.run_folder import COMPACT_AFTER_PARTS, SPENDING, RunFolder
@@ -32,17 +42,17 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class SessionLog:
-    """Of one session. Use as a context manager: what it took is kept however the session ends."""
+    """Records the events and costs of one session. Use as a context manager: costs are stored however it ends."""
 
     folder: RunFolder
     executor: Executor
     judge: JudgeSettings | None
     work: Sequence[Work]
     timings: StageTimings
-    """Grows with what is added."""
+    """Updated by `add`."""
     costs: SessionCosts = field(init=False)
     _started: float = field(default_factory=time.perf_counter)
-    _is_at_work: bool = False
+    _has_workers: bool = False
     _by_machine: dict[str, StageTimings] = field(default_factory=dict)
     _spending: Spending = field(init=False)
     _spent_before: Spent = field(init=False)
@@ -71,26 +81,26 @@ class SessionLog:
             self._end("finished")
             return
         try:
-            if not isinstance(error, StorageError):  # nobody answers there, and waiting for it would take minutes
+            if not isinstance(error, StorageError):  # storage does not answer, and waiting for it would take minutes
                 self._end("stopped", error=type(error).__name__)
         except (OSError, RunError) as second:
-            LOG.warning("What this session took was not kept: %s", second)
+            LOG.warning("The costs of this session were not stored: %s", second)
 
     def add(self, result: BatchReport) -> None:
-        """What a batch took, and what became of its rollouts."""
+        """Add the costs and reports of a batch."""
         self.count(result.reports)
         self.timings.add(result.timings)
         self._by_machine.setdefault(result.machine, StageTimings()).add(result.timings)
 
     def count(self, reports: Sequence[Report]) -> None:
-        """Some more rollouts are finished."""
+        """Count finished rollouts."""
         self.costs.rollouts += len(reports)
         self.costs.failures += sum(report.failures for report in reports)
 
-    def notice_workers(self) -> None:
-        """Say in the events how many there are, which only those who have joined a cluster know, and of deaths."""
-        if not self._is_at_work:
-            self._is_at_work, self.costs.workers = True, self.executor.workers
+    def note_workers(self) -> None:
+        """Record the number of workers, known once a cluster is connected, and their deaths in the events."""
+        if not self._has_workers:
+            self._has_workers, self.costs.workers = True, self.executor.workers
             where = {"dashboard": self.executor.dashboard} if self.executor.dashboard else {}
             self.folder.note("working", session=self.costs.id, workers=self.costs.workers, **where)
         if self.executor.deaths > self.costs.deaths:
@@ -98,7 +108,7 @@ class SessionLog:
             self.folder.note("worker_died", deaths=self.costs.deaths, retries=self.costs.retries)
 
     def save(self) -> None:
-        """Keep what the session took until now."""
+        """Store the costs of the session so far."""
         self.costs.seconds = round(time.perf_counter() - self._started, 3)
         spent, before = self._spent(), self._spent_before
         self.costs.judge = Spent(
@@ -109,9 +119,9 @@ class SessionLog:
         save_session(self.folder.path, self.costs)
 
     def _end(self, how: str, **facts: str) -> None:
-        self.notice_workers()
+        self.note_workers()
         self.save()
-        add_to_machine_costs(self._by_machine, self._of_judge())
+        add_to_machine_costs(self._by_machine, self._judge_costs())
         self.folder.note(
             how,
             session=self.costs.id,
@@ -121,41 +131,41 @@ class SessionLog:
             **facts,
         )
 
-    def _of_judge(self) -> tuple[str, Spent, float | None] | None:
-        """Who was asked how much, and how long that took where it was what the session waited for."""
+    def _judge_costs(self) -> tuple[str, Spent, float | None] | None:
+        """The judge, what was spent on it, and the duration of the session if it mostly waited for the judge."""
         if self.judge is None:
             return None
         seconds = self.costs.seconds
-        is_its_pace = self.timings.is_mostly_asking(self.costs.workers * seconds)
-        return self.judge.model.model, self.costs.judge, seconds if is_its_pace else None
+        is_paced_by_judge = self.timings.is_mostly_waiting_for_judge(self.costs.workers * seconds)
+        return self.judge.model.model, self.costs.judge, seconds if is_paced_by_judge else None
 
     def _spent(self) -> Spent:
         return Spent() if self.judge is None else self._spending.spent()
 
 
 Batch: TypeAlias = tuple[Work, ...]
-SECONDS = 0.5
-"""How long a worker should be busy with what it is handed at once."""
-MOST = 256
-"""Rollouts in a batch; all of it is lost with a worker that dies."""
+BATCH_SECONDS = 0.5
+"""How long a batch should take."""
+MAX_BATCH = 256
+"""Maximum rollouts in a batch; a worker that dies loses all of it."""
 GROWTH = 4
-"""How many times larger than the last a batch may be: the first ones are not like all the others."""
+"""Maximum ratio of a batch to the one before: the first rollouts may not be typical."""
 
 
 @dataclass(slots=True)
 class Batches:
-    """The work of a run in batches that grow as long as rollouts are quick."""
+    """The work of a run in batches that grow while rollouts are fast."""
 
     work: Sequence[Work]
-    most: int = MOST
+    max_size: int = MAX_BATCH
     ahead: Sequence[Work] = ()
-    """Part of the work that is given first, one by one, and nothing else before all of it is finished."""
-    goes_on: Callable[[], bool] = lambda: True
-    """Asked once, when it is finished: whether the rest is given at all."""
+    """Work that comes first, one rollout at a time; nothing else starts before all of it is finished."""
+    continues: Callable[[], bool] = lambda: True
+    """Called once, when `ahead` is finished: whether the rest is run."""
     _given: int = 0
     _finished: int = 0
     _size: int = 1
-    _again: deque[Batch] = field(default_factory=deque)
+    _retries: deque[Batch] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
         if self.ahead:
@@ -166,55 +176,55 @@ class Batches:
         return self
 
     def __next__(self) -> Batch:
-        if self._again:
-            return self._again.popleft()
+        if self._retries:
+            return self._retries.popleft()
         is_ahead = self._finished < len(self.ahead)
-        most = min(1, len(self.ahead) - self._given) if is_ahead else self._size
-        batch = tuple(self.work[self._given : self._given + most])
+        size = min(1, len(self.ahead) - self._given) if is_ahead else self._size
+        batch = tuple(self.work[self._given : self._given + size])
         if not batch:
             raise StopIteration
         self._given += len(batch)
         return batch
 
     def finish(self, rollouts: int) -> None:
-        """So many of them are finished, well or not."""
+        """Count finished rollouts, failed or not."""
         before, self._finished = self._finished, self._finished + rollouts
-        if before < len(self.ahead) <= self._finished and not self.goes_on():
+        if before < len(self.ahead) <= self._finished and not self.continues():
             self.work = self.work[: self._given]
 
-    def learn(self, rollouts: int, seconds: float) -> None:
-        """So long a batch took."""
-        wanted = int(SECONDS * rollouts / seconds) if seconds > 0 else self.most
-        self._size = max(1, min(wanted, GROWTH * self._size, self.most))
+    def adapt(self, rollouts: int, seconds: float) -> None:
+        """Choose the next batch size from the duration of a batch."""
+        ideal = int(BATCH_SECONDS * rollouts / seconds) if seconds > 0 else self.max_size
+        self._size = max(1, min(ideal, GROWTH * self._size, self.max_size))
 
-    def divide(self, batch: Batch) -> None:
-        """Give every rollout of a batch again, alone."""
-        self._again.extend((work,) for work in batch)
+    def split(self, batch: Batch) -> None:
+        """Retry every rollout of a batch alone."""
+        self._retries.extend((work,) for work in batch)
 
 
-WHILE_OTHERS_LOOK = 2
-"""Rollouts that a worker holds where networks are elsewhere: it decodes one while they look at the other."""
+WITH_REMOTE_NETWORKS = 2
+"""Rollouts that a worker holds if networks are remote: it decodes one while they run on the other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a run is."""
+    """The progress of a run."""
 
     done: int
     total: int
     failures: int
     last: Report | None
     seconds: float = 0.0
-    """Since the work began."""
+    """Since the start of the session."""
     timings: StageTimings = field(default_factory=StageTimings)
-    """Of all workers together, in this session."""
+    """Total of all workers in this session."""
     retries: int = 0
     dashboard: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)
 class Session:
-    """One sitting of a run, from its start to its end or to whatever cuts it off."""
+    """One session of a run, until it finishes or is interrupted."""
 
     folder: RunFolder
     features: Path
@@ -231,49 +241,49 @@ class Session:
     _parts: int = 0
 
     def run(self, work: Sequence[Work], smoke: Smoke | None = None) -> None:
-        """Measure everything; where a smoke test comes first and is not passed, nothing else."""
+        """Measure everything; if a smoke test comes first and fails, nothing else."""
         self._total, self._started = len(work), time.perf_counter()
-        self._tell(None)
+        self._notify(None)
         if work:
-            most = MOST if self.judge is None else 1
-            batches = Batches(work, most, smoke.work, smoke.is_passed) if smoke else Batches(work, most)
-            make = partial(make_worker, self.folder, self.features, self.metrics, self._judge_of_workers())
-            with SessionLog(self.folder, self.executor, self.judge, work, self.timings) as account:
+            max_size = MAX_BATCH if self.judge is None else 1
+            batches = Batches(work, max_size, smoke.work, smoke.is_passed) if smoke else Batches(work, max_size)
+            make = partial(make_worker, self.folder, self.features, self.metrics, self._worker_judge())
+            with SessionLog(self.folder, self.executor, self.judge, work, self.timings) as log:
                 for result in self.executor.map(make, batches, at_once=self._at_once(), services=self.services):
-                    self._take(result, batches, account)
+                    self._record(result, batches, log)
         self.folder.compact()
 
-    def _take(self, result: BatchReport | GaveUp[Batch], batches: Batches, account: SessionLog) -> None:
-        account.notice_workers()
+    def _record(self, result: BatchReport | GaveUp[Batch], batches: Batches, log: SessionLog) -> None:
+        log.note_workers()
         if isinstance(result, GaveUp):
             if len(result.item) > 1:
-                batches.divide(result.item)
+                batches.split(result.item)
                 return
             reports: Sequence[Report] = [self._give_up(result.item[0], result.workers)]
-            account.count(reports)
+            log.count(reports)
         else:
             reports = result.reports
-            batches.learn(len(reports), result.seconds)
-            account.add(result)
+            batches.adapt(len(reports), result.seconds)
+            log.add(result)
         for report in reports:
             self.done += 1
             self.failures += report.failures
-            self._tell(report)
+            self._notify(report)
         batches.finish(len(reports))
         self._parts += 1
         if self._parts % COMPACT_AFTER_PARTS == 0:
             self.folder.compact()
-            account.save()
+            log.save()
 
     def _give_up(self, work: Work, workers: int) -> Report:
-        """Nothing that was measured survived, so the driver writes down what is known."""
+        """Record a failure of all metrics, since no measurement of the rollout survived."""
         outcome = Failure(
-            "WorkerDied", f"{workers} workers died of it, one after the other, perhaps for want of memory."
+            "WorkerDied", f"{workers} workers died of it, one after the other. They may have run out of memory."
         )
-        names = {bound.name: metric_key(bound) for bound in self.metrics}
+        keys = {bound.name: metric_key(bound) for bound in self.metrics}
         self.folder.add(
             [
-                Measured(rollout=work.rollout.id, content=work.content, metric=name, lock=names[name], outcome=outcome)
+                Measured(rollout=work.rollout.id, content=work.content, metric=name, lock=keys[name], outcome=outcome)
                 for name in work.metrics
             ]
         )
@@ -281,7 +291,7 @@ class Session:
         nothing = {"scores": 0, "abstentions": 0, "decoded_frames": 0}
         return Report(rollout=work.rollout.id, failures=len(work.metrics), seconds=0.0, **nothing)
 
-    def _tell(self, last: Report | None) -> None:
+    def _notify(self, last: Report | None) -> None:
         self.notify(
             Progress(
                 done=self.done,
@@ -295,14 +305,14 @@ class Session:
             )
         )
 
-    def _judge_of_workers(self) -> JudgeSettings | None:
-        """Where the judge is shared, workers need not know how it is asked."""
+    def _worker_judge(self) -> JudgeSettings | None:
+        """The judge settings of workers; `None` if the judge is a shared service."""
         return None if JUDGE in self.services else self.judge
 
     def _at_once(self) -> int:
-        """How many rollouts a worker holds, most of which wait for others."""
+        """How many rollouts a worker holds at once, most of which wait."""
         questions = 1 if self.judge is None else self.judge.policy.share(self.executor.workers).concurrent
-        return max(questions, WHILE_OTHERS_LOOK if self.services.keys() - {JUDGE} else 1)
+        return max(questions, WITH_REMOTE_NETWORKS if self.services.keys() - {JUDGE} else 1)
 
 
 def make_worker(
@@ -312,7 +322,11 @@ def make_worker(
     judge: JudgeSettings | None,
     clients: ServiceClients,
 ) -> RolloutWorker:
-    """A worker of a run; what it shares with others is at the desks."""
+    """A worker of a run, with the clients of shared services."""
     networks = {name: client for name, client in clients.items() if name != JUDGE}
-    asking = RemoteJudge(clients[JUDGE]) if JUDGE in clients else None if judge is None else judge.asking(folder.path)
-    return RolloutWorker(folder, FeatureStore(features), {bound.name: bound for bound in metrics}, asking, networks)
+    client: JudgeHandle | None = None
+    if JUDGE in clients:
+        client = RemoteJudge(clients[JUDGE])
+    elif judge is not None:
+        client = judge.open_client(folder.path)
+    return RolloutWorker(folder, FeatureStore(features), {bound.name: bound for bound in metrics}, client, networks)

@@ -1,4 +1,4 @@
-"""A part of a dataset that one of several machines measures, where no cluster joins them."""
+"""Shards: parts of a dataset for several machines that are not in one cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lookaway.store.run_folder import RunFolder
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One of several parts of about the same size. A rollout stays in its part when others are added.
+    """One of several parts of about the same size. A rollout stays in its shard when others are added.
 
     >>> Shard.parse("2/8")
     Shard(number=2, of=8)
@@ -24,46 +24,44 @@ class Shard:
 
     def __post_init__(self) -> None:
         if not 1 <= self.number <= self.of:
-            raise UserError(
-                f"There is no shard {self.number} of {self.of}; they are numbered from 1, as in 1/{self.of}."
-            )
+            raise UserError(f"There is no shard {self.number} of {self.of}; shards are numbered from 1 to {self.of}.")
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """As it is typed: the number and of how many, such as `2/8`."""
+        """Parse a shard number and the number of shards, such as `2/8`."""
         if (found := re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text.strip())) is None:
-            raise UserError(f"{text!r:.40} is no shard; expected its number and of how many, such as 2/8.")
+            raise UserError(
+                f"{text!r:.40} is not a valid shard; expected its number and the number of shards, such as 2/8."
+            )
         return cls(int(found[1]), int(found[2]))
 
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"
 
     def holds(self, rollout: str) -> bool:
-        """Whether the rollout of this id belongs to it."""
+        """Whether the rollout with this id belongs to the shard."""
         drawn = int.from_bytes(hashlib.sha256(rollout.encode()).digest()[:8], "big")
         return drawn % self.of == self.number - 1
 
     def part(self, dataset: Dataset) -> Dataset:
-        """The dataset with this shard's rollouts only."""
+        """The dataset with only the rollouts of this shard."""
         return dataset.select(lambda rollout: self.holds(rollout.id))
 
     def about(self, dataset: Dataset) -> Json:
-        """As a run keeps it, given the whole dataset: which other runs it can be merged with."""
+        """As `run.json` stores it, given the whole dataset: it decides which runs can be merged."""
         ids = sorted(rollout.id for rollout in dataset.rollouts)
         return {"number": self.number, "of": self.of, "rollouts_of_all": len(ids), "ids_sha256": digest(ids)}
 
 
 def require_same_shard(folder: RunFolder, shard: Shard | None) -> None:
-    """Refuse the folder of another shard: its rollouts would not be asked any more."""
+    """Refuse the folder of another shard."""
     try:
-        there = folder.about().get("shard")
+        existing = folder.about().get("shard")
     except StorageError:
         raise
     except UserError:
         return  # there is no run yet, or none that can be read
-    found = f"shard {there['number']}/{there['of']}" if there else "a run that is not divided"
-    wanted = f"shard {shard}" if shard else "a run that is not divided"
+    found = f"shard {existing['number']}/{existing['of']}" if existing else "an unsharded run"
+    wanted = f"shard {shard}" if shard else "an unsharded run"
     if found != wanted:
-        raise RunError(
-            f"{folder.path}: holds {found}, and cannot go on as {wanted}. Name another folder with --output."
-        )
+        raise RunError(f"{folder.path}: found {found}, expected {wanted}. Name another folder with --output.")

@@ -1,4 +1,4 @@
-"""One rollout for every metric before all the others, so that what cannot work is known at once."""
+"""The smoke test: tries every metric on one rollout first, so that errors show at once."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from lookaway.store.run_folder import RunFolder, rollout_rows
 
 LOG = logging.getLogger(__name__)
 MAX_CHARACTERS = 500
-"""Of a message that is repeated to the user; the row has all of it."""
+"""Maximum length of a message shown to the user; the row has all of it."""
 
 
 @dataclass(slots=True)
 class Smoke:
-    """The work that goes ahead of all other, and what was found in it."""
+    """The rollouts of the smoke test, and the problems found in them."""
 
     plan: Plan
     folder: RunFolder
     work: tuple[Work, ...]
-    """As few rollouts as are needed for every metric to be tried on one."""
+    """The smallest set of rollouts that tries every metric."""
     untried: tuple[str, ...]
-    """Metrics that no rollout of the work can be measured by."""
+    """Metrics that cannot run on any rollout."""
     problems: list[str] = field(default_factory=list)
 
     def is_passed(self) -> bool:
-        """Whether no metric failed, or lacked what this machine should have; reads what was measured."""
+        """Whether no metric failed or lacked something on this machine; reads the stored outcomes."""
         tried = {(work.rollout.id, metric) for work in self.work for metric in work.metrics}
         rollouts = rollout_rows([(work.rollout, work.content) for work in self.work])
         machine = {reason.value for reason in OF_THE_MACHINE}
@@ -43,12 +43,12 @@ class Smoke:
         return not self.problems
 
     def require_passed(self) -> None:
-        """Tell the user what was found, where anything was."""
+        """Raise `UserError` if there are problems."""
         if self.problems:
             raise UserError(
-                f"The smoke test ended the run before the rest was begun. {'; '.join(self.problems)}; "
-                "put this right and start the same command again, leave these metrics out with --metrics, or go on as "
-                "it is without --smoke. What was measured is kept; events.jsonl in the run folder has the traces."
+                f"The smoke test failed, so the rest was not run. {'; '.join(self.problems)}. "
+                "Fix this and run the same command again, leave these metrics out with --metrics, or continue anyway "
+                "without --smoke. Finished measurements are kept; events.jsonl in the run folder has the tracebacks."
             )
 
 
@@ -60,7 +60,7 @@ def choose_smoke(plan: Plan, work: Sequence[Work], folder: RunFolder) -> Smoke:
     wanted = {name for entry in work for name in entry.metrics}
     untried = tuple(name for name in bounds if name in wanted and not any(name in tried for tried in first_with))
     if untried:
-        LOG.warning("Nothing in the dataset can be measured by: %s.", ", ".join(untried))
+        LOG.warning("These metrics cannot run on any rollout of the dataset: %s.", ", ".join(untried))
     return Smoke(plan, folder, tuple(first_with[tried] for tried in chosen), untried)
 
 
@@ -68,16 +68,16 @@ def _first_with(work: Sequence[Work], bounds: dict[str, BoundMetric]) -> dict[fr
     """For every set of metrics that any rollout can be tried with, the first such rollout."""
     first: dict[frozenset[str], Work] = {}
     for entry in work:
-        asked = frozenset(entry.metrics)
-        # Where one could be tried with all that it is asked, no other that is asked the same can be with more.
-        if asked not in first and video_problem(entry.rollout) is None:
-            first.setdefault(frozenset(name for name in asked if _is_tried(bounds[name], entry.rollout)), entry)
+        wanted = frozenset(entry.metrics)
+        # If a rollout can be tried with all of its metrics, no other with the same metrics can add any.
+        if wanted not in first and video_problem(entry.rollout) is None:
+            first.setdefault(frozenset(name for name in wanted if _is_tried(bounds[name], entry.rollout)), entry)
     first.pop(frozenset(), None)
     return first
 
 
 def _is_tried(bound: BoundMetric, rollout: Rollout) -> bool:
-    """Whether a metric would look at a rollout, if nothing were missing on this machine."""
+    """Whether a metric would run on a rollout if nothing were missing on this machine."""
     try:
         declined = why_not_applicable(bound, rollout)
     except Exception:  # noqa: BLE001 - a bug, which the smoke test is there to find
@@ -86,7 +86,7 @@ def _is_tried(bound: BoundMetric, rollout: Rollout) -> bool:
 
 
 def _fewest(sets: Sequence[frozenset[str]]) -> list[frozenset[str]]:
-    """Sets that hold all names together: always the one that adds most, the earlier of two."""
+    """A greedy cover of all names: always the set that adds most, the earlier of two."""
     lacking = frozenset[str]().union(*sets)
     chosen = []
     while lacking:

@@ -1,4 +1,4 @@
-"""Measures one rollout: perceives what its metrics need, asks every metric, writes the rows."""
+"""Measures rollouts: extracts the features that their metrics need, runs the metrics, writes the rows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What became of one rollout; the outcomes themselves are on disk."""
+    """A summary of one rollout; the outcomes themselves are on disk."""
 
     rollout: str
     scores: int
@@ -54,13 +54,13 @@ class Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchReport:
-    """What became of the rollouts of one batch, and what it took."""
+    """The reports and costs of one batch."""
 
     reports: tuple[Report, ...]
     seconds: float
     timings: StageTimings
     machine: str = field(default_factory=kind_of_machine)
-    """On what kind of machine."""
+    """The kind of machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,25 +73,25 @@ class _Finished:
 
 @dataclass(slots=True)
 class RolloutWorker:
-    """Keeps loaded extractors for all the rollouts it is given."""
+    """Measures rollouts, and keeps extractors loaded between them."""
 
     folder: RunFolder
     features: FeatureStore
     metrics: Mapping[str, BoundMetric]
-    asking: JudgeHandle | None = None
-    """For metrics that need what a judge says."""
-    elsewhere: ServiceClients = field(default_factory=dict)
-    """Where extractors run that other processes hold, by name."""
+    judge: JudgeHandle | None = None
+    """For metrics that need a judge."""
+    remote: ServiceClients = field(default_factory=dict)
+    """Clients of the extractors that run in other processes, by name."""
     _extractors: Extractors = field(init=False)
     _metric_keys: dict[str, str] = field(default_factory=dict)
-    _turn: threading.Lock = field(default_factory=threading.Lock)
-    """Rollouts that wait for a judge share the worker; only one of them has its networks at a time."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    """Rollouts that wait for a judge share the worker; only one at a time uses its networks."""
 
     def __post_init__(self) -> None:
-        self._extractors = Extractors(self.features, self.asking, self.elsewhere)
+        self._extractors = Extractors(self.features, self.judge, self.remote)
 
     def __call__(self, batch: Sequence[Work]) -> BatchReport:
-        """Measure some rollouts and write their rows, in one file."""
+        """Measure a batch of rollouts and write their rows to one file."""
         started, timings = time.perf_counter(), StageTimings()
         finished: list[_Finished] = []
         try:
@@ -107,12 +107,12 @@ class RolloutWorker:
         return BatchReport(reports=tuple(entry.report for entry in finished), seconds=seconds, timings=timings)
 
     def _measure_all(self, work: Work) -> _Finished:
-        with self._turn:
+        with self._lock:
             started = time.perf_counter()
-            bounds, declined, perceiving = self._begin(work)
-            perceiving.look()
-        perceived = perceiving.wait()
-        with self._turn, perceiving.timings.timed(METRICS) as stage:
+            bounds, declined, job = self._begin(work)
+            job.extract()
+        perceived = job.wait()
+        with self._lock, job.timings.timed(METRICS) as stage:
             measured = [
                 self._measured(work, bound.name, declined[bound.name] or _measure(bound, work.rollout, perceived))
                 for bound in bounds
@@ -123,28 +123,28 @@ class RolloutWorker:
             scores=sum(isinstance(entry.outcome, Score) for entry in measured),
             abstentions=sum(isinstance(entry.outcome, Abstention) for entry in measured),
             failures=sum(isinstance(entry.outcome, Failure) for entry in measured),
-            decoded_frames=perceiving.decoded_frames,
+            decoded_frames=job.decoded_frames,
             seconds=time.perf_counter() - started,
         )
         traces = _traces(measured, perceived.values())
-        return _Finished(report=report, measured=measured, traces=traces, timings=perceiving.timings)
+        return _Finished(report=report, measured=measured, traces=traces, timings=job.timings)
 
     def close(self) -> None:
-        """Ask nobody any more."""
-        close = getattr(self.asking, "close", None)
+        """Close the judge client."""
+        close = getattr(self.judge, "close", None)
         if close is not None:
             close()
 
     def _begin(self, work: Work) -> tuple[list[BoundMetric], dict[str, Outcome | None], FeatureJob]:
-        """What is to be measured, what is known to be impossible, and what has to be perceived for the rest."""
+        """The metrics, why some are not applicable, and the features to extract for the others."""
         bounds = [self.metrics[name] for name in work.metrics]
-        unwatchable = video_problem(work.rollout)
-        declined = {bound.name: unwatchable or why_not_applicable_safely(bound, work.rollout) for bound in bounds}
+        problem = video_problem(work.rollout)
+        declined = {bound.name: problem or why_not_applicable_safely(bound, work.rollout) for bound in bounds}
         recipes = [recipe for bound in bounds if declined[bound.name] is None for recipe in bound.recipes.values()]
         return bounds, declined, FeatureJob(self._extractors, work.rollout, work.content, recipes)
 
     def _measured(self, work: Work, name: str, outcome: Outcome) -> Measured:
-        """The outcome with its key; a failure where the metric returned something that cannot be written down."""
+        """The outcome with its key; a failure if the metric returned something that cannot be stored."""
         if name not in self._metric_keys:
             self._metric_keys[name] = metric_key(self.metrics[name])
         key = self._metric_keys[name]
@@ -156,7 +156,7 @@ class RolloutWorker:
         return entry
 
     def _write(self, finished: Sequence[_Finished]) -> None:
-        """Put the rows in place, then say in the events what was done."""
+        """Write the rows, then the events."""
         if not finished:
             return
         self.folder.add([entry for one in finished for entry in one.measured])
@@ -175,7 +175,7 @@ class RolloutWorker:
 
 
 def _traces(measured: Sequence[Measured], perceived: Iterable[Perceived]) -> list[str]:
-    """Of all that crashed, optional features included."""
+    """Tracebacks of all failures, optional features included."""
     traces = [entry.outcome.trace for entry in measured if isinstance(entry.outcome, Failure)]
     outcomes = [_outcome_of(problem) for problem in perceived if isinstance(problem, Exception)]
     traces += [outcome.trace for outcome in outcomes if isinstance(outcome, Failure)]
@@ -183,7 +183,7 @@ def _traces(measured: Sequence[Measured], perceived: Iterable[Perceived]) -> lis
 
 
 def video_problem(rollout: Rollout) -> Abstention | None:
-    """Why no metric can run on a rollout, as far as can be told without opening the video."""
+    """Why no metric can run on a rollout, without opening the video; `None` if one may."""
     if rollout.problem is not None:
         return Abstention(rollout.problem.reason, str(rollout.problem))
     name = rollout.video.name
@@ -197,7 +197,7 @@ def video_problem(rollout: Rollout) -> Abstention | None:
 
 
 def why_not_applicable(bound: BoundMetric, rollout: Rollout) -> Abstention | None:
-    """Why a metric cannot run on a rollout that can be watched, as far as case and artifacts tell."""
+    """Why a metric cannot run on a rollout with a readable video, judging by case and artifacts."""
     if (declined := bound.metric.declines(rollout)) is not None:
         return declined
     for recipe in with_needs(bound.recipes[need] for need in bound.metric.needs):
@@ -207,7 +207,7 @@ def why_not_applicable(bound: BoundMetric, rollout: Rollout) -> Abstention | Non
 
 
 def why_not_applicable_safely(bound: BoundMetric, rollout: Rollout) -> Outcome | None:
-    """The same, where a crash of a plugin must not end what is done for all rollouts."""
+    """The same, with a crash of a plugin as a `Failure`, so that it does not end the run."""
     try:
         return why_not_applicable(bound, rollout)
     except Exception as error:  # noqa: BLE001 - a crash is a finding about this rollout, not the end of the run

@@ -1,4 +1,4 @@
-"""What can go wrong between a question and its answer."""
+"""Errors between a question and its answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from lookaway.core import LookawayError, Reason, Unmeasurable
 
 
 class TransientError(LookawayError):
-    """Nobody answered this time: worth another try, at once or after some seconds that the server asked for."""
+    """No answer this time; worth another attempt, now or after the seconds that the server asks for."""
 
     def __init__(self, message: str, after_seconds: float | None = None) -> None:
         super().__init__(message)
@@ -14,7 +14,7 @@ class TransientError(LookawayError):
 
 
 class PermanentError(LookawayError):
-    """This question will not be answered, however often it is put."""
+    """This question will not be answered, however often it is sent."""
 
     def __init__(self, message: str, *, is_refusal: bool = False) -> None:
         super().__init__(message)
@@ -22,12 +22,15 @@ class PermanentError(LookawayError):
 
 
 class NotAnswered(Unmeasurable):
-    """There is no reply; asking in other words may help where the fault lasts, and patience where it passes."""
+    """There is no reply: a permanent error needs another request, a transient one may pass with time."""
 
-    def __init__(self, message: str, *, is_lasting: bool, is_refusal: bool = False) -> None:
+    def __init__(self, message: str, *, is_permanent: bool, is_refusal: bool = False) -> None:
         super().__init__(Reason.JUDGE_REFUSED if is_refusal else Reason.JUDGE_FAILED, message)
-        self.is_lasting = is_lasting
+        self.is_permanent = is_permanent
 
 
 class Unreadable(LookawayError):
-    """An answer that is not what was asked for; the message can be told to the judge."""
+    """An answer that does not have the expected form; its message is sent to the judge as a correction.
+
+    So another wording is another question: raise `JudgeModel.version` with it.
+    """

@@ -1,4 +1,4 @@
-"""A question in the words of the OpenAI protocol."""
+"""A request in the format of the OpenAI chat completions API."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from lookaway.io.encoding import write_video
 from lookaway.io.pictures import jpeg_bytes, png_bytes
 
 Part: TypeAlias = str | tuple[Picture, ...]
-"""Text, or pictures that are sent as one: a single frame, or all frames of a video."""
+"""Text, or pictures that are sent as one part: a single frame, or all frames of a video."""
 Turn: TypeAlias = tuple[Literal["system", "user", "assistant"], tuple[Part, ...]]
 
 SCHEMA_IN_WORDS = "The answer is one JSON object, with no other text before or after it, of this JSON schema:"
 
 
 def turns(request: JudgeRequest) -> Iterator[Turn]:
-    """The rules, the question with its frames and its material, and what was said about answers before."""
+    """The system prompt, the question with its frames and material, and earlier answers with their corrections."""
     yield "system", (request.system,)
     yield "user", tuple(_question(request))
     for answer, complaint in request.corrections:
@@ -31,7 +31,7 @@ def turns(request: JudgeRequest) -> Iterator[Turn]:
 
 
 def _question(request: JudgeRequest) -> Iterator[Part]:
-    # Chat templates put parts one right after the other, so each text ends its own line.
+    # Chat templates concatenate parts, so each text ends its own line.
     yield f"{request.instruction}\n"
     if request.schema is not None and request.judge.wording == "text":
         yield f"{SCHEMA_IN_WORDS}\n{json.dumps(request.schema['schema'], sort_keys=True)}\n"
@@ -49,13 +49,13 @@ def _frames(request: JudgeRequest) -> Iterator[Part]:
         yield f"A video of {len(pictures)} frames, at {times} s.\n"
         yield pictures
         return
-    for place, picture in enumerate(pictures, start=1):
-        yield f"Frame {place} of {len(pictures)}, at {picture.time_seconds:.2f} s:\n"
+    for number, picture in enumerate(pictures, start=1):
+        yield f"Frame {number} of {len(pictures)}, at {picture.time_seconds:.2f} s:\n"
         yield (picture,)
 
 
 def completion_fields(request: JudgeRequest) -> dict[str, Any]:
-    """Everything that a chat completion is asked with, pictures included."""
+    """All fields of a chat completion request, pictures included."""
     sampling = request.judge.sampling
     fields: dict[str, Any] = {
         "model": request.judge.model,
@@ -90,7 +90,7 @@ def _content(part: Part, media: Media) -> dict[str, Any]:
 
 
 def _video(pictures: tuple[Picture, ...]) -> bytes:
-    """The frames at the rate at which they were taken; H.264 wants even sides, so an odd row or column is left out."""
+    """The frames at the rate at which they were sampled; H.264 needs even sides, so an odd row or column is dropped."""
     span = pictures[-1].time_seconds - pictures[0].time_seconds
     fps = max(1, round((len(pictures) - 1) / span)) if span > 0 else 1
     height, width = (side - side % 2 for side in pictures[0].pixels.shape[:2])

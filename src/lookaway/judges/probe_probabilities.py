@@ -1,4 +1,4 @@
-"""Probabilities that a judge says yes to each of a set of probes."""
+"""The probability that a judge says yes to each of a set of probes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lookaway.core import Abstention, Json, Reason, Rollout, Sampler
 from lookaway.io.sampling import AtFps
-from lookaway.judges.judged import Judged
+from lookaway.judges.judge_feature import JudgeFeature
 from lookaway.judges.prompt_escaping import too_long
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import YesNo, YesNoQuestion
@@ -19,20 +19,20 @@ from lookaway.judges.question import YesNo, YesNoQuestion
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """A question with yes or no."""
+    """A yes-or-no question."""
 
-    name: Annotated[str, "what it asks about and what for, as in `hidden_state.progress`"]
+    name: Annotated[str, "its subject and what it looks for, as in `hidden_state.progress`"]
     is_positive: Annotated[bool, "whether a yes speaks for the video"]
-    prompts: Annotated[tuple[Prompt, ...], "what is asked"]
+    prompts: Annotated[tuple[Prompt, ...], "prompt files of the question, in order"]
 
 
 def _probe(name: str, *, is_positive: bool) -> Probe:
     subject, _, aim = name.partition(".")
-    sight = subject.partition("_")[0]
+    visibility = subject.partition("_")[0]
     rule = "support" if is_positive else "failure"
     files = (
         "probe",
-        f"probe_{sight}",
+        f"probe_{visibility}",
         f"probe_{subject}",
         f"probe_answer_rule_{rule}",
         f"probe_{subject}_{aim}",
@@ -61,10 +61,10 @@ HIDDEN_STATE = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeProbabilities(Judged):
-    """How likely the judge says yes to each probe about the event of the case.
+class ProbeProbabilities(JudgeFeature):
+    """The probability that the judge says yes to each probe about the event of the case.
 
-    The probes, and those of WRBench that ask for the same, in words of its own:
+    The probes, with those of WRBench that ask the same in other words:
 
     | probe | WRBench | a yes speaks |
     |---|---|---|
@@ -91,7 +91,7 @@ class ProbeProbabilities(Judged):
     }
 
     frames: Annotated[Sampler, "which frames the judge sees"] = AtFps(2.0)
-    probes: Annotated[tuple[Probe, ...], "what is asked, each by itself"] = (
+    probes: Annotated[tuple[Probe, ...], "the probes, each a separate question"] = (
         *VISIBLE_SPACE,
         *VISIBLE_STATE,
         *HIDDEN_SPACE,
@@ -102,10 +102,10 @@ class ProbeProbabilities(Judged):
     def __post_init__(self) -> None:
         names = [probe.name for probe in self.probes]
         if not names or len(set(names)) < len(names):
-            raise ValueError(f"probes have names of their own, and there is at least one; found {names}.")
+            raise ValueError(f"expected at least one probe, each with a unique name, found {names}.")
 
     def lacks(self, rollout: Rollout) -> Abstention | None:
-        """The text of an event, of a length that can be shown."""
+        """The case needs the text of an event, of limited length."""
         if not rollout.case.prompt:
             return Abstention(
                 Reason.MISSING_INPUT, f"the case {rollout.case.id} has no sentence that says what should happen."
@@ -113,7 +113,7 @@ class ProbeProbabilities(Judged):
         return too_long(_material(rollout))
 
     def questions(self, rollout: Rollout) -> tuple[YesNoQuestion, ...]:
-        """One a probe."""
+        """One question per probe."""
         material = _material(rollout)
         return tuple(
             YesNoQuestion(name=probe.name, prompts=probe.prompts, material=material, max_doubt=self.max_doubt)
@@ -121,7 +121,7 @@ class ProbeProbabilities(Judged):
         )
 
     def answered(self, answers: Sequence[Sequence[YesNo]]) -> tuple[dict[str, NDArray[Any]], dict[str, Json]]:
-        """One row a probe, one column a repeat."""
+        """One row per probe, one column per repeat."""
         arrays = {
             part: np.array([[getattr(answer, part) for answer in repeats] for repeats in answers], np.float64)
             for part in ("p_yes", "least", "most", "mass")

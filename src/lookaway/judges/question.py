@@ -1,4 +1,4 @@
-"""Typed questions: what is said to a judge, and how its answer is read."""
+"""Typed questions: how a judge is asked, and how its answer is parsed."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ NO = frozenset({"No", " no", " No", "no", "NO", " NO"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class YesNo:
-    """How likely the answer is yes rather than no."""
+    """The probability that the answer is yes rather than no."""
 
     p_yes: float
     least: float
-    """Of `p_yes`, and `most` its greatest value, whatever is hidden behind the words that the server did not list."""
+    """Lower bound of `p_yes`, and `most` its upper bound, given the words that the server did not list."""
     most: float
     mass: float
     """Probability of all listed words for yes and no together."""
 
 
 def yes_no(reply: Reply, *, max_doubt: float) -> YesNo:
-    """Yes against no, all spellings of each together.
+    """Yes against no, over all spellings of each.
 
-    Servers list a few of the likeliest words. Where one side is not among them, its probability lies between nothing
-    and all that is left; an `Unmeasurable` where that leaves more than `max_doubt` open.
+    Servers list a few of the most likely words. If one side is not among them, its probability lies between zero and
+    all that is left; raises `Unmeasurable` if that leaves more than `max_doubt` open.
     """
     if not reply.tokens or not reply.tokens[0].choices:
         raise Unmeasurable(
             Reason.NO_LOG_PROBABILITIES,
-            "the judge's server gave no log-probabilities, which a probability of yes is made of. "
-            "Ask a server that gives them, such as vLLM; `lookaway judge check` tells.",
+            "the judge's server gave no log-probabilities, which the probability of yes is computed from. "
+            "Use a server that gives them, such as vLLM; check with `lookaway judge check`.",
         )
     choices = reply.tokens[0].choices
     yes, no = _log_sum(choices, YES), _log_sum(choices, NO)
     listed = sum(math.exp(choice.log_probability) for choice in choices)
     hidden = max(0.0, 1.0 - listed)
     if yes == no == -math.inf:
-        wait_for_answer = ", ".join(repr(choice.text) for choice in choices[:5])
+        words = ", ".join(repr(choice.text) for choice in choices[:5])
         raise Unmeasurable(
-            Reason.JUDGE_FAILED, f"neither yes nor no is among the {len(choices)} likeliest words: {wait_for_answer}."
+            Reason.JUDGE_FAILED, f"neither yes nor no is among the {len(choices)} most likely words: {words}."
         )
     p_yes, least, most = _logistic(yes - no), _share(yes, no, hidden), 1.0 - _share(no, yes, hidden)
     if min(yes, no) > -math.inf:
@@ -59,7 +59,7 @@ def yes_no(reply: Reply, *, max_doubt: float) -> YesNo:
     elif most - least > max_doubt:
         raise Unmeasurable(
             Reason.JUDGE_FAILED,
-            f"only one of yes and no is among the {len(choices)} likeliest words, and the probability of yes may be "
+            f"only one of yes and no is among the {len(choices)} most likely words, and the probability of yes may be "
             f"anything from {least:.4f} to {most:.4f}.",
         )
     return YesNo(p_yes=p_yes, least=least, most=most, mass=_probability(yes) + _probability(no))
@@ -74,13 +74,13 @@ def _log_sum(choices: Iterable[Token], spellings: frozenset[str]) -> float:
 
 
 def _logistic(lead: float) -> float:
-    # Servers write -9999 where they mean never, and e^9999 is no number.
+    # Servers write -9999 for impossible words, and e^9999 overflows.
     small = math.exp(-abs(lead))
     return (1.0 if lead >= 0 else small) / (1.0 + small)
 
 
 def _share(side: float, other: float, hidden: float) -> float:
-    """The least share of one side, where all that is hidden may belong to the other."""
+    """The lowest share of one side, if all unlisted probability belongs to the other."""
     ours, theirs = _probability(side), _probability(other) + hidden
     return ours / (ours + theirs) if ours + theirs > 0 else 0.0
 
@@ -92,11 +92,15 @@ def _probability(log_probability: float) -> float:
 FENCE = "```"
 SHOWN_CHARACTERS = 200
 LIKELY_WORDS = 20
-"""The most that servers list."""
+"""The maximum that servers list."""
 
 
 class Answer(BaseModel):
-    """Something a judge says, checked strictly: no text where a number is asked for, nothing missing, nothing more."""
+    """An answer of a judge, validated strictly: no coerced types, no missing fields, no extra fields.
+
+    The docstring of a subclass is part of its JSON schema, which is sent to the judge: another wording is another
+    question, and a new `JudgeModel.version`.
+    """
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -106,37 +110,37 @@ Read = TypeVar("Read", covariant=True)
 
 
 class Question(Protocol[Read]):
-    """Something to ask about pictures."""
+    """A question about pictures."""
 
     @property
     def name(self) -> str:
-        """Which of the questions of a rollout it is."""
+        """Identifies it among the questions of a rollout."""
         ...
 
     def request(self, system: Prompt, judge: JudgeModel, pictures: tuple[Picture, ...], repeat: int) -> JudgeRequest:
-        """The question as it is put to a judge."""
+        """The request to a judge."""
         ...
 
     def read(self, reply: Reply) -> Read:
-        """The answer; an `Unreadable` where the judge may be asked to word it better, else an `Unmeasurable`."""
+        """Parse the answer; raises `Unreadable` if a correction may help, else `Unmeasurable`."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedQuestion(Generic[AnswerKind]):
-    """A question whose answer is an object of a known shape."""
+    """A question whose answer is a JSON object with a schema."""
 
     name: str
     prompts: tuple[Prompt, ...]
     answer: type[AnswerKind]
     material: Mapping[str, Json] = field(default_factory=dict)
     more_tokens: int = 0
-    """How much longer than an ordinary answer this one may be."""
+    """Tokens that the answer may have beyond the usual maximum."""
     check: Callable[[AnswerKind], None] | None = None
-    """Raises an `Unreadable` for answers that have the right shape and are wrong all the same."""
+    """Raises `Unreadable` for answers that fit the schema but are not valid."""
 
     def request(self, system: Prompt, judge: JudgeModel, pictures: tuple[Picture, ...], repeat: int) -> JudgeRequest:
-        """With the schema of the answer, for servers that hold to it and for judges that are told."""
+        """The request, with the schema of the answer."""
         return JudgeRequest(
             judge=judge,
             system=system.text,
@@ -149,7 +153,7 @@ class TypedQuestion(Generic[AnswerKind]):
         )
 
     def read(self, reply: Reply) -> AnswerKind:
-        """The answer, of the right types and nothing else."""
+        """Parse the answer strictly."""
         refuse_refusals(reply)
         try:
             answer = self.answer.model_validate(_object(reply))
@@ -160,7 +164,7 @@ class TypedQuestion(Generic[AnswerKind]):
                 ) from None
             raise
         except ValidationError as error:
-            problems = "; ".join(f"{_place(entry)}{entry['msg']}" for entry in error.errors()[:3])
+            problems = "; ".join(f"{_location(entry)}{entry['msg']}" for entry in error.errors()[:3])
             raise Unreadable(f"The answer does not fit its schema: {problems}.") from error
         if self.check is not None:
             self.check(answer)
@@ -169,7 +173,7 @@ class TypedQuestion(Generic[AnswerKind]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class YesNoQuestion:
-    """A question whose answer is the probability of a yes as the first word."""
+    """A question whose answer is the probability that the first word is yes."""
 
     name: str
     prompts: tuple[Prompt, ...]
@@ -177,7 +181,7 @@ class YesNoQuestion:
     max_doubt: float = 1e-3
 
     def request(self, system: Prompt, judge: JudgeModel, pictures: tuple[Picture, ...], repeat: int) -> JudgeRequest:
-        """One word is enough."""
+        """The request for a single token."""
         return JudgeRequest(
             judge=judge,
             system=system.text,
@@ -190,13 +194,13 @@ class YesNoQuestion:
         )
 
     def read(self, reply: Reply) -> YesNo:
-        """The probability of a yes."""
+        """The probability of yes."""
         refuse_refusals(reply)
         return yes_no(reply, max_doubt=self.max_doubt)
 
 
 def answer_schema(answer: type[Answer]) -> dict[str, Any]:
-    """The schema of an answer, in the part of JSON schema that servers hold to."""
+    """The JSON schema of an answer, as servers take it."""
     schema = answer.model_json_schema()
     return {"name": answer.__name__, "strict": True, "schema": schema}
 
@@ -206,7 +210,7 @@ def _instruction(prompts: tuple[Prompt, ...]) -> str:
 
 
 def _object(reply: Reply) -> Json:
-    """The one JSON object that the answer consists of."""
+    """The single JSON object that the answer consists of."""
     text = reply.text.strip()
     if not text:
         raise Unreadable("The answer is empty.")
@@ -218,8 +222,8 @@ def _object(reply: Reply) -> Json:
 
 
 def _unfenced(text: str) -> str:
-    """What stands between two fences of Markdown, where that is all there is."""
-    # Not a regular expression: one that allows for blank lines at both ends needs hours for many of them.
+    """The text inside a Markdown code fence, if the fence is all there is."""
+    # Not a regular expression: one that allows blank lines at both ends backtracks for hours on many of them.
     first, _, rest = text.partition("\n")
     body, _, last = rest.rpartition("\n")
     return body if first.strip() in (FENCE, f"{FENCE}json") and last.strip() == FENCE else text
@@ -229,6 +233,6 @@ def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def _place(entry: Any) -> str:
-    place = ".".join(str(part) for part in entry["loc"])
-    return f"{place}: " if place else ""
+def _location(entry: Any) -> str:
+    path = ".".join(str(part) for part in entry["loc"])
+    return f"{path}: " if path else ""

@@ -1,4 +1,4 @@
-"""Banks of questions with yes or no, as files that somebody else wrote."""
+"""Banks of yes-or-no questions, read from files of a dataset."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Record(BaseModel):
 
 
 class BankQuestion(_Record):
-    """A question, and which answer is the right one for a video that remembers."""
+    """A question, and which answer is right for a video that remembers."""
 
     id: Annotated[int, Field(ge=0, le=999_999)]
     dimension: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
@@ -28,7 +28,7 @@ class BankQuestion(_Record):
 
     @property
     def is_positive(self) -> bool:
-        """Whether a yes is right."""
+        """Whether yes is the right answer."""
         return self.polarity == "positive"
 
 
@@ -40,29 +40,30 @@ class QuestionBank(_Record):
     @model_validator(mode="after")
     def _has_unique_ids(self) -> Self:
         ids = self.ids
-        twice = sorted({number for number in ids if ids.count(number) > 1})
-        if twice:
-            raise ValueError(f"the ids {', '.join(map(str, twice))} stand there more than once")
+        repeated = sorted({number for number in ids if ids.count(number) > 1})
+        if repeated:
+            raise ValueError(f"the ids {', '.join(map(str, repeated))} appear more than once")
         return self
 
     @property
     def ids(self) -> list[int]:
-        """Of all questions, in order."""
+        """Ids of all questions, in order."""
         return [question.id for question in self.questions]
 
     def material(self) -> dict[str, Json]:
-        """What a judge may read of it: not which answers are right."""
+        """The part that a judge sees: not which answers are right."""
         return {"questions": [{"id": question.id, "question": question.question} for question in self.questions]}
 
 
 def read_question_bank(path: Path) -> QuestionBank:
-    """The bank in a JSON file; an `ArtifactError` where there is none, or it is not what is expected."""
+    """Read a JSON file; raises `ArtifactError` if it is missing or not valid."""
     if not path.is_file():
-        raise ArtifactError(Reason.MISSING_INPUT, f"{path.name}: there is no such file of questions.")
+        raise ArtifactError(Reason.MISSING_INPUT, f"{path.name}: the file of questions does not exist.")
     size = path.stat().st_size
     if size > MAX_BYTES:
         raise ArtifactError(
-            Reason.INVALID_INPUT, f"{path.name}: {size} bytes; a bank of questions has {MAX_BYTES} at most."
+            Reason.INVALID_INPUT,
+            f"{path.name}: found {size} bytes, expected at most {MAX_BYTES} for a bank of questions.",
         )
     try:
         return read_record(path, QuestionBank)

@@ -1,4 +1,4 @@
-"""Answers with yes or no to the questions of a bank."""
+"""A judge's yes-or-no answers to the questions of a bank."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydantic import Field
 from lookaway.core import Abstention, ArtifactError, Json, JudgeModel, JudgeRequest, Picture, Reason, Rollout, Sampler
 from lookaway.io.sampling import AtFps
 from lookaway.judges.errors import Unreadable
-from lookaway.judges.judged import Judged, agreement
+from lookaway.judges.judge_feature import JudgeFeature, agreement
 from lookaway.judges.prompt_escaping import too_long
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Answer, TypedQuestion
@@ -22,7 +22,7 @@ from lookaway.judges.reply import Reply
 
 QUESTIONS = "questions"
 TOKENS_PER_QUESTION = 120
-"""What an answer with a long sentence of reasoning takes."""
+"""Enough for an answer with a long sentence of reasoning."""
 
 
 class QuestionAnswer(Answer):
@@ -49,30 +49,30 @@ class Verdicts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BankOfQuestions:
-    """All questions of a bank in one request; the answer holds the id of each once."""
+    """All questions of a bank in one request; the answer has each id once."""
 
     bank: QuestionBank
     prompts: tuple[Prompt, ...]
     name: ClassVar[str] = "question_verdicts"
 
     def request(self, system: Prompt, judge: JudgeModel, pictures: tuple[Picture, ...], repeat: int) -> JudgeRequest:
-        """With room for all answers."""
+        """The request, with enough tokens for all answers."""
         return self._typed().request(system, judge, pictures, repeat)
 
     def read(self, reply: Reply) -> Verdicts:
-        """The answers by their ids; an `Unreadable` where an id is missing, unknown, or there twice."""
+        """The answers in the order of the bank; raises `Unreadable` if an id is missing, unknown or repeated."""
         answers = self._typed().read(reply).answers
-        found, asked = [answer.id for answer in answers], self.bank.ids
-        if sorted(found) != sorted(asked):
+        found, expected = [answer.id for answer in answers], self.bank.ids
+        if sorted(found) != sorted(expected):
             wrong = {
-                "are missing": set(asked) - set(found),
-                "were not asked": set(found) - set(asked),
+                "are missing": set(expected) - set(found),
+                "were not asked": set(found) - set(expected),
                 "stand there more than once": {number for number in found if found.count(number) > 1},
             }
             problems = "; ".join(f"{_listed(ids)} {what}" for what, ids in wrong.items() if ids)
             raise Unreadable(f"Each question is answered once, by its id, but of the ids {problems}.")
         by_id = {answer.id: answer for answer in answers}
-        return Verdicts(self.bank, tuple(by_id[number] for number in asked))
+        return Verdicts(self.bank, tuple(by_id[number] for number in expected))
 
     def _typed(self) -> TypedQuestion[BankAnswer]:
         return TypedQuestion(
@@ -85,10 +85,10 @@ class BankOfQuestions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionVerdicts(Judged):
-    """What the judge says to each question of the rollout's `questions` artifact.
+class QuestionVerdicts(JudgeFeature):
+    """The judge's answer to each question of the rollout's `questions` artifact.
 
-    Which dimension a question belongs to, and which answer is right, comes from the bank; the judge does not know it.
+    The dimension and the right answer of a question come from the bank; the judge does not see them.
     """
 
     name: ClassVar[str] = "question_verdicts"
@@ -100,10 +100,12 @@ class QuestionVerdicts(Judged):
     }
 
     frames: Annotated[Sampler, "which frames the judge sees"] = AtFps(2.0)
-    prompts: Annotated[tuple[Prompt, ...], "what is asked"] = (Prompt.named("question_verdicts"),)
+    prompts: Annotated[tuple[Prompt, ...], "prompt files of the question, in order"] = (
+        Prompt.named("question_verdicts"),
+    )
 
     def lacks(self, rollout: Rollout) -> Abstention | None:
-        """A bank of questions that can be read, of a length that can be shown."""
+        """The rollout needs a readable bank of questions of limited length."""
         if QUESTIONS not in rollout.artifacts:
             return Abstention(Reason.MISSING_INPUT, f"the record of {rollout.case.id} names no bank of questions.")
         try:
@@ -112,22 +114,22 @@ class QuestionVerdicts(Judged):
             return Abstention(error.reason, str(error))
 
     def questions(self, rollout: Rollout) -> tuple[BankOfQuestions]:
-        """All in one."""
+        """All questions of the bank in one."""
         return (BankOfQuestions(bank=read_question_bank(rollout.artifacts[QUESTIONS]), prompts=self.prompts),)
 
     def answered(self, answers: Sequence[Sequence[Verdicts]]) -> tuple[dict[str, NDArray[Any]], dict[str, Json]]:
-        """One row a question, one column a repeat."""
-        said, asked = answers[0], answers[0][0].bank.questions
-        says_yes = [[answer.answer == "yes" for answer in verdicts.answers] for verdicts in said]
+        """One row per question, one column per repeat."""
+        repeats, questions = answers[0], answers[0][0].bank.questions
+        says_yes = [[answer.answer == "yes" for answer in verdicts.answers] for verdicts in repeats]
         arrays = {
             "says_yes": np.array(says_yes, np.bool_).T,
-            "question_ids": np.array([question.id for question in asked], np.int64),
-            "is_positive": np.array([question.is_positive for question in asked], np.bool_),
+            "question_ids": np.array([question.id for question in questions], np.int64),
+            "is_positive": np.array([question.is_positive for question in questions], np.bool_),
         }
         facts = {
-            "dimensions": [question.dimension for question in asked],
-            "reasons": [[answer.reasoning for answer in verdicts.answers] for verdicts in said],
-            "agreement": [agreement(repeats) for repeats in zip(*says_yes, strict=True)],
+            "dimensions": [question.dimension for question in questions],
+            "reasons": [[answer.reasoning for answer in verdicts.answers] for verdicts in repeats],
+            "agreement": [agreement(row) for row in zip(*says_yes, strict=True)],
         }
         return arrays, facts
 

@@ -1,4 +1,4 @@
-"""Lets a judge write a bank of questions about a case, from its first frame and its text."""
+"""Has a judge write a bank of questions about a case, from its first frame and its text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import StringConstraints
 
 from lookaway.core import JudgeHandle, JudgeModel, Picture, Unmeasurable
 from lookaway.judges.errors import Unreadable
-from lookaway.judges.judged import wait_for_answer
+from lookaway.judges.judge_feature import wait_for_answer
 from lookaway.judges.prompt_escaping import too_long
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Answer, TypedQuestion
@@ -38,8 +38,8 @@ class WrittenQuestions(Answer):
     questions: list[WrittenQuestion]
 
 
-def write_questions(asking: JudgeHandle, judge: JudgeModel, picture: Picture, prompt_text: str) -> QuestionBank:
-    """Questions about a video that starts with a picture and is made from a text; or an `Unmeasurable`."""
+def write_questions(client: JudgeHandle, judge: JudgeModel, picture: Picture, prompt_text: str) -> QuestionBank:
+    """Questions about a video made from a first frame and a text; raises `Unmeasurable` if there are none."""
     material = {"text of the video": prompt_text}
     if (problem := too_long(material)) is not None:
         raise Unmeasurable(problem.reason, problem.message)
@@ -52,7 +52,7 @@ def write_questions(asking: JudgeHandle, judge: JudgeModel, picture: Picture, pr
         check=_check_counts,
     )
     request = writing.request(SYSTEM, judge, (picture,), 0)
-    written = wait_for_answer(asking, writing, request, asking.ask(request), [])
+    written = wait_for_answer(client, writing, request, client.ask(request), [])
     return QuestionBank(
         questions=[
             BankQuestion(id=number, dimension=entry.dimension, polarity=entry.polarity, question=entry.question)
@@ -62,7 +62,7 @@ def write_questions(asking: JudgeHandle, judge: JudgeModel, picture: Picture, pr
 
 
 def _check_counts(answer: WrittenQuestions) -> None:
-    """As many as were asked for, of both polarities, none twice."""
+    """Check that each dimension has the requested number of questions, of both polarities, none repeated."""
     problems = []
     for dimension in DIMENSIONS:
         polarities = [entry.polarity for entry in answer.questions if entry.dimension == dimension]

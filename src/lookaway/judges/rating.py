@@ -1,4 +1,4 @@
-"""Ratings from 1 to 5 of what went on while nobody looked."""
+"""Ratings from 1 to 5 of what happened out of sight."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from lookaway.core import Abstention, Json, Reason, Rollout
-from lookaway.judges.judged import Judged, agreement
+from lookaway.judges.judge_feature import JudgeFeature, agreement
 from lookaway.judges.prompt_escaping import too_long
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Answer, TypedQuestion
@@ -25,16 +25,16 @@ class RatingAnswer(Answer):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Rating(Judged):
+class _Rating(JudgeFeature):
     arrays: ClassVar[Mapping[str, str]] = {
         "rating": "int64 [repeats]: from 1 to 5",
         "frame_indices": "int64 [frames]: the frames that the judge saw",
     }
 
-    prompts: Annotated[tuple[Prompt, ...], "what is asked"] = ()
+    prompts: Annotated[tuple[Prompt, ...], "prompt files of the question, in order"] = ()
 
     def lacks(self, rollout: Rollout) -> Abstention | None:
-        """The text of an event, of a length that can be shown."""
+        """The case needs the text of an event, of limited length."""
         if not rollout.case.prompt:
             return Abstention(
                 Reason.MISSING_INPUT, f"the case {rollout.case.id} has no caption that says what should happen."
@@ -42,11 +42,11 @@ class _Rating(Judged):
         return too_long(_material(rollout))
 
     def questions(self, rollout: Rollout) -> tuple[TypedQuestion[RatingAnswer]]:
-        """One."""
+        """One question."""
         return (TypedQuestion(name=self.name, prompts=self.prompts, answer=RatingAnswer, material=_material(rollout)),)
 
     def answered(self, answers: Sequence[Sequence[RatingAnswer]]) -> tuple[dict[str, NDArray[Any]], dict[str, Json]]:
-        """One rating a repeat."""
+        """One rating per repeat."""
         ratings = [answer.rating for answer in answers[0]]
         facts = {"reasons": [answer.reason for answer in answers[0]], "agreement": agreement(ratings)}
         return {"rating": np.array(ratings, np.int64)}, facts
@@ -54,11 +54,11 @@ class _Rating(Judged):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressRating(_Rating):
-    """How far the process advanced that went on out of sight, from 1 to 5."""
+    """How far the process advanced out of sight, from 1 to 5."""
 
     name: ClassVar[str] = "progress_rating"
 
-    prompts: Annotated[tuple[Prompt, ...], "what is asked"] = (
+    prompts: Annotated[tuple[Prompt, ...], "prompt files of the question, in order"] = (
         Prompt.named("rating"),
         Prompt.named("rating_progress"),
     )
@@ -66,11 +66,11 @@ class ProgressRating(_Rating):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectnessRating(_Rating):
-    """How plausible what went on out of sight is physically, from 1 to 5."""
+    """How physically plausible the change out of sight is, from 1 to 5."""
 
     name: ClassVar[str] = "correctness_rating"
 
-    prompts: Annotated[tuple[Prompt, ...], "what is asked"] = (
+    prompts: Annotated[tuple[Prompt, ...], "prompt files of the question, in order"] = (
         Prompt.named("rating"),
         Prompt.named("rating_correctness"),
     )

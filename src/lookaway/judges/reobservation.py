@@ -1,4 +1,4 @@
-"""In which seconds the main subject can be judged, from which follows whether it was lost and seen again."""
+"""The seconds in which the main subject can be judged, which tell whether it was lost and seen again."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pydantic import Field
 from lookaway.core import Abstention, Features, Json, JudgeHandle, Rollout, Sampler, Timeline
 from lookaway.io.sampling import AtFps
 from lookaway.judges.errors import Unreadable
-from lookaway.judges.judged import Judged, JudgedExtraction, LoadedJudged, agreement
+from lookaway.judges.judge_feature import JudgeFeature, JudgeFeatureExtraction, LoadedJudgeFeature, agreement
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Answer, TypedQuestion
 
 TOKENS_PER_SECOND = 32
-"""What a row of an answer takes, and some more."""
+"""More than enough for one row of an answer."""
 
 
 class SecondAnswer(Answer):
@@ -37,7 +37,7 @@ class ReobservationAnswer(Answer):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reobservation(Judged):
+class Reobservation(JudgeFeature):
     """Whether the judge can tell, in each whole second, where the main subject is and what it does."""
 
     name: ClassVar[str] = "reobservation"
@@ -48,18 +48,18 @@ class Reobservation(Judged):
     }
 
     frames: Annotated[Sampler, "which frames the judge sees"] = AtFps(2.0)
-    prompts: Annotated[tuple[Prompt, ...], "what is asked"] = (Prompt.named("reobservation"),)
+    prompts: Annotated[tuple[Prompt, ...], "prompt files of the question, in order"] = (Prompt.named("reobservation"),)
 
     def lacks(self, rollout: Rollout) -> Abstention | None:
-        """It needs the video alone."""
+        """It needs only the video."""
         return None
 
     def questions(self, rollout: Rollout) -> tuple[TypedQuestion[ReobservationAnswer]]:
-        """One; its seconds are known when its frames are."""
+        """One question; its seconds are known once its frames are."""
         return (self.question_about(()),)
 
     def question_about(self, seconds: tuple[int, ...]) -> TypedQuestion[ReobservationAnswer]:
-        """Whose answer holds each of these seconds once, in order."""
+        """The question whose answer has each of these seconds once, in order."""
         return TypedQuestion(
             name=self.name,
             prompts=self.prompts,
@@ -69,43 +69,43 @@ class Reobservation(Judged):
             check=partial(_check_seconds, seconds),
         )
 
-    def load_with(self, asking: JudgeHandle) -> LoadedJudged:
-        """Get ready to ask."""
-        return LoadedReobservation(self, asking)
+    def load_with(self, client: JudgeHandle) -> LoadedJudgeFeature:
+        """The extractor, with the client of its judge."""
+        return LoadedReobservation(self, client)
 
     def answered(
         self, answers: Sequence[Sequence[ReobservationAnswer]]
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Json]]:
-        """One row a second, one column a repeat."""
-        said = answers[0]
-        rows = list(zip(*(answer.seconds for answer in said), strict=True))
+        """One row per second, one column per repeat."""
+        repeats = answers[0]
+        rows = list(zip(*(answer.seconds for answer in repeats), strict=True))
         judgeable = [[repeat.judgeable for repeat in row] for row in rows]
         arrays = {
             "judgeable": np.array(judgeable, np.bool_),
             "seconds": np.array([row[0].second for row in rows], np.int64),
         }
         facts = {
-            "subjects": [answer.subject for answer in said],
-            "agreement": [agreement(repeats) for repeats in judgeable],
+            "subjects": [answer.subject for answer in repeats],
+            "agreement": [agreement(row) for row in judgeable],
         }
         return arrays, facts
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedReobservation(LoadedJudged):
-    """Asks about the seconds of which it has frames."""
+class LoadedReobservation(LoadedJudgeFeature):
+    """Asks about the seconds for which it has frames."""
 
     recipe: Reobservation
 
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> JudgedExtraction:
-        """Wait for the frames."""
-        watch = LoadedJudged.start(self, rollout, timeline, features)
-        seconds = whole_seconds(timeline.times_seconds[sorted(watch.request.indices)].tolist())
-        return replace(watch, questions=(self.recipe.question_about(seconds),))
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> JudgeFeatureExtraction:
+        """Request the frames that the judge will see."""
+        extraction = LoadedJudgeFeature.start(self, rollout, timeline, features)
+        seconds = whole_seconds(timeline.times_seconds[sorted(extraction.request.indices)].tolist())
+        return replace(extraction, questions=(self.recipe.question_about(seconds),))
 
 
 def whole_seconds(times_seconds: Iterable[float]) -> tuple[int, ...]:
-    """The seconds in which frames lie, as their times are told to a judge: to the hundredth.
+    """The whole seconds that contain frames, with times rounded to hundredths as the judge sees them.
 
     >>> whole_seconds([0.0, 0.5, 0.9996, 1.5])
     (0, 1)
@@ -113,10 +113,12 @@ def whole_seconds(times_seconds: Iterable[float]) -> tuple[int, ...]:
     return tuple(sorted({int(round(time, 2)) for time in times_seconds}))
 
 
-def _check_seconds(asked: tuple[int, ...], answer: ReobservationAnswer) -> None:
+def _check_seconds(expected: tuple[int, ...], answer: ReobservationAnswer) -> None:
     found = tuple(row.second for row in answer.seconds)
-    if found != asked:
-        raise Unreadable(f"`seconds` tells of the seconds {_listed(found)}; expected are {_listed(asked)}, each once.")
+    if found != expected:
+        raise Unreadable(
+            f"`seconds` tells of the seconds {_listed(found)}; expected are {_listed(expected)}, each once."
+        )
 
 
 def _listed(seconds: Sequence[int]) -> str:

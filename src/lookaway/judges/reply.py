@@ -1,4 +1,4 @@
-"""Reads what a judge replied: a chat completion of the OpenAI protocol, which servers fill with more or less care."""
+"""Parses a judge's reply: an OpenAI chat completion, which servers fill with more or less care."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ APOLOGY = re.compile(
 )
 SHOWN_CHARACTERS = 160
 MAX_LOG_PROBABILITY = 1e-3
-"""A probability is 1 at most, and what servers round it to."""
+"""A probability is at most 1, give or take what servers round."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word of the answer, or a likely other one, with the logarithm of its probability."""
+    """A token of the answer, or an alternative, with its log-probability."""
 
     text: str
     log_probability: float
     choices: tuple[Token, ...] = ()
-    """The likeliest words in this place."""
+    """The most likely tokens at this position."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What counts of a chat completion."""
+    """The parts of a chat completion that matter."""
 
     text: str
     refusal: str | None
     finish: str | None
     model: str
     tokens: tuple[Token, ...] | None
-    """`None` where the server gave no log-probabilities."""
+    """`None` if the server gave no log-probabilities."""
     prompt_tokens: int
     answer_tokens: int
 
 
 def read_reply(completion: Json) -> Reply:
-    """What counts; an `Unreadable` where it is no chat completion."""
+    """Parse a chat completion; raises `Unreadable` if it is not one."""
     choice = _entry(_entry(completion, "choices", list), 0, dict)
     message = _entry(choice, "message", dict)
     usage = completion.get("usage") or {}
@@ -63,7 +63,7 @@ def read_reply(completion: Json) -> Reply:
 
 
 def refuse_refusals(reply: Reply) -> None:
-    """An `Unmeasurable` where the judge declined to answer, in whichever way."""
+    """Raise `Unmeasurable` if the judge declined to answer."""
     if reply.refusal is not None:
         raise Unmeasurable(Reason.JUDGE_REFUSED, f"the judge refused: {reply.refusal[:SHOWN_CHARACTERS]!r}.")
     if reply.finish == "content_filter":
@@ -84,10 +84,10 @@ def _tokens(found: Json) -> tuple[Token, ...] | None:
 def _token(entry: Json) -> Token:
     text, value = _entry(entry, "token", str), _entry(entry, "logprob", int | float)
     if not value <= MAX_LOG_PROBABILITY:
-        raise Unreadable(f"the log-probability of {text!r} is {value}.")
+        raise Unreadable(f"the log-probability of {text!r} is {value}, expected at most 0.")
     choices = entry.get("top_logprobs") or []
     if not isinstance(choices, list):
-        raise Unreadable(f"the likely words in place of {text!r:.80} are {choices!r:.80}, expected a list.")
+        raise Unreadable(f"the alternatives to {text!r:.80} are {choices!r:.80}, expected a list.")
     return Token(text, float(value), tuple(_token(choice) for choice in choices))
 
 
@@ -95,9 +95,9 @@ def _entry(found: Json, name: str | int, kind: Any) -> Any:
     try:
         value = found[name]
     except (KeyError, IndexError, TypeError) as error:
-        raise Unreadable(f"the reply is no chat completion: there is no {name!r} in {found!r:.80}.") from error
+        raise Unreadable(f"the reply is not a chat completion: there is no {name!r} in {found!r:.80}.") from error
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise Unreadable(f"the reply is no chat completion: its {name!r} is {value!r:.80}.")
+        raise Unreadable(f"the reply is not a chat completion: its {name!r} is {value!r:.80}.")
     return value
 
 

@@ -1,8 +1,8 @@
-"""Every reply of a judge, under the hash of what was asked.
+"""Stores every reply of a judge under the hash of its request.
 
     REPLIES/ab/ab12...json    {"request": ..., "reply": ..., "reply_sha256": ...}
 
-A request holds no key and no pictures, but the hash of each frame. Files are written whole or not at all, and never
+A stored request has no API key and no pictures, but the hash of each frame. Files are written atomically and never
 changed, so that several processes can share a folder, and folders can be merged by copying.
 """
 
@@ -23,22 +23,22 @@ class ReplyStore:
     root: Path
 
     def get(self, request: JudgeRequest) -> Json | None:
-        """The kept reply to this request, whole and undamaged; `None` where there is none."""
+        """The stored reply to this request; `None` if there is none, or it is damaged."""
         path = self.path(request.key())
         try:
-            kept = read_json(path)
-            is_whole = digest(kept["request"]) == path.stem and digest(kept["reply"]) == kept["reply_sha256"]
+            stored = read_json(path)
+            is_whole = digest(stored["request"]) == path.stem and digest(stored["reply"]) == stored["reply_sha256"]
         except (DatasetError, KeyError, TypeError):
             return None
-        return kept["reply"] if is_whole else None
+        return stored["reply"] if is_whole else None
 
     def put(self, request: JudgeRequest, reply: Json) -> None:
-        """Keep a reply."""
-        shown = request.shown()
-        path = self.path(digest(shown))
-        with run_errors(f"{path.parent}: replies cannot be kept here"):
-            write_json(path, {"request": shown, "reply": reply, "reply_sha256": digest(reply)})
+        """Store a reply."""
+        described = request.to_json()
+        path = self.path(digest(described))
+        with run_errors(f"{path.parent}: replies cannot be stored here"):
+            write_json(path, {"request": described, "reply": reply, "reply_sha256": digest(reply)})
 
     def path(self, key: str) -> Path:
-        """Where a reply lies."""
+        """The file of a reply."""
         return self.root / key[:2] / f"{key}.json"

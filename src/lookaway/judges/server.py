@@ -1,4 +1,4 @@
-"""A judge behind a server that speaks the OpenAI protocol."""
+"""A judge behind a server with an OpenAI-compatible API, and how to connect to it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from lookaway.judges.openai_format import completion_fields
 
 HIDDEN = "***"
 SHORTEST = 4
-"""Shorter text is part of too many words to be taken out of them."""
+"""Shorter secrets are part of too many ordinary words to be scrubbed."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Secret:
-    """Text that is not for showing.
+    """Text that must not be shown.
 
     >>> print(Secret("sk-1234"), Secret("sk-1234").scrub("Wrong key sk-1234."))
     *** Wrong key ***.
@@ -36,11 +36,11 @@ class Secret:
     _value: str = ""
 
     def reveal(self) -> str:
-        """The text itself, for whoever it is meant for."""
+        """The text itself."""
         return self._value
 
     def scrub(self, text: str) -> str:
-        """Other text without it."""
+        """Other text with the secret removed."""
         return text.replace(self._value, HIDDEN) if len(self._value) >= SHORTEST else text
 
     def __repr__(self) -> str:
@@ -55,7 +55,7 @@ VARIABLES: Mapping[str, tuple[str, ...]] = {
     "key": ("LOOKAWAY_JUDGE_KEY", "MBENCH_VLM_API_KEY", "OPENAI_API_KEY"),
     "model": ("LOOKAWAY_JUDGE_MODEL", "MBENCH_VLM_MODEL"),
 }
-"""No model is taken from variables that are set for other programs: naming one is what turns the judge on."""
+"""The model is not read from variables of other programs: naming one turns the judge on."""
 FILE_VARIABLE = "LOOKAWAY_JUDGE_FILE"
 DEFAULT_URL = "https://api.openai.com/v1"
 ENDPOINT = "/chat/completions"
@@ -63,7 +63,7 @@ ENDPOINT = "/chat/completions"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """Where to ask, with which key, and how long to wait for an answer."""
+    """The address of a server, its API key, and the timeout of a request."""
 
     url: str = DEFAULT_URL
     key: Secret = Secret()
@@ -73,15 +73,17 @@ class Connection:
         object.__setattr__(self, "url", self.url.rstrip("/").removesuffix(ENDPOINT).rstrip("/"))
         parts = urlsplit(self.url)
         if parts.username or parts.password:
-            raise UserError("The address of a judge holds a password. Give it as the judge's key instead.")
+            raise UserError("The address of the judge contains a password. Give it as the judge's key instead.")
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UserError(f"{self.url!r} is no address of a server, such as http://127.0.0.1:8000/v1.")
+            raise UserError(
+                f"{self.url!r} is not the address of a server; expected one such as http://127.0.0.1:8000/v1."
+            )
         if not 0 < self.timeout_seconds < math.inf:
-            raise UserError(f"A time limit for answers is positive, found {self.timeout_seconds:g} s.")
+            raise UserError(f"The timeout of a request must be positive, found {self.timeout_seconds:g} s.")
 
 
 def find_setting(name: str, flag: str | None, file: Mapping[str, str], given: Mapping[str, str] = os.environ) -> str:
-    """One setting: from the flag, else the file, else the environment; empty where nobody says."""
+    """One setting: from the flag, else the file, else the environment; empty if it is not set."""
     if flag:
         return flag
     if name in file:
@@ -90,7 +92,7 @@ def find_setting(name: str, flag: str | None, file: Mapping[str, str], given: Ma
 
 
 def read_private_file(path: Path | None, given: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """`url`, `key` and `model` from a TOML file that only its owner can read; nothing where no file is named."""
+    """`url`, `key` and `model` from a TOML file that only its owner can read; empty if no file is named."""
     if path is None:
         named = given.get(FILE_VARIABLE)
         if not named:
@@ -101,26 +103,26 @@ def read_private_file(path: Path | None, given: Mapping[str, str] = os.environ) 
             mode = os.fstat(file.fileno()).st_mode
             content = tomllib.load(file)
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        # Neither the text nor a line of it is repeated: it holds a key.
+        # No part of the text is repeated: it contains a key.
         raise UserError(f"{path}: cannot be read as TOML ({type(error).__name__}).") from None
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise UserError(f"{path}: others can read it, and it holds a key. Make it private with: chmod 600 {path}")
+        raise UserError(f"{path}: contains a key, but other users can read it. Make it private with: chmod 600 {path}")
     if unknown := sorted(set(content) - set(VARIABLES)):
         raise UserError(f"{path}: unknown settings {', '.join(unknown)}; known: {', '.join(VARIABLES)}.")
     if not all(isinstance(value, str) for value in content.values()):
-        raise UserError(f"{path}: all settings are text in quotation marks.")
+        raise UserError(f"{path}: all settings must be strings in quotation marks.")
     return content
 
 
 LONGEST_WAIT_SECONDS = 600.0
-"""However long a server asks to be left alone."""
+"""Maximum wait, however long a server asks for."""
 WRONG_KEY, NO_SUCH_MODEL, TOO_MANY = (401, 403), 404, 429
-PASSING = (408, 409, 425)
+TRANSIENT = (408, 409, 425)
 SHOWN_CHARACTERS = 300
 
 
 class ServerJudge:
-    """Sends one request at a time and turns whatever comes back into a reply or a typed fault; others are patient."""
+    """Sends single requests and turns each response into a reply or a typed error; `JudgeClient` retries."""
 
     def __init__(self, connection: Connection) -> None:
         try:
@@ -137,8 +139,8 @@ class ServerJudge:
         )
 
     async def reply(self, request: JudgeRequest) -> Json:
-        """A chat completion; or a fault."""
-        # Pictures are encoded beside the loop, which has other questions to attend to.
+        """A chat completion; raises a typed error if there is none."""
+        # Pictures are encoded in another thread, so that the event loop can serve other requests.
         fields = await asyncio.to_thread(completion_fields, request)
         extra = json.loads(request.judge.extra)
         fields = {name: value for name, value in fields.items() if name not in extra}
@@ -148,7 +150,7 @@ class ServerJudge:
             response = await create(**fields, extra_body=more or None)
             body = response.http_response.content
         except self._openai.APIStatusError as error:
-            raise self._fault(error, request.judge.model) from None
+            raise self._typed_error(error, request.judge.model) from None
         except self._openai.APITimeoutError:
             raise TransientError(f"no answer within {self._connection.timeout_seconds:g} s.") from None
         except self._openai.APIConnectionError as error:
@@ -157,7 +159,7 @@ class ServerJudge:
         return self._parsed(body)
 
     async def models(self) -> list[str]:
-        """What the server says it serves."""
+        """The models that the server lists."""
         try:
             return [model.id async for model in self._client.models.list()]
         except self._openai.OpenAIError as error:
@@ -168,25 +170,25 @@ class ServerJudge:
         await self._client.close()
 
     def _parsed(self, body: bytes) -> Json:
-        """The completion, without the key, should the server repeat it."""
+        """The completion, with the API key removed if the server repeats it."""
         try:
             return json.loads(self._connection.key.scrub(body.decode()), parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
-            raise TransientError(f"the server's reply is cut off or no JSON: {self._shown(error)}.") from None
+            raise TransientError(f"the server's reply is cut off or not JSON: {self._shown(error)}.") from None
 
-    def _fault(self, error: Any, model: str) -> Exception:
-        """What an HTTP status means: another try, no use for this question, or no use at all."""
+    def _typed_error(self, error: Any, model: str) -> Exception:
+        """The meaning of an HTTP status: try again, give up on this request, or give up on the judge."""
         status, message = error.status_code, f"{error.status_code} {self._message(error)}"
         if status in WRONG_KEY:
             return JudgeUnusable(
                 f"The judge's server refused the key: {message} "
-                "Give another one in LOOKAWAY_JUDGE_KEY or in the file that --judge-file names."
+                "Set another one in LOOKAWAY_JUDGE_KEY or in the file that --judge-file names."
             )
         if status == TOO_MANY and error.code == "insufficient_quota":
-            return JudgeUnusable(f"The judge's account has nothing left to spend: {message}")
+            return JudgeUnusable(f"The quota of the judge's account is used up: {message}")
         if status == NO_SUCH_MODEL:
             return TransientError(f"the server does not serve the model {model!r}, or not at this address: {message}")
-        if status == TOO_MANY or status in PASSING or status >= 500:
+        if status == TOO_MANY or status in TRANSIENT or status >= 500:
             return TransientError(message, _retry_after(error.response.headers))
         is_refusal = "content_filter" in str(error.code) or "content_policy" in str(error.code)
         return PermanentError(f"the server refused the question: {message}", is_refusal=is_refusal)
@@ -201,7 +203,7 @@ class ServerJudge:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait, in any of the forms in which servers ask for it."""
+    """Seconds to wait, in any of the forms that servers use."""
     milliseconds, text = headers.get("retry-after-ms"), headers.get("retry-after")
     try:
         if milliseconds is not None:

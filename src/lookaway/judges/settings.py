@@ -1,4 +1,4 @@
-"""All that a run needs to know to ask a judge."""
+"""The judge settings of a run, and the probe of what a judge supports."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Literal
 
 from lookaway.core import Compute, Judge, JudgeHandle, JudgeModel, JudgeRequest, JudgeUnusable, Unmeasurable, plugins
 from lookaway.core.judging import Wording
+from lookaway.judges.budget import Budget, Spending
 from lookaway.judges.client import JudgeClient, RetryPolicy
 from lookaway.judges.errors import NotAnswered, Unreadable
 from lookaway.judges.prompts import Prompt
@@ -15,7 +16,6 @@ from lookaway.judges.question import Answer, TypedQuestion
 from lookaway.judges.reply import Reply, read_reply
 from lookaway.judges.reply_store import ReplyStore
 from lookaway.judges.server import Connection
-from lookaway.judges.spending import Budget, Spending
 
 TRIES: tuple[tuple[Wording, int, int], ...] = (
     ("schema", 5, 0),
@@ -24,7 +24,7 @@ TRIES: tuple[tuple[Wording, int, int], ...] = (
     ("text", 5, 0),
     ("text", 0, 0),
 )
-"""With a schema or without, how many likely words are wanted, and which repeat it is."""
+"""Probes in order: with a schema or without, number of log-probabilities, and repeat."""
 
 
 class Ready(Answer):
@@ -35,7 +35,7 @@ class Ready(Answer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What a judge is, and can do."""
+    """The model that answers, and what its server supports."""
 
     judge: JudgeModel
     holds_schema: bool
@@ -44,11 +44,11 @@ class Capabilities:
 
 
 def probe_capabilities(
-    asking: JudgeHandle, judge: JudgeModel, wording: Literal["auto", "schema", "text"] = "auto"
+    client: JudgeHandle, judge: JudgeModel, wording: Literal["auto", "schema", "text"] = "auto"
 ) -> Capabilities:
-    """Ask with everything, and with less where the server refuses that or does not hold to it.
+    """Send a request with all features, and with fewer if the server refuses or ignores them.
 
-    The replies are kept like all others, so that a resumed run and a replay know the same judge.
+    The replies are stored like all others, so that a resumed run and a replay find the same capabilities.
     """
     problem: Exception | None = None
     for tried, words, repeat in TRIES:
@@ -56,28 +56,28 @@ def probe_capabilities(
             continue
         try:
             question = _question(replace(judge, wording=tried, reported=""), words, repeat)
-            reply = read_reply(asking.ask(question).result())
+            reply = read_reply(client.ask(question).result())
         except NotAnswered as error:
-            if not error.is_lasting:
-                raise JudgeUnusable(f"The judge {judge.model!r} cannot be asked: {error}") from error
+            if not error.is_permanent:
+                raise JudgeUnusable(f"The judge {judge.model!r} cannot be used: {error}") from error
             problem = problem or error
             continue
         holds_schema = tried == "schema" and _is_ready(reply)
         if (tried, repeat) == ("schema", 0) and not holds_schema:
-            continue  # a slip of the tongue, maybe
+            continue  # may be a single bad answer: probe once more
         return Capabilities(
             judge=replace(judge, wording=_wording(wording, holds_schema), reported=reply.model),
             holds_schema=holds_schema,
             gives_log_probabilities=bool(reply.tokens and reply.tokens[0].choices),
             reply=reply,
         )
-    raise JudgeUnusable(f"The judge {judge.model!r} cannot be asked: {problem}") from problem
+    raise JudgeUnusable(f"The judge {judge.model!r} cannot be used: {problem}") from problem
 
 
-def _wording(wanted: Literal["auto", "schema", "text"], holds_schema: bool) -> Wording:
-    if wanted == "auto":
+def _wording(requested: Literal["auto", "schema", "text"], holds_schema: bool) -> Wording:
+    if requested == "auto":
         return "schema" if holds_schema else "text"
-    return wanted
+    return requested
 
 
 def _question(judge: JudgeModel, words: int, repeat: int) -> JudgeRequest:
@@ -87,7 +87,7 @@ def _question(judge: JudgeModel, words: int, repeat: int) -> JudgeRequest:
 
 
 def _is_ready(reply: Reply) -> bool:
-    """Whether the answer is the object that was asked for, with nothing around it."""
+    """Whether the answer is exactly the requested object."""
     try:
         TypedQuestion(name="", prompts=(), answer=Ready).read(reply)
     except (Unreadable, Unmeasurable):
@@ -97,24 +97,24 @@ def _is_ready(reply: Reply) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeSettings:
-    """Who is asked, how, how fast, and for how much."""
+    """Which model is asked, how, how fast, and within which budget."""
 
     model: JudgeModel
     wording: Literal["auto", "schema", "text"] = "auto"
-    """Whether the server holds answers to their schema; by default it is tried."""
+    """Whether the server enforces JSON schemas; by default it is probed."""
     connection: Connection = Connection()
     folder: Path | None = None
-    """Of a model that runs in this process."""
+    """The folder of a model that runs in this process."""
     compute: Compute = Compute()
-    """Where it runs."""
+    """Where a local model runs."""
     policy: RetryPolicy = RetryPolicy()
     budget: Budget = field(default_factory=Budget)
     replies: Path | None = None
-    """A folder of replies to share between runs; by default they are kept with the run."""
+    """A folder of replies to share between runs; by default they are stored with the run."""
     is_replay: bool = False
 
-    def asking(self, run: Path, *, workers: int = 1) -> JudgeClient:
-        """For one of several workers of a run."""
+    def open_client(self, run: Path, *, workers: int = 1) -> JudgeClient:
+        """A client for one of several workers of a run."""
         return JudgeClient(
             make_judge=None if self.is_replay else self._make_judge,
             replies=ReplyStore(self.replies or run / "replies"),
@@ -122,13 +122,13 @@ class JudgeSettings:
             policy=self.policy.share(workers),
         )
 
-    def introduced(self, run: Path) -> JudgeModel:
-        """The model as it names itself, after one question of no importance."""
-        asking = replace(self, policy=replace(self.policy, tries=min(4, self.policy.tries))).asking(run)
+    def identify(self, run: Path) -> JudgeModel:
+        """The model with the name that its server reports, after a probe."""
+        client = replace(self, policy=replace(self.policy, tries=min(4, self.policy.tries))).open_client(run)
         try:
-            return probe_capabilities(asking, self.model, self.wording).judge
+            return probe_capabilities(client, self.model, self.wording).judge
         finally:
-            asking.close()
+            client.close()
 
     def _make_judge(self) -> Judge:
         judge: Judge = plugins.load("judges", self.model.backend)(self)

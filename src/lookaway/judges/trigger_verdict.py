@@ -1,4 +1,4 @@
-"""Whether a video poses the memory test at all: whether something leaves, and comes back."""
+"""Whether a video triggers the memory test: whether something leaves the view and comes back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from lookaway.core import Abstention, Json, Reason, Rollout
-from lookaway.judges.judged import Judged, agreement
+from lookaway.judges.judge_feature import JudgeFeature, agreement
 from lookaway.judges.prompt_escaping import too_long
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Answer, TypedQuestion
@@ -26,8 +26,8 @@ class TriggerAnswer(Answer):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TriggerVerdict(Judged):
-    """Whether the video poses the memory test that its captions describe."""
+class TriggerVerdict(JudgeFeature):
+    """Whether the video triggers the memory test that its captions describe."""
 
     name: ClassVar[str] = "trigger_verdict"
     arrays: ClassVar[Mapping[str, str]] = {
@@ -36,7 +36,7 @@ class TriggerVerdict(Judged):
         "frame_indices": "int64 [frames]: the frames that the judge saw",
     }
 
-    prompts: Annotated[tuple[Prompt, ...], "what is asked"] = (
+    prompts: Annotated[tuple[Prompt, ...], "prompt files of the question, in order"] = (
         Prompt.named("trigger"),
         Prompt.named("trigger_object"),
     )
@@ -47,7 +47,7 @@ class TriggerVerdict(Judged):
         return cls(prompts=(Prompt.named("trigger"), Prompt.named(f"trigger_{what}")), **fields)
 
     def lacks(self, rollout: Rollout) -> Abstention | None:
-        """Captions of a length that can be shown."""
+        """The case needs captions of limited length."""
         if not rollout.case.prompt:
             return Abstention(
                 Reason.MISSING_INPUT, f"the case {rollout.case.id} has no caption that says what should happen."
@@ -55,19 +55,19 @@ class TriggerVerdict(Judged):
         return too_long(_material(rollout))
 
     def questions(self, rollout: Rollout) -> tuple[TypedQuestion[TriggerAnswer]]:
-        """One."""
+        """One question."""
         return (TypedQuestion(name="trigger", prompts=self.prompts, answer=TriggerAnswer, material=_material(rollout)),)
 
     def answered(self, answers: Sequence[Sequence[TriggerAnswer]]) -> tuple[dict[str, NDArray[Any]], dict[str, Json]]:
-        """One verdict a repeat."""
-        said = answers[0]
+        """One verdict per repeat."""
+        repeats = answers[0]
         arrays = {
-            "triggered": np.array([answer.triggered for answer in said]),
-            "confidence": np.array([answer.confidence for answer in said]),
+            "triggered": np.array([answer.triggered for answer in repeats]),
+            "confidence": np.array([answer.confidence for answer in repeats]),
         }
         facts = {
-            "reasons": [answer.reason for answer in said],
-            "agreement": agreement([answer.triggered for answer in said]),
+            "reasons": [answer.reason for answer in repeats],
+            "agreement": agreement([answer.triggered for answer in repeats]),
         }
         return arrays, facts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from lookaway.engine.judge_check import ClipCheck
-from lookaway.judges.checking import Description
+from lookaway.judges.judge_check import Description
 from lookaway.judges.question import YesNo
 from lookaway.reports.numbers import amount, duration, print_json, print_lines
 
@@ -14,17 +14,17 @@ SHOWN_CHARACTERS = 400
 
 def print_judge_check(found: ClipCheck, *, as_json: bool) -> None:
     """The model, its capabilities, its answer about one clip, and the cost of a run."""
-    check, introduction = found.check, found.check.introduction
+    check, capabilities = found.check, found.check.capabilities
     described, yes_no = check.described, check.yes_no
     if as_json:
         print_json(
             {
-                "model": introduction.judge.model,
-                "reported": introduction.judge.reported,
-                "wording": introduction.judge.wording,
-                "holds_schema": introduction.holds_schema,
-                "gives_log_probabilities": introduction.gives_log_probabilities,
-                "seconds": {"introduction": check.introduction_seconds, "clip": check.reply_seconds},
+                "model": capabilities.judge.model,
+                "reported": capabilities.judge.reported,
+                "wording": capabilities.judge.wording,
+                "holds_schema": capabilities.holds_schema,
+                "gives_log_probabilities": capabilities.gives_log_probabilities,
+                "seconds": {"probe": check.probe_seconds, "clip": check.reply_seconds},
                 "rollout": found.rollout,
                 "frames": list(found.frames),
                 "reply": check.reply.text,
@@ -34,16 +34,16 @@ def print_judge_check(found: ClipCheck, *, as_json: bool) -> None:
             }
         )
         return
-    requested, named = introduction.judge.model, introduction.judge.reported
+    requested, named = capabilities.judge.model, capabilities.judge.reported
     can, cannot = "yes", "no"
     tokens = found.expected.prompt_tokens + found.expected.answer_tokens
     print_lines(
         [
             f"model: {requested}" + (f", which reports itself as {named}" if named != requested else ""),
-            f"first answer after {duration(check.introduction_seconds)}, "
+            f"first answer after {duration(check.probe_seconds)}, "
             f"about {amount(len(found.frames), 'frame')} of {found.rollout} after {duration(check.reply_seconds)}",
-            f"follows a JSON schema: {can if introduction.holds_schema else cannot}",
-            f"gives log-probabilities: {can if introduction.gives_log_probabilities else cannot}",
+            f"follows a JSON schema: {can if capabilities.holds_schema else cannot}",
+            f"gives log-probabilities: {can if capabilities.gives_log_probabilities else cannot}",
             f"reply: {check.reply.text[:SHOWN_CHARACTERS]}",
             f"read as {described.frames} frames: {described.description}"
             if isinstance(described, Description)

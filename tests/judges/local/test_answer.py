@@ -15,7 +15,7 @@ from lookaway.judges.local.judge import answer, network_inputs
 from lookaway.judges.local.network import Network
 from lookaway.judges.question import NO, YES, yes_no
 from lookaway.judges.reply import read_reply
-from tests.judges.local.asking import JUDGE, drawing, picture, question
+from tests.judges.local.questions import JUDGE, drawing, picture, question
 
 
 def text_of(completion: Json) -> str:
@@ -188,7 +188,7 @@ def test_a_question_longer_than_the_context_is_declined(network: Network) -> Non
     length = network_inputs(network, question())["input_ids"].shape[1]
     exact = replace(network, context=length + 4)
     assert answer(exact, question())["usage"]["total_tokens"] == length + 4
-    with pytest.raises(PermanentError, match=rf"has {length} tokens with its 2 pictures.*takes {length + 3} together"):
+    with pytest.raises(PermanentError, match=rf"with its 2 pictures has {length} tokens.*takes {length + 3} in total"):
         answer(replace(network, context=length + 3), question())
     with pytest.raises(PermanentError, match="fewer or smaller frames"):
         answer(network, question(pictures=700))
@@ -197,5 +197,5 @@ def test_a_question_longer_than_the_context_is_declined(network: Network) -> Non
 def test_a_template_without_places_for_pictures_is_no_judge(another: Path, load_again: Callable[[], Network]) -> None:
     template = another / "chat_template.jinja"
     template.write_text(template.read_text().replace("<|image_pad|>", ""))
-    with pytest.raises(JudgeUnusable, match="0 places for 2 pictures"):
+    with pytest.raises(JudgeUnusable, match="0 picture tokens for 2 pictures"):
         answer(load_again(), question())

@@ -19,7 +19,7 @@ from lookaway.core import Compute, Json, Judge, JudgeRequest, JudgeUnusable
 from lookaway.judges.local import judge as judge_module
 from lookaway.judges.local.judge import LocalJudge, answer
 from lookaway.judges.local.network import Network
-from tests.judges.local.asking import JUDGE, question
+from tests.judges.local.questions import JUDGE, question
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +109,7 @@ def test_closing_lets_go_of_the_network(published: Path) -> None:
 def test_nothing_is_loaded_before_the_first_question(tmp_path: Path) -> None:
     async def ask() -> None:
         judge = LocalJudge(tmp_path / "nowhere", Compute())
-        with pytest.raises(JudgeUnusable, match="There is no folder"):
+        with pytest.raises(JudgeUnusable, match="does not exist"):
             await judge.reply(question())
         await judge.close()
 
@@ -138,7 +138,7 @@ def test_settings_of_servers_are_refused_before_anything_is_loaded(tmp_path: Pat
 
     async def ask() -> None:
         judge = LocalJudge(tmp_path, Compute())
-        with pytest.raises(JudgeUnusable, match="without loss"):
+        with pytest.raises(JudgeUnusable, match="lossless"):
             await judge.reply(request)
         await judge.close()
 

@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from lookaway.core import Compute, JudgeUnusable, MissingDevice, MissingExtra
 from lookaway.judges.local.judge import answer
 from lookaway.judges.local.network import Network, load_network, model_id, picture_settings
-from tests.judges.local.asking import question
+from tests.judges.local.questions import question
 
 Change = Callable[[Path], Any]
 
@@ -92,10 +92,10 @@ def code_of_others(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        (shutil.rmtree, "There is no folder"),
-        (without_weights, r"pytorch_model\.bin.*safetensors are expected"),
+        (shutil.rmtree, "does not exist"),
+        (without_weights, r"pytorch_model\.bin.*expected.*safetensors"),
         (lambda folder: (folder / "config.json").unlink(), r"a config\.json and weights"),
-        (lambda folder: [path.unlink() for path in folder.iterdir()], "holds nothing"),
+        (lambda folder: [path.unlink() for path in folder.iterdir()], "contains nothing"),
         (cut_weights, "does not load"),
         (lambda folder: (folder / "config.json").write_text("{"), "does not load"),
         (lambda folder: rewrite(folder / "config.json", model_type="bert"), "does not load"),
@@ -111,9 +111,9 @@ def code_of_others(folder: Path) -> None:
             "lacks weights.*lm_head",
         ),
         (lambda folder: (folder / "tokenizer.json").write_text("{}"), "does not load"),
-        (lambda folder: (folder / "chat_template.jinja").unlink(), "cannot be asked about pictures"),
-        (lambda folder: (folder / "preprocessor_config.json").unlink(), "how its pictures are prepared"),
-        (lambda folder: (folder / "preprocessor_config.json").write_text("{"), "is no JSON"),
+        (lambda folder: (folder / "chat_template.jinja").unlink(), "cannot answer about pictures"),
+        (lambda folder: (folder / "preprocessor_config.json").unlink(), "no image processor settings"),
+        (lambda folder: (folder / "preprocessor_config.json").write_text("{"), "is not valid JSON"),
     ],
 )
 def test_a_folder_that_is_not_whole_is_refused(another: Path, change: Change, complaint: str) -> None:

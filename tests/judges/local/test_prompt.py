@@ -13,7 +13,7 @@ from lookaway.judges.local.network import Network
 from lookaway.judges.local.prompt import messages, plain_tokens, prompt_tokens
 from lookaway.judges.openai_format import completion_fields
 from lookaway.judges.prompt_escaping import quote
-from tests.judges.local.asking import question
+from tests.judges.local.questions import question
 from tests.support.tiny_vlm import SPECIAL
 
 SCHEMA = {"name": "Answer", "strict": True, "schema": {"type": "object", "properties": {"rating": {"type": "integer"}}}}
@@ -81,10 +81,10 @@ def test_a_judge_in_this_process_is_told_the_schema_in_words_however_servers_are
 @pytest.mark.parametrize(
     ("template", "complaint"),
     [
-        ("{% for message in messages[1:] %}{{ message.role }}{% endfor %}", "leaves out or repeats"),
-        ("{{ messages[0].content }}{{ messages[0].content }}", "leaves out or repeats"),
+        ("{% for message in messages[1:] %}{{ message.role }}{% endfor %}", "drops or repeats"),
+        ("{{ messages[0].content }}{{ messages[0].content }}", "drops or repeats"),
         ("{{ raise_exception('no system turn') }}", "no system turn"),
-        ("{% for %}", "does not take"),
+        ("{% for %}", "does not support"),
     ],
 )
 def test_a_template_that_does_not_say_what_is_asked_is_no_judge(

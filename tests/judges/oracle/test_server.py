@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from lookaway.core import Json, UnknownName, UserError, digest
-from lookaway.judges.oracle import Faults, KnownClip, Noise, OracleServer, serve
+from lookaway.judges.oracle import KnownClip, Noise, OracleServer, ServerErrors, serve
 from lookaway.judges.oracle.server import Handler
 from lookaway.judges.question import Answer
-from tests.judges.oracle.putting import WORDS, about, connect, is_even, parity, put, send
+from tests.judges.oracle.sending import WORDS, about, connect, is_even, parity, put, send
 
 pytestmark = pytest.mark.render
 
@@ -56,14 +56,14 @@ def test_a_key_is_asked_for_where_one_is_set() -> None:
             for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Bearer secret"})
         ]
         connection = connect(server)
-        book = send(connection, "GET", "/oracle/book")
+        log = send(connection, "GET", "/oracle/requests")
         models = send(connection, "GET", "/v1/models", headers={"Authorization": "Bearer secret"})
         connection.close()
-        assert server.book.rejected == {401: 3}
-        assert sum(server.book.asked.values()) == 1
+        assert server.request_log.rejected == {401: 3}
+        assert sum(server.request_log.received.values()) == 1
     assert statuses == [401, 401, 200]
-    assert (book.status, models.status) == (401, 200)
-    assert b"secret" not in book.body
+    assert (log.status, models.status) == (401, 200)
+    assert b"secret" not in log.body
 
 
 def test_one_connection_carries_many_questions_good_and_bad() -> None:
@@ -90,7 +90,7 @@ def test_one_connection_carries_many_questions_good_and_bad() -> None:
     assert lost == [404, 404]
 
 
-def test_an_unknown_question_is_told_what_is_known() -> None:
+def test_an_unknown_question_is_log_what_is_known() -> None:
     with serving() as server:
         got = put(server, {"messages": [{"role": "user", "content": "What is the weather?"}]})
     message = got.json["error"]["message"]
@@ -124,9 +124,9 @@ def test_noise_says_where_no_answer_could_be_wrong() -> None:
     def plain(*_: object) -> Plain:
         return Plain(text="so")
 
-    with serving(plain, noise=Noise(noise=1.0)) as server:
+    with serving(plain, noise=Noise(wrong_answer_rate=1.0)) as server:
         got = put(server, about(4))
-    assert (got.status, "no noise for Plain" in got.json["error"]["message"]) == (400, True)
+    assert (got.status, "Plain cannot be made wrong" in got.json["error"]["message"]) == (400, True)
 
 
 def test_sixty_four_questions_are_answered_at_once() -> None:
@@ -139,52 +139,52 @@ def test_sixty_four_questions_are_answered_at_once() -> None:
     with serving(wait) as server:
         with ThreadPoolExecutor(64) as pool:
             replies = list(pool.map(lambda number: put(server, about(number)).reply.text, range(64)))
-        assert server.book.max_in_flight == 64
+        assert server.request_log.max_in_flight == 64
         together = threading.Barrier(1)
         put(server, about(0))
-        assert (server.book.max_in_flight, server.book.in_flight) == (64, 0)
+        assert (server.request_log.max_in_flight, server.request_log.in_flight) == (64, 0)
     assert replies == ["Yes"] * 64
 
 
 def test_the_book_tells_what_was_asked_and_when_also_to_other_processes() -> None:
     before = time.time()
-    with serving(faults=Faults(script=[None, "server_error"])) as server:
+    with serving(errors=ServerErrors(script=[None, "server_error"])) as server:
         for number in (4, 4, 5):
             put(server, about(number))
         connection = connect(server)
-        told = send(connection, "GET", "/oracle/book").json
+        log = send(connection, "GET", "/oracle/requests").json
         connection.close()
-        assert told == server.book.as_json()
+        assert log == server.request_log.as_json()
     four, five = digest(about(4)), digest(about(5))
-    assert told["asked"] == {four: 2, five: 1}
-    assert told["answered"] == {four: 1, five: 1}
-    assert (told["faults"], told["given"]) == ({"server_error": 1}, {four: ["server_error"]})
-    assert (told["max_in_flight"], told["in_flight"]) == (1, 0)
-    assert len(told["arrived"]) == 3
-    assert before <= told["arrived"][0] <= told["arrived"][2] <= time.time()
+    assert log["received"] == {four: 2, five: 1}
+    assert log["answered"] == {four: 1, five: 1}
+    assert (log["errors"], log["errors_by_key"]) == ({"server_error": 1}, {four: ["server_error"]})
+    assert (log["max_in_flight"], log["in_flight"]) == (1, 0)
+    assert len(log["arrived"]) == 3
+    assert before <= log["arrived"][0] <= log["arrived"][2] <= time.time()
 
 
 def test_an_answer_that_nobody_waited_for_is_not_counted_as_given() -> None:
     with serving(noise=Noise(latency_seconds=1.0)) as server:
         connection = connect(server)
         connection.request("POST", "/v1/chat/completions", json.dumps(about(4)).encode())
-        while server.book.in_flight == 0:
+        while server.request_log.in_flight == 0:
             time.sleep(0.01)
         connection.close()
-        while server.book.in_flight:
+        while server.request_log.in_flight:
             time.sleep(0.01)
-        assert sum(server.book.asked.values()) == 1
-        assert not server.book.answered
+        assert sum(server.request_log.received.values()) == 1
+        assert not server.request_log.answered
 
 
 def test_stopping_hangs_up_and_leaves_nothing_behind() -> None:
     threads, files = set(threading.enumerate()), len(os.listdir("/proc/self/fd"))
-    server = serving(faults=Faults(script=[None, "time_out"]))
+    server = serving(errors=ServerErrors(script=[None, "time_out"]))
     server.start()
     idle, hanging = connect(server), connect(server)
     send(idle, "POST", "/v1/chat/completions", json.dumps(about(4)).encode())
     hanging.request("POST", "/v1/chat/completions", json.dumps(about(5)).encode())
-    while server.book.in_flight == 0:
+    while server.request_log.in_flight == 0:
         time.sleep(0.01)
     address = (idle.host, idle.port)
     started = time.monotonic()
@@ -199,7 +199,7 @@ def test_stopping_hangs_up_and_leaves_nothing_behind() -> None:
         http.client.HTTPConnection(*address).connect()
     assert set(threading.enumerate()) <= threads
     assert len(os.listdir("/proc/self/fd")) <= files
-    with pytest.raises(RuntimeError, match="does not run"):
+    with pytest.raises(RuntimeError, match="is not running"):
         _ = server.base_url
 
 
@@ -212,7 +212,7 @@ def test_the_end_waits_for_what_cannot_be_broken_off() -> None:
     with serving(think) as server:
         connection = connect(server)
         connection.request("POST", "/v1/chat/completions", json.dumps(about(4)).encode())
-        while server.book.in_flight == 0:
+        while server.request_log.in_flight == 0:
             time.sleep(0.01)
     assert set(threading.enumerate()) <= threads
     connection.close()
@@ -228,7 +228,7 @@ def test_a_client_that_has_its_answer_is_no_longer_in_flight(monkeypatch: pytest
     monkeypatch.setattr(Handler, "_send", slow)
     with serving() as server:
         put(server, about(4))
-        assert (server.book.in_flight, server.book.max_in_flight) == (0, 1)
+        assert (server.request_log.in_flight, server.request_log.max_in_flight) == (0, 1)
 
 
 def test_a_client_that_breaks_off_is_no_error(capfd: pytest.CaptureFixture[str]) -> None:
@@ -245,7 +245,7 @@ def test_a_slow_answer_does_not_hold_up_the_end() -> None:
     with serving(noise=Noise(latency_seconds=60.0)) as server:
         connection = connect(server)
         connection.request("POST", "/v1/chat/completions", json.dumps(about(4)).encode())
-        while server.book.in_flight == 0:
+        while server.request_log.in_flight == 0:
             time.sleep(0.01)
         started = time.monotonic()
     assert time.monotonic() - started < 30
@@ -278,5 +278,5 @@ def test_serving_lasts_until_it_is_interrupted(world: Path, monkeypatch: pytest.
 
 
 def test_a_folder_without_clips_is_no_world(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no clip of the simulated world"):
+    with pytest.raises(UserError, match="no clips of the simulated world"):
         OracleServer(tmp_path)

@@ -7,7 +7,7 @@ import pytest
 
 from lookaway.core import JudgeModel, Rollout
 from lookaway.io.world_clips import open_world
-from lookaway.judges.judged import SYSTEM
+from lookaway.judges.judge_feature import SYSTEM
 from lookaway.judges.openai_format import completion_fields
 from lookaway.judges.oracle import OracleServer
 from lookaway.judges.oracle.true_answers import TRUE_ANSWERS
@@ -19,7 +19,7 @@ from lookaway.judges.reobservation import Reobservation
 from lookaway.judges.settings import Ready
 from lookaway.judges.trigger_verdict import TriggerVerdict
 from lookaway.suites.folder.world import world_rollouts
-from tests.judges.oracle.putting import ask, pictures, put
+from tests.judges.oracle.sending import ask, pictures, put
 
 pytestmark = pytest.mark.render
 
@@ -114,7 +114,7 @@ def test_a_question_about_a_video_is_not_answered_without_pictures() -> None:
     question = YesNoQuestion(name="", prompts=(Prompt.named("probe_visible_state_action"),))
     with OracleServer(None) as server:
         got = put(server, completion_fields(question.request(SYSTEM, JudgeModel(model="asked"), (), 0)))
-    assert (got.status, "no pictures are shown" in got.json["error"]["message"]) == (400, True)
+    assert (got.status, "has no pictures" in got.json["error"]["message"]) == (400, True)
 
 
 def test_every_clip_of_a_world_without_its_remembered_one_is_still_rated(world: Path) -> None:

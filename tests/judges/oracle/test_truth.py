@@ -10,8 +10,8 @@ import pytest
 
 from lookaway.io.clip_card import ClipCard, write_clip_arrays
 from lookaway.io.world_clips import ARRAYS, WorldClip
-from lookaway.judges.oracle.asked import CannotAnswer
-from lookaway.judges.oracle.clip_index import KnownClip, know_clips
+from lookaway.judges.oracle.clip_index import KnownClip, index_clips
+from lookaway.judges.oracle.parsed_question import CannotAnswer
 from lookaway.judges.oracle.true_answers import TRUE_ANSWERS
 from lookaway.judges.oracle.truth import (
     ON_EVENT_OR_TARGET,
@@ -278,7 +278,7 @@ def test_half_of_an_event_has_not_happened(tmp_path: Path) -> None:
 
 
 def test_what_needs_the_remembered_clip_says_so_where_there_is_none(tmp_path: Path) -> None:
-    with pytest.raises(CannotAnswer, match="render the model `perfect` too"):
+    with pytest.raises(CannotAnswer, match="Render the model `perfect` too"):
         is_in_place_at_the_end(KnownClip(write(tmp_path / "clip")))
 
 
@@ -290,6 +290,6 @@ def test_clips_are_known_beside_those_of_their_case_without_faults(tmp_path: Pat
         write(tmp_path / "c", {"case": "two", "model": "vanish", "injections": fault}),
     ]
     found = {
-        (clip.card.case, clip.card.model): clip.remembered and clip.remembered.card.model for clip in know_clips(clips)
+        (clip.card.case, clip.card.model): clip.remembered and clip.remembered.card.model for clip in index_clips(clips)
     }
     assert found == {("one", "perfect"): "perfect", ("one", "vanish"): "perfect", ("two", "vanish"): None}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lookaway.core import RunError
-from lookaway.engine.timings import SessionCosts, Stage, StageTimings, save_session
-from lookaway.judges.spending import Spent
+from lookaway.engine.timings import SessionCosts, StageTiming, StageTimings, save_session
+from lookaway.judges.budget import Spent
 from lookaway.reports.runs import load_runs
 from lookaway.reports.site import building
 from lookaway.reports.site.building import build_site
@@ -18,9 +18,9 @@ STYLE = "mbencht.environment.rendering_style"
 HOSTILE = "\"'><script>alert(1)</script><b onload='x"
 TIMINGS = StageTimings(
     {
-        "decoding": Stage(seconds=25.0, cpu_seconds=20.0, rollouts=10, frames=5000, pixels=5000),
-        "sift": Stage(seconds=75.0, cpu_seconds=50.0, rollouts=8, frames=300, kept=2, stored_bytes=1500),
-        "waiting": Stage(seconds=900.0),
+        "decoding": StageTiming(seconds=25.0, cpu_seconds=20.0, rollouts=10, frames=5000, pixels=5000),
+        "sift": StageTiming(seconds=75.0, cpu_seconds=50.0, rollouts=8, frames=300, kept=2, stored_bytes=1500),
+        "waiting": StageTiming(seconds=900.0),
     }
 )
 
@@ -84,7 +84,7 @@ def test_each_run_has_its_own_table(tmp_path, build_index):
 def test_hostile_names_stay_text(tmp_path, build_index):
     pages = []
     for number, text in enumerate((HOSTILE, "x" * len(HOSTILE))):
-        timings = StageTimings({text: Stage(seconds=1.0)})
+        timings = StageTimings({text: StageTiming(seconds=1.0)})
         run = write_run(tmp_path / f"run{number}", executor=text, timings=timings)
         pages.append(build_index(run, output=tmp_path / f"site{number}"))
     hostile, harmless = (section(page) for page in pages)

@@ -1,1 +1,1 @@
-"""Work on many cores and machines. The only place that knows Ray."""
+"""Runs work on many cores and machines. The only package that imports Ray."""

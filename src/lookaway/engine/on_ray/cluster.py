@@ -1,4 +1,4 @@
-"""Joins a Ray cluster, or starts one on this machine for as long as it is needed."""
+"""Connects to a Ray cluster, or starts one on this machine for the duration of the work."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ ADDRESSES = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_DEFAU
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Ray, connected."""
+    """A connection to Ray."""
 
     ray: Any
     dashboard: str | None = None
-    """Address of the page that shows what runs."""
+    """Address of the Ray dashboard."""
 
     @property
     def cores(self) -> int:
-        """All that it has, free or not."""
+        """All cores of the cluster, free or not."""
         return int(self.ray.cluster_resources().get("CPU", 0))
 
 
 @contextmanager
-def joined(address: str | None, *, cores: int) -> Iterator[Cluster]:
-    """A cluster; `cores` are what one that is started here has to offer."""
+def connect(address: str | None, *, cores: int) -> Iterator[Cluster]:
+    """Connect to a cluster, or start one with these `cores` on this machine."""
     ray = _load()
     if ray.is_initialized():
         yield Cluster(ray)
@@ -42,14 +42,14 @@ def joined(address: str | None, *, cores: int) -> Iterator[Cluster]:
     quiet = {"configure_logging": True, "logging_level": logging.ERROR, "log_to_driver": False}
     try:
         if address:
-            # In a namespace of its own, a run meets nobody else's actors.
+            # In its own namespace, a run does not see the actors of others.
             namespace, variables = f"lookaway-{uuid4().hex}", {"env_vars": variables_of_workers(os.environ)}
             context = ray.init(address=address, namespace=namespace, runtime_env=variables, **quiet)
         else:
             context = ray.init(address="local", num_cpus=cores, include_dashboard=False, **quiet)
-    except Exception as error:  # Ray tells of what it cannot start by a bare Exception, among others
+    except Exception as error:  # Ray raises bare Exceptions too
         where = f"the Ray cluster at {address}" if address else "Ray on this machine"
-        raise UserError(f"Cannot join {where}: {error}") from error
+        raise UserError(f"Cannot connect to {where}: {error}") from error
     try:
         yield Cluster(ray, context.dashboard_url and f"http://{context.dashboard_url}")
     finally:
@@ -57,10 +57,10 @@ def joined(address: str | None, *, cores: int) -> Iterator[Cluster]:
 
 
 def variables_of_workers(given: Mapping[str, str]) -> dict[str, str]:
-    """What workers of a cluster that somebody else has started must know of its user.
+    """Environment variables of the user that workers of an existing cluster need.
 
-    A cluster shows it on its pages. So keys are not among it, nor addresses that may hold any: they are for those who
-    start the cluster to give.
+    A cluster shows them on its dashboard, so API keys, and addresses that may contain them, are left out; set these
+    where the cluster is started.
     """
     folders = {name: os.path.abspath(os.path.expanduser(given[name])) for name in FOLDERS if given.get(name)}
     return folders | {name: given[name] for name in ADDRESSES if given.get(name) and "@" not in given[name]}
@@ -68,7 +68,7 @@ def variables_of_workers(given: Mapping[str, str]) -> dict[str, str]:
 
 @cache
 def actor_named(name: str) -> Any:
-    """An actor of this run, as another actor of it finds it."""
+    """An actor of this run, by name."""
     return _load().get_actor(name)
 
 

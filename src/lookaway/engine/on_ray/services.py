@@ -1,4 +1,4 @@
-"""What workers share, each copy in an actor of its own, and the desks where they hand in requests."""
+"""Services that workers share, each copy in its own actor, and the clients that send requests to them."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ from lookaway.core import RunError, Service, ServiceClient
 from lookaway.engine.on_ray.cluster import actor_named
 
 SMALLEST_PART = 1e-4
-"""What Ray counts GPUs in."""
+"""The smallest share of a GPU in Ray."""
 
 
-def share_of_gpus(found: float, copies: int, asked: float | None) -> float:
-    """The part of a GPU for each of some copies; a cluster that has too few is told so before anybody waits for it.
+def gpu_share(found: float, copies: int, requested: float | None) -> float:
+    """The share of a GPU for each copy; raises `RunError` if the cluster has too few, before anything waits for them.
 
-    Nobody is spread over parts of two GPUs.
+    No copy uses shares of two GPUs.
 
-    >>> share_of_gpus(2, 2, None), share_of_gpus(2, 3, None), share_of_gpus(1, 6, None), share_of_gpus(0, 0, None)
+    >>> gpu_share(2, 2, None), gpu_share(2, 3, None), gpu_share(1, 6, None), gpu_share(0, 0, None)
     (1.0, 0.5, 0.1666, 0.0)
     """
-    if not copies or asked == 0:
+    if not copies or requested == 0:
         return 0.0
-    if asked is None:
+    if requested is None:
         if found < 1:
-            raise _too_few(copies, "at least 1", found)
+            raise _not_enough_gpus(copies, "at least 1", found)
         each = math.ceil(copies / int(found))
         return math.floor(1 / each / SMALLEST_PART) * SMALLEST_PART if each > 1 else 1.0
-    if asked > 1 and not asked.is_integer():
-        raise RunError(f"{asked:g} GPUs for each worker; more than one can only be had whole.")
-    room = found // asked if asked >= 1 else int(found) * math.floor(1 / asked + 1e-9)
-    if copies > room:
-        raise _too_few(copies, f"{asked:g} each", found)
-    return asked
+    if requested > 1 and not requested.is_integer():
+        raise RunError(f"Found {requested:g} GPUs per worker, expected a fraction below 1 or a whole number.")
+    capacity = found // requested if requested >= 1 else int(found) * math.floor(1 / requested + 1e-9)
+    if copies > capacity:
+        raise _not_enough_gpus(copies, f"{requested:g} each", found)
+    return requested
 
 
 @contextmanager
-def room_on_gpus(ray: Any, each: float, copies: int) -> Iterator[dict[str, Any]]:
-    """Options of actors that get a part of a GPU each: there is room for all of them, or they all wait.
+def reserve_gpus(ray: Any, each: float, copies: int) -> Iterator[dict[str, Any]]:
+    """Options of actors with a share of a GPU each: all of them get one, or all wait.
 
-    Two runs that each hold some of what they need would wait for each other for ever.
+    Two runs that each hold some of the GPUs they need would wait for each other forever.
     """
     if not each or not copies:
         yield {"num_gpus": 0}
@@ -62,7 +62,7 @@ def room_on_gpus(ray: Any, each: float, copies: int) -> Iterator[dict[str, Any]]
         ray.util.remove_placement_group(group)
 
 
-def _too_few(copies: int, needed: str, found: float) -> RunError:
+def _not_enough_gpus(copies: int, needed: str, found: float) -> RunError:
     return RunError(
         f"{copies} networks on GPUs need {needed}, found {found:g} in the cluster. "
         "Lower --gpus-per-worker or --replicas, or run on --device cpu."
@@ -71,18 +71,18 @@ def _too_few(copies: int, needed: str, found: float) -> RunError:
 
 @dataclass(slots=True)
 class DeathLog:
-    """Outlives the copies that it watches; what only waited beside a request that a copy died of is not blamed."""
+    """Counts how many copies died of each request; it outlives the copies. Requests that only waited do not count."""
 
     _lives: dict[str, str] = field(default_factory=dict)
     _busy: dict[tuple[str, bool], str] = field(default_factory=dict)
     _deaths: Counter[str] = field(default_factory=Counter)
 
-    def begins(self, copy: str, life: str, is_quick: bool, request: str) -> int:
-        """A copy, in one of its lives, is about to answer a request; returns how many copies died of that before."""
+    def begin(self, copy: str, life: str, is_quick: bool, request: str) -> int:
+        """Record that a copy, in one of its lives, starts a request; returns how many copies died of it before."""
         if self._lives.setdefault(copy, life) != life:
             self._lives[copy] = life
-            for way in (False, True):
-                if (last := self._busy.pop((copy, way), None)) is not None:
+            for was_quick in (False, True):
+                if (last := self._busy.pop((copy, was_quick), None)) is not None:
                     self._deaths[last] += 1
         self._busy[copy, is_quick] = request
         return self._deaths[request]
@@ -90,52 +90,52 @@ class DeathLog:
 
 LOG = logging.getLogger(__name__)
 DEATHS_PER_REQUEST = 3
-"""After so many copies died of it, a request is refused."""
+"""A request that this many copies died of is refused."""
 RETRIES = 3
-"""Where a copy holds many requests and none of them can be blamed, so many deaths of it are survived."""
+"""How many deaths of a copy with many concurrent requests are survived, since none of them can be blamed."""
 DEATHS_AT_START = 5
-"""After so many processes of a copy died before it was ready, the run ends."""
+"""The run ends when this many processes of a copy died before it was ready."""
 ON_CORES = {"scheduling_strategy": "SPREAD"}
-"""Where copies run that want no GPU: each on another machine, if there are several."""
+"""Copies without a GPU run on different machines, if there are several."""
 QUICK = "quick"
-"""Requests with a true `is_quick` are answered beside the others, so that they need not wait for them."""
-SECONDS_WITHOUT_ROOM = 20.0
+"""Requests with a true `is_quick` run concurrently with the others, so that they need not wait."""
+SECONDS_BEFORE_WARNING = 20.0
 SECONDS_TO_FINISH = 30.0
-"""For answers that are under way when the work ends and that nobody waits for any more: they are paid for, and kept."""
+"""For answers that are in flight when the work ends: they are paid for, so they are stored."""
 
 
 class ServiceDied(RuntimeError):
-    """A request that several copies of a service died of, one after the other."""
+    """Several copies of a service died of one request."""
 
 
 @contextmanager
 def start_services(
     ray: Any, services: Mapping[str, Service], gpus_per_copy: float | None
 ) -> Iterator[dict[str, ServiceClient]]:
-    """Every copy of every service, started and ready; they end with the work."""
+    """Start every copy of every service, and stop them when the work ends."""
     if not services:
         yield {}
         return
     wanting = sum(service.copies for service in services.values() if service.wants_gpu)
-    gpus = share_of_gpus(ray.cluster_resources().get("GPU", 0.0), wanting, gpus_per_copy)
-    witness = f"witness {uuid4().hex}"
-    actors = [ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1, name=witness)(DeathLog).remote()]
+    gpus = gpu_share(ray.cluster_resources().get("GPU", 0.0), wanting, gpus_per_copy)
+    death_log = f"death log {uuid4().hex}"
+    actors = [ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1, name=death_log)(DeathLog).remote()]
     try:
-        with room_on_gpus(ray, gpus, wanting) as on_gpus:
+        with reserve_gpus(ray, gpus, wanting) as on_gpus:
             copies: dict[str, list[Any]] = {}
             for name, service in services.items():
                 where = on_gpus if service.wants_gpu else ON_CORES
-                for place in range(service.copies):
-                    actors.append(_start(ray, service, where, (name, place, witness)))
+                for number in range(service.copies):
+                    actors.append(_start(ray, service, where, (name, number, death_log)))
                     copies.setdefault(name, []).append(actors[-1])
-            _await(ray, copies)
-            asked = [copy for name, started in copies.items() if services[name].at_once for copy in started]
+            _wait_until_ready(ray, copies)
+            asynchronous = [copy for name, started in copies.items() if services[name].at_once for copy in started]
             try:
                 yield {name: RayServiceClient(name, started) for name, started in copies.items()}
             except Exception:
-                _let_finish(ray, asked)
+                _drain(ray, asynchronous)
                 raise
-            _let_finish(ray, asked)
+            _drain(ray, asynchronous)
     finally:
         for actor in actors:
             ray.kill(actor)
@@ -143,40 +143,40 @@ def start_services(
 
 @dataclass(slots=True)
 class RayServiceClient:
-    """Gives every request to the copy of a service that has the fewest from here."""
+    """Sends every request to the copy of a service that has the fewest requests from this client."""
 
     name: str
     copies: Sequence[Any]
-    _held: list[set[Future[Any]]] = field(init=False)
+    _in_flight: list[set[Future[Any]]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._held = [set() for _ in self.copies]
+        self._in_flight = [set() for _ in self.copies]
 
     def __call__(self, request: Any) -> Future[Any]:
-        """The answer, or what kept it from being given, as it would be in this process."""
-        # By chance where they are even, so that workers do not all begin with the same copy.
-        position = min(range(len(self.copies)), key=lambda each: (len(self._held[each]), random.random()))  # noqa: S311
+        """The answer, or the error, as it would be in this process."""
+        # Ties are broken at random, so that workers do not all start with the same copy.
+        position = min(range(len(self.copies)), key=lambda each: (len(self._in_flight[each]), random.random()))  # noqa: S311
         answer: Future[Any] = Future()
-        self._held[position].add(answer)
-        answer.add_done_callback(self._held[position].discard)
+        self._in_flight[position].add(answer)
+        answer.add_done_callback(self._in_flight[position].discard)
         serve = self.copies[position].serve
         if getattr(request, "is_quick", False):
             serve = serve.options(concurrency_group=QUICK)
         reference = serve.remote(request, uuid4().hex)
-        reference.future().add_done_callback(lambda done: _pass_on(self.name, done, answer))
+        reference.future().add_done_callback(lambda done: _forward_result(self.name, done, answer))
         return answer
 
 
 def cores_of(services: Mapping[str, Service]) -> int:
-    """What all copies keep busy; those that wait for a GPU or for others take next to nothing.
+    """The cores that all copies use; those that wait for a GPU or a judge use next to nothing.
 
-    Workers leave them so much, but no copy reserves a core: two runs whose copies filled a cluster would wait for cores
-    for their workers, each until the other ends.
+    Workers leave these cores free, but no copy reserves one: two runs whose copies filled a cluster would wait for
+    each other.
     """
     return sum(service.copies for service in services.values() if not service.wants_gpu and not service.at_once)
 
 
-def _start(ray: Any, service: Service, where: Mapping[str, Any], blame: tuple[Any, ...]) -> Any:
+def _start(ray: Any, service: Service, where: Mapping[str, Any], guard: tuple[Any, ...]) -> Any:
     options: dict[str, Any] = {"num_cpus": 0, **where}
     if service.python is not None:
         options["runtime_env"] = {"py_executable": service.python}
@@ -184,17 +184,17 @@ def _start(ray: Any, service: Service, where: Mapping[str, Any], blame: tuple[An
         kind = ray.remote(max_restarts=-1, max_task_retries=RETRIES, max_concurrency=service.at_once, **options)
         return kind(_AsyncServer).remote(service.make)
     kind = ray.remote(max_restarts=-1, max_task_retries=-1, concurrency_groups={QUICK: 1}, **options)
-    return kind(_Server).remote(service.make, *blame)
+    return kind(_Server).remote(service.make, *guard)
 
 
-def _await(ray: Any, copies: Mapping[str, Sequence[Any]]) -> None:
+def _wait_until_ready(ray: Any, copies: Mapping[str, Sequence[Any]]) -> None:
     waiting = {
         copy.ready.options(max_task_retries=DEATHS_AT_START - 1).remote(): name
         for name, started in copies.items()
         for copy in started
     }
     while waiting:
-        ready, _ = ray.wait(list(waiting), num_returns=1, timeout=SECONDS_WITHOUT_ROOM)
+        ready, _ = ray.wait(list(waiting), num_returns=1, timeout=SECONDS_BEFORE_WARNING)
         if not ready:
             free = ray.available_resources()
             LOG.warning(
@@ -208,91 +208,92 @@ def _await(ray: Any, copies: Mapping[str, Sequence[Any]]) -> None:
             try:
                 ray.get(reference)
             except ray.exceptions.RayTaskError as error:
-                raise error.cause from error  # as it would be without Ray
+                raise error.cause from error  # as without Ray
             except ray.exceptions.RayError as error:
                 raise RunError(
                     f"The actors of {name} could not be started: {error} Give them more memory or another device."
                 ) from error
 
 
-def _let_finish(ray: Any, copies: Sequence[Any]) -> None:
+def _drain(ray: Any, copies: Sequence[Any]) -> None:
     if copies:
         ray.wait([copy.finish.remote() for copy in copies], num_returns=len(copies), timeout=SECONDS_TO_FINISH)
 
 
-def _pass_on(name: str, done: Future[Any], answer: Future[Any]) -> None:
+def _forward_result(name: str, done: Future[Any], answer: Future[Any]) -> None:
     error = done.exception()
     if error is None:
         answer.set_result(done.result())
         return
     found: BaseException | None = getattr(error, "cause", None)
     if not isinstance(found, BaseException):
-        # Nothing that the service raised, so nothing that can be said of a rollout.
-        found = RunError(f"The actors of {name} are gone: {error}")
-    found.__cause__ = error  # it has the trace of the other process
+        # Not raised by the service, so it says nothing about a rollout.
+        found = RunError(f"The actors of {name} have died: {error}")
+    found.__cause__ = error  # has the traceback of the other process
     answer.set_exception(found)
 
 
 @dataclass(slots=True)
 class _CrashGuard:
-    """How a copy lets others know what it holds, should it die of it."""
+    """Reports each request of a copy to the death log, and refuses one that killed too many copies."""
 
     service: str
-    place: int
-    witness: str
-    """Its name: a restart cannot rely on handles that are arguments of a constructor."""
+    number: int
+    death_log: str
+    """The name of its actor: a restarted actor cannot use handles from its constructor."""
     life: str = field(default_factory=lambda: uuid4().hex)
 
-    def take(self, request: Any, number: str) -> None:
-        """Before a request is answered; a `ServiceDied` where that would be once too often."""
-        way = f"{self.service} {self.place}", self.life, bool(getattr(request, "is_quick", False))
-        deaths = actor_named(self.witness).begins.remote(*way, number).future().result()
+    def check(self, request: Any, key: str) -> None:
+        """Call before a request is answered; raises `ServiceDied` if too many copies died of it."""
+        copy, is_quick = f"{self.service} {self.number}", bool(getattr(request, "is_quick", False))
+        deaths = actor_named(self.death_log).begin.remote(copy, self.life, is_quick, key).future().result()
         if deaths >= DEATHS_PER_REQUEST:
             raise ServiceDied(
-                f"{deaths} processes of {self.service} died of it, one after the other, perhaps for want of memory."
+                f"{deaths} processes of {self.service} died of this request, one after the other. "
+                "They may have run out of memory."
             )
 
 
-class _Made:
-    """Made at its first use, which is a call and not a constructor, so that errors keep their class."""
+class _LazyService:
+    """A service created at its first call, not in a constructor, so that errors keep their class."""
 
     def __init__(self, make: Callable[[], Callable[[Any], Any]]) -> None:
-        self._make, self._turn = make, threading.Lock()
-        self._made: Callable[[Any], Any] | None = None
+        self._make, self._lock = make, threading.Lock()
+        self._service: Callable[[Any], Any] | None = None
 
     def __call__(self) -> Callable[[Any], Any]:
-        with self._turn:
-            if self._made is None:
-                self._made = self._make()
-            return self._made
+        with self._lock:
+            if self._service is None:
+                self._service = self._make()
+            return self._service
 
 
 class _Server:
-    def __init__(self, make: Callable[[], Callable[[Any], Any]], *blame: Any) -> None:
-        self._made, self._blame = _Made(make), _CrashGuard(*blame)
+    def __init__(self, make: Callable[[], Callable[[Any], Any]], *guard: Any) -> None:
+        self._service, self._guard = _LazyService(make), _CrashGuard(*guard)
 
     def ready(self) -> None:
-        self._made()
+        self._service()
 
-    def serve(self, request: Any, number: str) -> Any:
-        self._blame.take(request, number)
-        return self._made()(request)
+    def serve(self, request: Any, key: str) -> Any:
+        self._guard.check(request, key)
+        return self._service()(request)
 
 
 class _AsyncServer:
     def __init__(self, make: Callable[[], Callable[[Any], Future[Any]]]) -> None:
-        self._made = _Made(make)
-        self._under_way: set[asyncio.Future[Any]] = set()
+        self._service = _LazyService(make)
+        self._in_flight: set[asyncio.Future[Any]] = set()
 
     async def ready(self) -> None:
-        self._made()
+        self._service()
 
-    async def serve(self, request: Any, number: str) -> Any:
-        answer = asyncio.wrap_future(self._made()(request))
-        self._under_way.add(answer)
-        answer.add_done_callback(self._under_way.discard)
+    async def serve(self, request: Any, key: str) -> Any:
+        answer = asyncio.wrap_future(self._service()(request))
+        self._in_flight.add(answer)
+        answer.add_done_callback(self._in_flight.discard)
         return await answer
 
     async def finish(self) -> None:
-        while self._under_way:
-            await asyncio.wait(self._under_way)
+        while self._in_flight:
+            await asyncio.wait(self._in_flight)

@@ -1,4 +1,4 @@
-"""Workers that come when there is room for them, and are replaced when they die."""
+"""A pool of workers that start when the cluster has resources for them, and are replaced when they die."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from lookaway.core import GaveUp, RunError
 
 LOG = logging.getLogger(__name__)
 WAITING_PER_WORKER = 1
-"""The next item waits beside its worker, so that no worker waits for the driver."""
+"""Items queued at each worker, so that no worker waits for the driver."""
 DEATHS_PER_ITEM = 3
-"""After so many workers died of it, an item is lost."""
+"""An item that this many workers died of is given up."""
 DEATHS_AT_START = 5
-"""After so many workers in a row died before they were ready, the run ends."""
+"""The run ends when this many workers in a row died before they were ready."""
 SECONDS_WITHOUT_WORKERS = 20.0
 SECONDS_TO_FINISH = 30.0
-"""When the run ends with an error, for what others are at: what is measured and what a judge was asked is not lost."""
+"""For other items when a run ends with an error, so that measurements and judge calls are not lost."""
 
 
 class WorkerGone(Exception):
-    """A worker died, by itself, for want of memory, or with its machine."""
+    """A worker died: it crashed, ran out of memory, or its machine is gone."""
 
 
 @dataclass(slots=True, eq=False)
@@ -34,43 +34,43 @@ class _Task:
 
 @dataclass(slots=True)
 class WorkerPool:
-    """So many workers over some items. What a worker held when it died is given to others."""
+    """Runs items on workers; the items of a worker that died are given to others."""
 
     ray: Any
     start_worker: Callable[[], Any]
-    """Begins to make one more worker."""
+    """Starts one more worker."""
     size: int
     at_once: int
     deaths: int = 0
     retries: int = 0
-    """Items that were handed out again."""
+    """Items that were retried."""
     _starting: dict[Any, Any] = field(default_factory=dict)
-    """Worker by the word that it is ready."""
+    """Worker by the reference that says it is ready."""
     _busy: dict[Any, tuple[Any, _Task]] = field(default_factory=dict)
-    """Worker and task by the result to come; of one worker in the order of starting."""
+    """Worker and task by the reference of the result; those of one worker in order of start."""
     _free: deque[Any] = field(default_factory=deque)
-    """A worker as often as it can be given an item."""
-    _again: deque[_Task] = field(default_factory=deque)
+    """A worker once for each item that it can take."""
+    _retry_queue: deque[_Task] = field(default_factory=deque)
     _deaths_at_start: int = 0
 
     def results(self, items: Iterator[Any]) -> Iterator[Any]:
-        """Results as they are finished, and items that workers died of as `GaveUp`."""
+        """Results in order of completion, and items that workers died of as `GaveUp`."""
         try:
             for _ in range(self.size):
                 self._start_one()
             while True:
                 self._hand_out(items)
-                if not self._busy and not self._again and self._free:
+                if not self._busy and not self._retry_queue and self._free:
                     return
                 for reference in self._ready():
-                    yield from self._take(reference)
+                    yield from self._handle(reference)
         except Exception:
             if self._busy:
                 self.ray.wait(list(self._busy), num_returns=len(self._busy), timeout=SECONDS_TO_FINISH)
             raise
         finally:
             for worker in {*self._starting.values(), *(worker for worker, _ in self._busy.values()), *self._free}:
-                self.ray.kill(worker)  # so that a cluster has its cores back at once
+                self.ray.kill(worker)  # so that a cluster gets its cores back at once
 
     def _start_one(self) -> None:
         worker = self.start_worker()
@@ -78,8 +78,8 @@ class WorkerPool:
 
     def _hand_out(self, items: Iterator[Any]) -> None:
         while self._free:
-            if self._again:
-                task = self._again.popleft()
+            if self._retry_queue:
+                task = self._retry_queue.popleft()
             elif (item := next(items, _NOTHING)) is not _NOTHING:
                 task = _Task(item)
             else:
@@ -88,7 +88,7 @@ class WorkerPool:
             self._busy[worker.work.remote(task.item)] = (worker, task)
 
     def _ready(self) -> list[Any]:
-        """What happened: everything that did until now, and at least one thing."""
+        """All references that are ready, at least one."""
         waiting = [*self._starting, *self._busy]
         while True:
             some, _ = self.ray.wait(waiting, num_returns=1, timeout=SECONDS_WITHOUT_WORKERS)
@@ -103,7 +103,7 @@ class WorkerPool:
                     free.get("GPU", 0),
                 )
 
-    def _take(self, reference: Any) -> Iterator[Any]:
+    def _handle(self, reference: Any) -> Iterator[Any]:
         if reference in self._starting:
             self._on_ready(self._starting.pop(reference), reference)
         elif reference in self._busy:
@@ -125,8 +125,8 @@ class WorkerPool:
             self._deaths_at_start += 1
             if self._deaths_at_start >= DEATHS_AT_START:
                 raise RunError(
-                    f"{DEATHS_AT_START} workers in a row died before they could begin: {error} "
-                    "Give them more memory, or take fewer of them with --workers."
+                    f"{DEATHS_AT_START} workers in a row died before they were ready: {error} "
+                    "Give them more memory, or use fewer with --workers."
                 ) from error
             self._start_one()
             return
@@ -134,7 +134,7 @@ class WorkerPool:
         self._free.extend([worker] * (self.at_once + WAITING_PER_WORKER))
 
     def _replace_dead(self, dead: Any, error: Exception) -> Iterator[Any]:
-        """Replace a worker. What it was working on counts a death; what only waited beside it does not."""
+        """Replace a worker. A death counts for the items that it was working on, not for those that only waited."""
         LOG.info("A worker died and is replaced: %s", error)
         self.deaths += 1
         self._free = deque(worker for worker in self._free if worker is not dead)
@@ -147,23 +147,23 @@ class WorkerPool:
             except WorkerGone:
                 task.deaths += position < self.at_once
             if task.deaths < DEATHS_PER_ITEM:
-                self._again.append(task)
+                self._retry_queue.append(task)
                 self.retries += 1
             else:
                 yield GaveUp(task.item, task.deaths)
         self._start_one()
 
     def _result(self, reference: Any) -> Any:
-        known = self.ray.exceptions
+        errors = self.ray.exceptions
         try:
             return self.ray.get(reference)
-        except known.RayTaskError as error:
-            raise error.cause from error  # as it would be without Ray
-        except (known.RayActorError, known.OutOfMemoryError, known.NodeDiedError) as error:
+        except errors.RayTaskError as error:
+            raise error.cause from error  # as without Ray
+        except (errors.RayActorError, errors.OutOfMemoryError, errors.NodeDiedError) as error:
             raise WorkerGone(str(error)) from error
-        except known.RayError as error:
+        except errors.RayError as error:
             raise RunError(
-                f"Ray cannot go on: {error} What is finished is kept; run the same command again."
+                f"Ray failed: {error} Finished measurements are kept; run the same command again to continue."
             ) from error
 
 

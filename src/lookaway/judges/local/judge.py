@@ -1,4 +1,4 @@
-"""A judge that needs no server: a vision-language model in this process."""
+"""A judge without a server: a vision-language model in this process."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from lookaway.judges.local.prompt import prompt_tokens
 
 
 class Draw:
-    """Leaves one drawn token in each place of an answer, so that the likeliest of the rest is that one.
+    """A logits processor that samples: it leaves only the sampled token possible, so that greedy decoding takes it.
 
-    The random state of the process stays as it was, also for whoever draws from it meanwhile.
+    The random state of the process is not touched.
     """
 
     def __init__(self, torch: ModuleType, sampling: Sampling, seed: int | None) -> None:
@@ -30,30 +30,30 @@ class Draw:
             self.generator.manual_seed(seed)
 
     def __call__(self, tokens: Any, logits: Any) -> Any:
-        """Logits [1, vocabulary] of the next token, all but the drawn one impossible."""
+        """Logits [1, vocabulary] of the next token, with all but the sampled one impossible."""
         ahead = logits.cpu().double() - logits.max().item()
         likely, order = (ahead / self.sampling.temperature).softmax(-1).sort(descending=True, stable=True)
-        # A token counts where those before it do not make up the share yet; the likeliest always does.
+        # A token is kept if the more likely ones sum to less than top_p; the most likely one always is.
         likely[likely.cumsum(-1) - likely >= self.sampling.top_p] = 0.0
         drawn = order.gather(1, self.torch.multinomial(likely, 1, generator=self.generator))
         return self.torch.full_like(logits, -self.torch.inf).scatter(1, drawn.to(logits.device), 0.0)
 
 
 def answer(network: Network, request: JudgeRequest) -> dict[str, Json]:
-    """A chat completion; the same for the same question, so it bears no time."""
-    asked = network_inputs(network, request)
-    tokens, logits = _written(network, request, asked)
+    """A chat completion, with no timestamp, so that the same request gives the same one."""
+    inputs = network_inputs(network, request)
+    tokens, logits = _generate(network, request, inputs)
     listed = None
     if request.token_choices:
-        places = zip(tokens, logits, strict=True)
-        listed = {"content": [_place(network, token, place, request.token_choices) for token, place in places]}
+        pairs = zip(tokens, logits, strict=True)
+        listed = {"content": [_token_choices(network, token, row, request.token_choices) for token, row in pairs]}
     choice = {
         "index": 0,
         "message": {"role": "assistant", "content": _text(network, tokens, is_whole=True)},
         "logprobs": listed,
         "finish_reason": "stop" if tokens[-1] in network.ends else "length",
     }
-    usage = {"prompt_tokens": asked["input_ids"].shape[1], "completion_tokens": len(tokens)}
+    usage = {"prompt_tokens": inputs["input_ids"].shape[1], "completion_tokens": len(tokens)}
     return {
         "id": f"local-{request.key()[:24]}",
         "object": "chat.completion",
@@ -65,10 +65,12 @@ def answer(network: Network, request: JudgeRequest) -> dict[str, Json]:
 
 
 def network_inputs(network: Network, request: JudgeRequest) -> dict[str, Any]:
-    """What the network takes: tokens, and the patches of all pictures one after the other."""
+    """The inputs of the network: tokens, and the patches of all pictures in order."""
     torch, patches, device = network.torch, network.patches, network.model.device
     grids = [patches.grid(*picture.pixels.shape[:2]) for picture in request.pictures]
-    ids = torch.tensor([_with_places(network, request, [patches.tokens(grid) for grid in grids])], device=device)
+    ids = torch.tensor(
+        [_prompt_with_pictures(network, request, [patches.tokens(grid) for grid in grids])], device=device
+    )
     inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     if not grids:
         return inputs
@@ -81,42 +83,42 @@ def network_inputs(network: Network, request: JudgeRequest) -> dict[str, Any]:
     }
 
 
-def _with_places(network: Network, request: JudgeRequest, places: list[int]) -> list[int]:
-    """The tokens of a question, each picture with as many places as it takes."""
+def _prompt_with_pictures(network: Network, request: JudgeRequest, counts: list[int]) -> list[int]:
+    """The tokens of a request, with each picture token repeated as often as its picture needs."""
     short = prompt_tokens(network.tokenizer, request)
-    if short.count(network.picture_token) != len(places):
+    if short.count(network.picture_token) != len(counts):
         raise JudgeUnusable(
-            f"The chat template of the model has {short.count(network.picture_token)} places for {len(places)} "
-            "pictures. Take an instruction-tuned vision-language model."
+            f"The chat template of the model has {short.count(network.picture_token)} picture tokens for {len(counts)} "
+            "pictures. Use an instruction-tuned vision-language model."
         )
-    length, most = len(short) - len(places) + sum(places), _max_tokens(request)
-    if length + most > network.context:
+    length, max_tokens = len(short) - len(counts) + sum(counts), _max_tokens(request)
+    if length + max_tokens > network.context:
         raise PermanentError(
-            f"the question has {length} tokens with its {len(places)} pictures, and its answer up to {most}; the model "
-            f"takes {network.context} together. Show fewer or smaller frames, or allow a shorter answer."
+            f"the question with its {len(counts)} pictures has {length} tokens, and its answer up to {max_tokens}; the "
+            f"model takes {network.context} in total. Show fewer or smaller frames, or lower the answer length."
         )
-    left = iter(places)
+    left = iter(counts)
     return [token for one in short for token in [one] * (next(left) if one == network.picture_token else 1)]
 
 
-def _written(network: Network, request: JudgeRequest, asked: dict[str, Any]) -> tuple[list[int], tuple[Any, ...]]:
-    """The tokens of the answer, and where choices are wanted the logits [vocabulary] of each, before any drawing."""
+def _generate(network: Network, request: JudgeRequest, inputs: dict[str, Any]) -> tuple[list[int], tuple[Any, ...]]:
+    """The tokens of the answer, and, if choices are requested, the logits [vocabulary] of each before sampling."""
     sampling = request.judge.sampling
     with network.torch.inference_mode():
         written = network.model.generate(
-            **asked,
+            **inputs,
             do_sample=False,
             logits_processor=[Draw(network.torch, sampling, request.seed)] if sampling.temperature > 0 else None,
             max_new_tokens=_max_tokens(request),
             output_logits=request.token_choices > 0,
             return_dict_in_generate=True,
         )
-    tokens = written.sequences[0, asked["input_ids"].shape[1] :].tolist()
-    return tokens, tuple(place[0] for place in written.logits or ())
+    tokens = written.sequences[0, inputs["input_ids"].shape[1] :].tolist()
+    return tokens, tuple(row[0] for row in written.logits or ())
 
 
-def _place(network: Network, token: int, logits: Any, count: int) -> dict[str, Json]:
-    """A token of the answer, and the likeliest ones in its place."""
+def _token_choices(network: Network, token: int, logits: Any, count: int) -> dict[str, Json]:
+    """A token of the answer, with the most likely alternatives."""
     log_probabilities = logits.float().log_softmax(-1)
     values, tokens = log_probabilities.topk(min(count, len(log_probabilities)))
     choices = [_token(network, *choice) for choice in zip(tokens.tolist(), values.tolist(), strict=True)]
@@ -129,7 +131,7 @@ def _token(network: Network, token: int, log_probability: float) -> dict[str, Js
 
 
 def _text(network: Network, tokens: list[int], *, is_whole: bool) -> str:
-    # Spaces stay as they are: " yes" and "yes" are two tokens. Marks of the end are no part of an answer.
+    # Spaces stay: " yes" and "yes" are two tokens. End tokens are not part of an answer.
     return str(network.tokenizer.decode(tokens, skip_special_tokens=is_whole, clean_up_tokenization_spaces=False))
 
 
@@ -138,26 +140,26 @@ def _max_tokens(request: JudgeRequest) -> int:
 
 
 class LocalJudge:
-    """Asks a model of the Qwen-VL family (Qwen2-VL, Qwen2.5-VL, Qwen3-VL) that was downloaded into a folder.
+    """A downloaded model of the Qwen-VL family (Qwen2-VL, Qwen2.5-VL, Qwen3-VL).
 
-    It needs torch, transformers and jinja2: pictures are cut as the model's own settings say, without Pillow and
-    torchvision. The model is loaded with the first question. Questions are answered one at a time.
+    It needs torch, transformers and jinja2; pictures are prepared as the model's settings say, without Pillow and
+    torchvision. The model is loaded at the first request. Requests are answered one at a time.
     """
 
     def __init__(self, model_folder: Path, compute: Compute) -> None:
         self.model_folder = model_folder
         self.compute = compute
         self._network: Network | None = None
-        # One thread, so that no two questions meet in the network, even where one is given up while it is answered.
+        # One thread, so that the network never runs two requests at once, even if one is cancelled meanwhile.
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="local-judge")
 
     async def reply(self, request: JudgeRequest) -> Json:
-        """A chat completion; a `PermanentError` where the question is too long, a `JudgeUnusable` without a model."""
+        """A chat completion; raises `PermanentError` if the request is too long, `JudgeUnusable` without a model."""
         _check_settings(request.judge)
         return await asyncio.get_running_loop().run_in_executor(self._worker, self._answer, request)
 
     async def close(self) -> None:
-        """Wait for the question that is being answered, and let go of the model."""
+        """Wait for the current request, and release the model."""
         await asyncio.to_thread(self._worker.shutdown, cancel_futures=True)
         network, self._network = self._network, None
         if network is not None and network.model.device.type == "cuda":
@@ -172,9 +174,9 @@ class LocalJudge:
 
 
 def _check_settings(judge: JudgeModel) -> None:
-    """What the lock says about a judge must be so."""
+    """Refuse settings that the lock would record but a local judge ignores."""
     if judge.media != "png" or judge.extra != "{}":
         raise JudgeUnusable(
-            "A local judge is shown pictures without loss, and takes no fields of a server: "
+            "A local judge takes lossless pictures and no extra request fields: "
             f"found media {judge.media!r} and extra {judge.extra!r}, expected 'png' and '{{}}'."
         )

@@ -1,4 +1,4 @@
-"""Loads a vision-language model of transformers, whole or not at all."""
+"""Loads a vision-language model with transformers, complete or not at all."""
 
 from __future__ import annotations
 
@@ -16,29 +16,27 @@ from lookaway.core import Compute, JudgeUnusable, MissingDevice, MissingExtra, P
 from lookaway.judges.errors import PermanentError
 
 READ = (".json", ".jinja", ".safetensors")
-"""Endings of the files that can move an answer; vocabularies of byte pairs have one more, `MERGES`."""
+"""Suffixes of the files that can change an answer; byte-pair vocabularies add one more file, `MERGES`."""
 MERGES = "merges.txt"
 SHOWN_DIGITS = 16
 SHOWN_FILES = 5
 
 
 def check_model_folder(folder: Path) -> None:
-    """A `JudgeUnusable` where the folder is none of a model, or has its weights in files that can run code."""
+    """Raise `JudgeUnusable` if the folder has no model, or keeps its weights in files that can run code."""
     if not folder.is_dir():
-        raise JudgeUnusable(
-            f"There is no folder {folder}; the folder of a downloaded vision-language model is expected."
-        )
+        raise JudgeUnusable(f"{folder} does not exist; expected the folder of a downloaded vision-language model.")
     names = sorted(path.name for path in folder.iterdir())
     if "config.json" not in names or not any(name.endswith(".safetensors") for name in names):
         found = ", ".join(names[:SHOWN_FILES]) + (", ..." if len(names) > SHOWN_FILES else "")
         raise JudgeUnusable(
-            f"{folder} holds {found or 'nothing'}; a config.json and weights as safetensors are expected, since other "
-            "files of weights can run code. Download the model whole, or convert its weights."
+            f"{folder} contains {found or 'nothing'}; expected a config.json and weights as safetensors, since other "
+            "weight files can run code. Download the complete model, or convert its weights."
         )
 
 
 def model_id(folder: Path) -> str:
-    """Name of the folder and a hash of all files that can move an answer; where the folder is, does not show."""
+    """The folder name and a hash of all files that can change an answer; independent of where the folder is."""
     hasher = hashlib.sha256()
     for path in sorted(path for path in folder.iterdir() if path.suffix in READ or path.name == MERGES):
         with path.open("rb") as file:
@@ -49,14 +47,14 @@ def model_id(folder: Path) -> str:
 
 
 def picture_settings(folder: Path) -> Mapping[str, Any]:
-    """How the model wants its pictures; newer folders keep it together with the settings of text, older ones apart."""
+    """The image processor settings; newer models keep them with the text settings, older ones in their own file."""
     settings = _settings(folder / "processor_config.json").get("image_processor")
     if settings is None:
         settings = _settings(folder / "preprocessor_config.json")
     if not isinstance(settings, Mapping) or not settings:
         raise JudgeUnusable(
-            f"{folder} does not say how its pictures are prepared: expected in processor_config.json or "
-            "preprocessor_config.json. Download the model whole; a model of text alone cannot judge videos."
+            f"{folder} has no image processor settings; expected them in processor_config.json or "
+            "preprocessor_config.json. Download the complete model; a text-only model cannot judge videos."
         )
     return settings
 
@@ -65,7 +63,7 @@ def _settings(path: Path) -> Mapping[str, Any]:
     try:
         found = json.loads(path.read_bytes()) if path.is_file() else {}
     except ValueError as error:
-        raise JudgeUnusable(f"{path} is no JSON: {error}. Download it again.") from error
+        raise JudgeUnusable(f"{path} is not valid JSON: {error}. Download it again.") from error
     return found if isinstance(found, Mapping) else {}
 
 
@@ -79,7 +77,7 @@ DEVIATION = (0.26862954, 0.26130258, 0.27577711)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patches:
-    """Cuts pictures into patches; the fields are those of the model's own settings, and their usual values."""
+    """Cuts pictures into patches; the fields are the model's own settings, with their usual values as defaults."""
 
     patch_size: int = 14
     temporal_patch_size: int = 2
@@ -91,16 +89,16 @@ class Patches:
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Self:
-        """As a model's settings say; a `JudgeUnusable` where they say something that is not done here."""
+        """From the settings of a model; raises `JudgeUnusable` if they are not supported."""
         kind = settings.get("image_processor_type")
         if kind not in KINDS:
             raise JudgeUnusable(
-                f"The model wants pictures prepared by {kind!r}; a local judge prepares them as {KINDS[0]!r} does. "
-                "Take a model of the Qwen-VL family, or ask the model through a server."
+                f"The model needs the image processor {kind!r}; a local judge supports {KINDS[0]!r}. "
+                "Use a model of the Qwen-VL family, or run the model behind a server."
             )
         unusual = {name: settings[name] for name, value in ALWAYS.items() if settings.get(name, value) != value}
         if unusual:
-            raise JudgeUnusable(f"The model wants pictures prepared with {unusual}; expected {ALWAYS}.")
+            raise JudgeUnusable(f"The image processor of the model has {unusual}; expected {ALWAYS}.")
         size = settings.get("size") or {}
         found = {
             "patch_size": settings.get("patch_size"),
@@ -116,7 +114,7 @@ class Patches:
     def grid(self, height: int, width: int) -> tuple[int, int]:
         """Rows and columns of patches that a picture is cut into, about as wide for its height as the picture is."""
         if max(height, width) > MAX_ELONGATED * min(height, width):
-            raise PermanentError(f"a picture of {width}x{height} pixels is too long for the model to be shown.")
+            raise PermanentError(f"a picture of {width}x{height} pixels is too elongated for the model.")
         unit = self.patch_size * self.merge_size
         rows, columns = round(height / unit), round(width / unit)
         if rows * columns * unit**2 > self.max_pixels:
@@ -128,11 +126,11 @@ class Patches:
         return rows * self.merge_size, columns * self.merge_size
 
     def tokens(self, grid: tuple[int, int]) -> int:
-        """How many places in the text a picture takes."""
+        """How many tokens a picture takes."""
         return grid[0] * grid[1] // self.merge_size**2
 
     def cut(self, torch: ModuleType, pixels: Pixels) -> Any:
-        """Patches [patches, values] of a picture [height, width, 3]; those that are merged follow one another."""
+        """Patches [patches, values] of a picture [height, width, 3]; those that are merged are adjacent."""
         rows, columns = self.grid(*pixels.shape[:2])
         picture = torch.tensor(pixels).permute(2, 0, 1)[None]
         picture = torch.nn.functional.interpolate(
@@ -142,7 +140,7 @@ class Patches:
         colours = (picture[0].float() - mean) / deviation
         split = colours.unflatten(2, (-1, self.merge_size, self.patch_size))
         split = split.unflatten(1, (-1, self.merge_size, self.patch_size))
-        # From [colour, rows, merged, y, columns, merged, x]; a picture stands still in all frames of a patch.
+        # From [colour, rows, merged, y, columns, merged, x]; a picture is the same in all frames of a patch.
         ordered = split.permute(1, 4, 2, 5, 0, 3, 6)[..., None, :, :]
         still = ordered.expand(*ordered.shape[:5], self.temporal_patch_size, *ordered.shape[6:])
         return still.reshape(rows * columns, -1)
@@ -150,7 +148,7 @@ class Patches:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """A loaded model, with what is needed to ask it."""
+    """A loaded model, with what is needed to query it."""
 
     torch: ModuleType
     model: Any
@@ -161,11 +159,11 @@ class Network:
     ends: frozenset[int]
     """Tokens that end an answer."""
     context: int
-    """Tokens that a question and its answer may have together."""
+    """Maximum tokens of a question and its answer together."""
 
 
 def load_network(folder: Path, compute: Compute) -> Network:
-    """The model of a folder, on its device, ready to answer."""
+    """The model in a folder, loaded on its device."""
     torch, transformers = _torch(compute), _transformers()
     check_model_folder(folder)
     patches, name = Patches.of(picture_settings(folder)), model_id(folder)
@@ -174,13 +172,13 @@ def load_network(folder: Path, compute: Compute) -> Network:
     context = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     if picture_token is None or context is None or not tokenizer.chat_template or not tokenizer.is_fast:
         raise JudgeUnusable(
-            f"{folder} holds a {type(model).__name__} that cannot be asked about pictures: a token for pictures, a "
-            "longest context, a fast tokenizer and a chat template are expected. Take an instruction-tuned model."
+            f"{folder} contains a {type(model).__name__} that cannot answer about pictures; expected a picture token, "
+            "a context length, a fast tokenizer and a chat template. Use an instruction-tuned model."
         )
     ends = model.generation_config.eos_token_id
     ends = tokenizer.eos_token_id if ends is None else ends
     ends = [ends] if isinstance(ends, int) else list(ends or ())
-    # Models are published with habits of sampling and of penalties; how a judge chooses its words is not theirs to say.
+    # Published models set their own sampling and penalties; here the settings of the judge decide.
     model.generation_config = transformers.GenerationConfig(eos_token_id=ends or None, pad_token_id=(ends or [0])[0])
     return Network(
         torch=torch,
@@ -211,15 +209,15 @@ def _loaded(transformers: ModuleType, folder: Path, dtype: Any) -> tuple[Any, An
     except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise JudgeUnusable(
-            f"{folder} does not load as a vision-language model: {reason} Nothing was loaded; download it again, or "
-            "take a model that transformers knows without running code of others."
+            f"{folder} does not load as a vision-language model: {reason} Download it again, or use a "
+            "model that transformers supports without remote code."
         ) from error
-    # A network with parameters left to chance would answer. Weights of wrong sizes are reported here as well.
+    # A network with randomly initialised parameters would answer too. Weights of wrong sizes are reported here as well.
     missing = sorted(str(name) for problem in ("missing_keys", "mismatched_keys") for name in report[problem])
     if missing:
         raise JudgeUnusable(
             f"{folder} lacks weights of its {type(model).__name__}: {', '.join(missing[:3])} ({len(missing)} in all). "
-            "Download the model whole."
+            "Download the complete model."
         )
     return tokenizer, model
 
@@ -229,7 +227,7 @@ def _torch(compute: Compute) -> ModuleType:
         import torch
     except ImportError as error:
         raise MissingExtra("A local judge", "torch") from error
-    # Sums in another number of threads round otherwise, and answers would depend on the machine's cores.
+    # Sums over another number of threads round differently, so answers would depend on the number of cores.
     torch.set_num_threads(1)
     try:
         torch.zeros(1, device=compute.device)
@@ -241,11 +239,11 @@ def _torch(compute: Compute) -> ModuleType:
 
 def _transformers() -> ModuleType:
     try:
-        import jinja2  # noqa: F401  (transformers fills chat templates with it, and asks for it only then)
+        import jinja2  # noqa: F401  (transformers needs it for chat templates, and fails only then)
         import transformers
     except ImportError as error:
         raise MissingExtra("A local judge", "torch") from error
-    # What it would say is checked here, and refused where it matters.
+    # What it would warn about is checked above.
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     return transformers

@@ -1,4 +1,4 @@
-"""A question as the tokens of a model: its own chat template around text that cannot pretend to be part of it."""
+"""Tokenizes a request with the chat template of a model, so that text cannot pose as part of the template."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ MARK = re.compile("\ue000(\\d+)\ue001")
 def prompt_tokens(tokenizer: Any, request: JudgeRequest) -> list[int]:
     """The tokens, with one token for each picture.
 
-    The template is filled with marks, and the text is put in their places after it was cut into tokens by itself: no
-    text becomes a control token, whatever it says.
+    The template is filled with placeholders, and the text is tokenized separately and put in their places, so that no
+    text becomes a control token.
     """
     texts: list[str] = []
 
@@ -25,14 +25,14 @@ def prompt_tokens(tokenizer: Any, request: JudgeRequest) -> list[int]:
         texts.append(text)
         return f"\ue000{len(texts) - 1}\ue001"
 
-    laid_out = MARK.split(_filled(tokenizer, list(messages(request, marked))))
-    if [int(place) for place in laid_out[1::2]] != list(range(len(texts))):
+    pieces = MARK.split(_fill(tokenizer, list(messages(request, marked))))
+    if [int(index) for index in pieces[1::2]] != list(range(len(texts))):
         raise JudgeUnusable(
-            "The chat template of the model leaves out or repeats parts of a question, such as what a judge is told "
-            "before it. Take an instruction-tuned vision-language model."
+            "The chat template of the model drops or repeats parts of a request, such as the system prompt. "
+            "Use an instruction-tuned vision-language model."
         )
     tokens: list[int] = []
-    for number, piece in enumerate(laid_out):
+    for number, piece in enumerate(pieces):
         if number % 2:
             tokens += plain_tokens(tokenizer, texts[int(piece)])
         elif piece:
@@ -41,9 +41,9 @@ def prompt_tokens(tokenizer: Any, request: JudgeRequest) -> list[int]:
 
 
 def messages(request: JudgeRequest, marked: Callable[[str], str]) -> Iterator[dict[str, Any]]:
-    """The turns of the talk as a chat template takes them; a model in this process is told the schema in words."""
-    told = replace(request, judge=replace(request.judge, wording="text"))
-    for role, parts in turns(told):
+    """The turns of the conversation for a chat template; a local model gets the schema as text."""
+    worded = replace(request, judge=replace(request.judge, wording="text"))
+    for role, parts in turns(worded):
         content = [
             {"type": "text", "text": marked(part)} if isinstance(part, str) else {"type": "image"} for part in parts
         ]
@@ -51,7 +51,7 @@ def messages(request: JudgeRequest, marked: Callable[[str], str]) -> Iterator[di
 
 
 def plain_tokens(tokenizer: Any, text: str) -> list[int]:
-    """Text as tokens of the vocabulary proper, without those that were added to steer the model."""
+    """Text as ordinary tokens of the vocabulary, without control tokens."""
     backend = tokenizer.backend_tokenizer
     if backend.normalizer is not None:
         text = backend.normalizer.normalize_str(text)
@@ -61,13 +61,13 @@ def plain_tokens(tokenizer: Any, text: str) -> list[int]:
     return [token.id for word in words for token in backend.model.tokenize(word)]
 
 
-def _filled(tokenizer: Any, turns: list[dict[str, Any]]) -> str:
+def _fill(tokenizer: Any, turns: list[dict[str, Any]]) -> str:
     from jinja2 import TemplateError
 
     try:
         return str(tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
     except TemplateError as error:
         raise JudgeUnusable(
-            f"The chat template of the model does not take a question with a system turn and pictures: {error}. "
-            "Take an instruction-tuned vision-language model."
+            f"The chat template of the model does not support a system prompt with pictures: {error}. "
+            "Use an instruction-tuned vision-language model."
         ) from error

@@ -1,4 +1,4 @@
-"""From a question to what is said: who is shown, what is asked, what is true, and what the dials make of it."""
+"""Answers a parsed question: finds the clip and the true answer, and applies noise and errors."""
 
 from __future__ import annotations
 
@@ -9,88 +9,91 @@ from pathlib import Path
 
 from lookaway.core import Json, UserError
 from lookaway.io.world_clips import WorldClip, open_world
-from lookaway.judges.oracle.asked import AnswerFunction, Asked, CannotAnswer
-from lookaway.judges.oracle.clip_index import know_clips
-from lookaway.judges.oracle.completion import Said, yes_or_no
-from lookaway.judges.oracle.distortion import distorted, mistyped
-from lookaway.judges.oracle.frame_lookup import Eyes, FrameLookup
-from lookaway.judges.oracle.noise import Chance, Noise
+from lookaway.judges.oracle.clip_index import index_clips
+from lookaway.judges.oracle.completion import Message, yes_or_no
+from lookaway.judges.oracle.frame_lookup import FrameLookup, FrameMatch
+from lookaway.judges.oracle.noise import Chance, Noise, distorted, mistyped
+from lookaway.judges.oracle.parsed_question import AnswerFunction, CannotAnswer, ParsedQuestion
 from lookaway.judges.oracle.true_answers import TRUE_ANSWERS
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Answer
 
-BARE = "{said}"
-PROSE = "I looked at all frames carefully. My answer would be {said}, as far as I can tell."
-FENCE = "```json\n{said}\n```"
+BARE = "{answer}"
+PROSE = "I looked at all frames carefully. My answer would be {answer}, as far as I can tell."
+FENCE = "```json\n{answer}\n```"
 REFUSALS = (
-    Said(content=None, refusal="This cannot be answered."),
-    Said(content="", finish="content_filter"),
-    Said(content="I'm sorry, but I can't help with that."),
+    Message(content=None, refusal="This cannot be answered."),
+    Message(content="", finish="content_filter"),
+    Message(content="I'm sorry, but I can't help with that."),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """What is said to a question, and how much was looked at."""
+class OracleAnswer:
+    """The message that answers a question, and how many pixels were shown."""
 
-    said: Said
+    message: Message
     pixels: int
 
 
 class Oracle:
-    """Answers questions from truth, distorted by its dials."""
+    """Answers questions from the truth, with noise."""
 
     def __init__(
         self, world: Path | Sequence[WorldClip] | None, answers: Mapping[str, AnswerFunction], noise: Noise
     ) -> None:
-        self._dials = noise
-        self._eyes = None if world is None else Eyes(know_clips(_clips(world)))
-        known = {**TRUE_ANSWERS, **answers}
-        by_length = sorted(known, key=lambda name: (-len(name), name))
-        self._answers = [(name, _words(name), known[name]) for name in by_length]
+        self._noise = noise
+        self._lookup = None if world is None else FrameLookup(index_clips(_clips(world)))
+        functions = {**TRUE_ANSWERS, **answers}
+        by_length = sorted(functions, key=lambda name: (-len(name), name))
+        self._answers = [(name, _words(name), functions[name]) for name in by_length]
 
-    def hear(self, asked: Asked, attempt: Chance, fault: str | None) -> Heard:
-        """What is said in this attempt; a `CannotAnswer` where the question is not known."""
-        sight = self._sight(asked)
-        answer = self._function(asked)(sight.clip if sight else None, asked.material, sight.frames if sight else ())
-        chance = Chance(self._dials.seed, asked.key, attempt.attempt if asked.leaves_to_chance else 0)
-        answer = distorted(answer, self._dials, chance)
-        if fault == "wrong_types":
-            said = Said(content=answer if isinstance(answer, bool) else json.dumps(mistyped(_object(answer))))
+    def answer(self, question: ParsedQuestion, attempt: Chance, error: str | None) -> OracleAnswer:
+        """The answer in this attempt, with a server error if one is given; raises `CannotAnswer` if there is none."""
+        match = self._match(question)
+        answer = self._function(question)(
+            match.clip if match else None, question.material, match.frames if match else ()
+        )
+        chance = Chance(self._noise.seed, question.key, attempt.attempt if question.leaves_to_chance else 0)
+        answer = distorted(answer, self._noise, chance)
+        if error == "wrong_types":
+            message = Message(content=answer if isinstance(answer, bool) else json.dumps(mistyped(_object(answer))))
         elif isinstance(answer, bool):
-            said = yes_or_no(self._dials.p_yes(answer))
+            message = yes_or_no(self._noise.p_yes(answer))
         else:
-            said = Said(content=self._form(asked, attempt).format(said=json.dumps(_object(answer))))
-        return Heard(_spoilt(said, fault, attempt), sight.pixels if sight else 0)
+            message = Message(content=self._form(question, attempt).format(answer=json.dumps(_object(answer))))
+        return OracleAnswer(_damaged(message, error, attempt), match.pixels if match else 0)
 
-    def _sight(self, asked: Asked) -> FrameLookup | None:
-        if asked.video is not None and not self._dials.takes_video:
-            raise CannotAnswer("this model takes no video; send pictures.")
-        if asked.video is None and not asked.pictures:
+    def _match(self, question: ParsedQuestion) -> FrameMatch | None:
+        if question.video is not None and not self._noise.takes_video:
+            raise CannotAnswer("this model takes no video; send pictures instead.")
+        if question.video is None and not question.pictures:
             return None
-        if self._eyes is None:
-            raise CannotAnswer("pictures are shown to an oracle that has no world; give it the one they come from.")
-        return self._eyes.add_frame(asked)
+        if self._lookup is None:
+            raise CannotAnswer(
+                "the question has pictures, but the oracle has no world. Start it with the world that they come from."
+            )
+        return self._lookup.find(question)
 
-    def _function(self, asked: Asked) -> AnswerFunction:
+    def _function(self, question: ParsedQuestion) -> AnswerFunction:
         for _, words, function in self._answers:
-            if words in asked.instruction:
+            if words in question.instruction:
                 return function
         known = ", ".join(sorted(name for name, _, _ in self._answers))
         raise CannotAnswer(
-            f"no answer is known to the instruction {asked.instruction[:80]!r}, only to those of the prompts {known}. "
-            "Give the oracle a function for it: answers={name: function}."
+            f"the oracle has no answer to the instruction {question.instruction[:80]!r}, only to the prompts {known}. "
+            "Give it a function for this one: answers={name: function}."
         )
 
-    def _form(self, asked: Asked, attempt: Chance) -> str:
-        """A judge that is free in its words keeps to the form once somebody has complained."""
-        return BARE if self._dials.holds_schema or asked.is_corrected else attempt.pick("form", (PROSE, FENCE))
+    def _form(self, question: ParsedQuestion, attempt: Chance) -> str:
+        """A judge that ignores the schema follows it after a correction."""
+        return BARE if self._noise.holds_schema or question.is_corrected else attempt.pick("form", (PROSE, FENCE))
 
 
 def _clips(world: Path | Sequence[WorldClip]) -> Sequence[WorldClip]:
     clips = open_world(world) if isinstance(world, Path) else world
     if not clips:
-        raise UserError(f"{world}: there is no clip of the simulated world; render some with `lookaway world render`.")
+        raise UserError(f"{world}: no clips of the simulated world found. Render some with `lookaway world render`.")
     return clips
 
 
@@ -99,18 +102,18 @@ def _object(answer: Answer) -> Json:
 
 
 def _words(name: str) -> str:
-    """The text of the prompt of this name; a name with spaces stands for itself."""
+    """The text of the prompt with this name; a name with spaces is text itself."""
     return name if " " in name else Prompt.named(name).text.strip()
 
 
-def _spoilt(said: Said, fault: str | None, attempt: Chance) -> Said:
-    match fault:
+def _damaged(message: Message, error: str | None, attempt: Chance) -> Message:
+    match error:
         case "truncated_answer":
-            text = str(said.content)
-            return Said(content=text[: len(text) // 2], finish="length")
+            text = str(message.content)
+            return Message(content=text[: len(text) // 2], finish="length")
         case "empty_answer":
-            return Said(content="")
+            return Message(content="")
         case "refusal":
             return attempt.pick("refusal", REFUSALS)
         case _:
-            return said
+            return message

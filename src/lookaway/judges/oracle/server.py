@@ -1,4 +1,4 @@
-"""The oracle as a server of its own."""
+"""The HTTP server of the oracle."""
 
 from __future__ import annotations
 
@@ -19,57 +19,57 @@ from typing import Any, Protocol, Self
 from lookaway.core import DatasetError, Json, digest
 from lookaway.io.files import parse_json
 from lookaway.io.world_clips import WorldClip
-from lookaway.judges.oracle.asked import AnswerFunction, CannotAnswer, read_question
-from lookaway.judges.oracle.clip_index import ClipIndex, Flight
 from lookaway.judges.oracle.completion import chat_completion
 from lookaway.judges.oracle.noise import Chance, Noise
 from lookaway.judges.oracle.oracle import Oracle
-from lookaway.judges.oracle.server_errors import Faults
+from lookaway.judges.oracle.parsed_question import AnswerFunction, CannotAnswer, read_question
+from lookaway.judges.oracle.request_log import Flight, RequestLog
+from lookaway.judges.oracle.server_errors import ServerErrors
 
-COMPLETIONS, MODELS, BOOK = "/v1/chat/completions", "/v1/models", "/oracle/book"
+COMPLETIONS, MODELS, REQUESTS = "/v1/chat/completions", "/v1/models", "/oracle/requests"
 SERVER_ERRORS = {500: "Internal error.", 502: "Bad gateway.", 503: "Overloaded."}
 
 
-class ServiceClient(Protocol):
-    """What connections share."""
+class OracleState(Protocol):
+    """State shared by all connections."""
 
     oracle: Oracle
-    book: ClipIndex
+    request_log: RequestLog
     noise: Noise
-    faults: Faults
+    errors: ServerErrors
     key: str | None
     stopping: threading.Event
 
 
-class DeskServer(ThreadingHTTPServer):
-    """A server with a desk."""
+class OracleHTTPServer(ThreadingHTTPServer):
+    """A server whose connections share the state of an oracle."""
 
-    client: ServiceClient
+    state: OracleState
 
 
 class Handler(BaseHTTPRequestHandler):
     """Answers the requests of one connection, one after the other."""
 
     protocol_version = "HTTP/1.1"
-    server: DeskServer
+    server: OracleHTTPServer
     _flight: Flight | None = None
 
     def do_GET(self) -> None:
-        """Models, and the book."""
-        client = self.server.client
+        """List the models, or return the request log."""
+        state = self.server.state
         if not self._is_allowed():
             return
         if self.path == MODELS:
-            name = client.noise.reported_model or "oracle"
+            name = state.noise.reported_model or "oracle"
             model = {"id": name, "object": "model", "created": int(time.time()), "owned_by": "lookaway"}
             self._reply(200, {"object": "list", "data": [model]})
-        elif self.path == BOOK:
-            self._reply(200, client.book.as_json())
+        elif self.path == REQUESTS:
+            self._reply(200, state.request_log.as_json())
         else:
             self._reject(404, "not_found", f"there is nothing at {self.path!r:.80}.")
 
     def do_POST(self) -> None:
-        """Chat completions."""
+        """Answer a chat completion."""
         body = self._body()
         if body is None or not self._is_allowed():
             return
@@ -81,7 +81,7 @@ class Handler(BaseHTTPRequestHandler):
         except DatasetError as error:
             self._reject(400, "invalid_json", str(error))
             return
-        with self.server.client.book.flight(digest(fields)) as self._flight:
+        with self.server.state.request_log.flight(digest(fields)) as self._flight:
             try:
                 self._answer(fields, self._flight)
             except CannotAnswer as error:
@@ -89,35 +89,35 @@ class Handler(BaseHTTPRequestHandler):
         self._flight = None
 
     def _answer(self, fields: Json, flight: Flight) -> None:
-        client = self.server.client
-        chance = Chance(client.noise.seed, flight.key, flight.attempt)
-        fault = client.faults.next(flight.number, chance)
-        seconds = client.noise.latency_seconds + client.noise.latency_jitter_seconds * chance.draw("latency")
-        if client.stopping.wait(seconds):
+        state = self.server.state
+        chance = Chance(state.noise.seed, flight.key, flight.attempt)
+        error = state.errors.next(flight.number, chance)
+        seconds = state.noise.latency_seconds + state.noise.latency_jitter_seconds * chance.draw("latency")
+        if state.stopping.wait(seconds):
             self.close_connection = True
             return
-        if fault is not None:
-            client.book.gives(flight.key, fault)
-        if self._fails(fault, chance):
+        if error is not None:
+            state.request_log.add_error(flight.key, error)
+        if self._fails(error, chance):
             return
-        asked = read_question(fields, flight.key)
-        wait_for_answer = client.oracle.hear(asked, chance, fault)
+        question = read_question(fields, flight.key)
+        answer = state.oracle.answer(question, chance, error)
         completion = chat_completion(
-            wait_for_answer.said,
-            asked,
-            wait_for_answer.pixels,
+            answer.message,
+            question,
+            answer.pixels,
             f"chatcmpl-{flight.key[:16]}-{flight.attempt}",
-            model=client.noise.reported_model or asked.model,
-            logprobs=client.noise.gives_logprobs,
+            model=state.noise.reported_model or question.model,
+            logprobs=state.noise.gives_logprobs,
         )
-        self._send(completion, fault, flight)
+        self._send(completion, error, flight)
 
-    def _fails(self, fault: str | None, chance: Chance) -> bool:
-        """Whether nothing but an error, or nothing at all, was sent."""
-        faults = self.server.client.faults
-        match fault:
+    def _fails(self, error: str | None, chance: Chance) -> bool:
+        """Send an error, or nothing, if the error is one that replaces the reply; returns whether it is."""
+        errors = self.server.state.errors
+        match error:
             case "rate_limited":
-                wait = {"Retry-After": f"{faults.retry_after_seconds:g}"}
+                wait = {"Retry-After": f"{errors.retry_after_seconds:g}"}
                 self._error(429, "rate_limit_exceeded", "Too many requests.", wait)
             case "server_error":
                 status = chance.pick("status", tuple(SERVER_ERRORS))
@@ -125,28 +125,28 @@ class Handler(BaseHTTPRequestHandler):
             case "vanished_model":
                 self._error(404, "model_not_found", "The model does not exist.")
             case "time_out":
-                self._hang(faults.hang_seconds)
+                self._hang(errors.hang_seconds)
             case "dropped_connection" if chance.draw("when") < 0.5:
                 self.close_connection = True
             case _:
                 return False
         return True
 
-    def _send(self, completion: Json, fault: str | None, flight: Flight) -> None:
+    def _send(self, completion: Json, error: str | None, flight: Flight) -> None:
         body = json.dumps(completion, ensure_ascii=False).encode()
         if self._has_left():
             self.close_connection = True
-        elif fault == "dropped_connection":
+        elif error == "dropped_connection":
             self.wfile.write(self._head(200, len(body)) + body[: len(body) // 2])
             self.close_connection = True
-        elif fault == "truncated_json":
+        elif error == "truncated_json":
             self.wfile.write(self._head(200, len(body) // 2) + body[: len(body) // 2])
         else:
-            with self.server.client.book.answer(flight.key):
+            with self.server.state.request_log.answer(flight.key):
                 self.wfile.write(self._head(200, len(body)) + body)
 
     def _body(self) -> bytes | None:
-        """`None` where the client left before its last byte."""
+        """The body of the request; `None` if the client left before its last byte."""
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal():
             self.close_connection = True
@@ -159,28 +159,28 @@ class Handler(BaseHTTPRequestHandler):
         return body
 
     def _is_allowed(self) -> bool:
-        key, given = self.server.client.key, self.headers.get("Authorization", "")
+        key, given = self.server.state.key, self.headers.get("Authorization", "")
         if key is None or hmac.compare_digest(given.encode(), f"Bearer {key}".encode()):
             return True
         self._reject(401, "invalid_api_key", "the key is missing or wrong.")
         return False
 
     def _has_left(self) -> bool:
-        """Whether the client hung up: what is written after that is heard by nobody."""
+        """Whether the client closed the connection."""
         try:
             return len(self.connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)) == 0
         except BlockingIOError:
             return False
 
     def _hang(self, seconds: float) -> None:
-        """Say nothing until the client leaves, the server stops, or the time is over."""
+        """Send nothing until the client leaves, the server stops, or the time is over."""
         self.close_connection = True
         self.connection.settimeout(seconds)
         with suppress(TimeoutError):
             self.connection.recv(1, socket.MSG_PEEK)
 
     def _reject(self, status: int, code: str, message: str) -> None:
-        self.server.client.book.rejects(status)
+        self.server.state.request_log.reject(status)
         self._error(status, code, message)
 
     def _error(self, status: int, code: str, message: str, headers: dict[str, str] | None = None) -> None:
@@ -193,29 +193,29 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(self._head(status, len(body), headers) + body)
 
     def _head(self, status: int, length: int, headers: dict[str, str] | None = None) -> bytes:
-        """To be written together with the body: of two writes, the second would wait for the client."""
+        """The head of a reply; write it together with the body, since a second write would wait for the client."""
         if self._flight is not None:
-            self.server.client.book.lands(self._flight)
+            self.server.state.request_log.land(self._flight)
         everything = {"Content-Type": "application/json", "Content-Length": str(length), **(headers or {})}
         lines = [f"{self.protocol_version} {status} {HTTPStatus(status).phrase}"]
         lines += [f"{name}: {value}" for name, value in everything.items()]
         return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
     def log_message(self, *args: object) -> None:
-        """Say nothing: what was asked is in the book."""
+        """Print nothing: requests are in the log."""
 
 
 LOOPBACK = "127.0.0.1"
 LOOK_SECONDS = 0.05
-"""How often the server looks whether it should stop."""
+"""How often the server checks whether it should stop."""
 
 
 class OracleServer:
     """Answers chat completions about clips of a simulated world, on loopback. Use as a context manager.
 
-    A question is known by the text of its prompt, a clip by its pictures. `answers` adds functions by names of prompts,
-    or by words that an instruction holds, where a name has spaces; of several that fit, the longest name wins. Without
-    a world, questions show no pictures, and functions answer from the material.
+    A question is recognised by the text of its prompt, a clip by its pictures. `answers` adds functions by prompt name,
+    or, for names with spaces, by words that the instruction contains; if several match, the longest name wins. Without
+    a world, questions have no pictures, and functions answer from the material.
 
     >>> with OracleServer(None) as server:
     ...     server.base_url.startswith("http://127.0.0.1:")
@@ -228,13 +228,13 @@ class OracleServer:
         *,
         answers: Mapping[str, AnswerFunction] | None = None,
         noise: Noise | None = None,
-        faults: Faults | None = None,
+        errors: ServerErrors | None = None,
         key: str | None = None,
         port: int = 0,
     ) -> None:
         self.noise = noise or Noise()
-        self.faults = faults or Faults()
-        self.book = ClipIndex()
+        self.errors = errors or ServerErrors()
+        self.request_log = RequestLog()
         self.key = key
         self.oracle = Oracle(world, answers or {}, self.noise)
         self.stopping = threading.Event()
@@ -243,13 +243,13 @@ class OracleServer:
 
     @property
     def base_url(self) -> str:
-        """What clients are given; known while the server runs."""
+        """The address for clients; known while the server runs."""
         if self._running is None:
-            raise RuntimeError("the oracle does not run: start it, or use it as a context manager.")
+            raise RuntimeError("the oracle is not running. Start it, or use it as a context manager.")
         return f"http://{LOOPBACK}:{self._running[0].server_port}/v1"
 
     def start(self) -> None:
-        """Listen, and answer from threads of this process."""
+        """Listen, and answer in threads of this process."""
         self.stopping.clear()
         server = _Loopback(self, self._port)
         thread = threading.Thread(target=server.serve_forever, args=(LOOK_SECONDS,), name="oracle", daemon=True)
@@ -257,7 +257,7 @@ class OracleServer:
         self._running = server, thread
 
     def stop(self) -> None:
-        """Hang up, and wait until nothing is left."""
+        """Close all connections, and wait until all threads have ended."""
         if self._running is None:
             return
         server, thread = self._running
@@ -278,39 +278,39 @@ class OracleServer:
         self.stop()
 
 
-class _Loopback(DeskServer):
-    """Keeps its connections, so that it can hang up on clients that keep theirs alive."""
+class _Loopback(OracleHTTPServer):
+    """Tracks its connections, so that it can close those that clients keep alive."""
 
-    daemon_threads = False  # those that are not are waited for at the end
+    daemon_threads = False  # server_close waits for threads that are not daemons
     request_queue_size = 256
 
-    def __init__(self, client: OracleServer, port: int) -> None:
-        self.client = client
+    def __init__(self, state: OracleServer, port: int) -> None:
+        self.state = state
         self._connections: set[socket.socket] = set()
         self._lock = threading.Lock()
         super().__init__((LOOPBACK, port), Handler)
 
     def hang_up(self) -> None:
-        """Wake every thread that waits for its client; to be called when no more connections are taken."""
+        """Wake every thread that waits for its client; call this when no more connections are accepted."""
         with self._lock:
             for connection in self._connections:
                 with suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Keep the connection."""
+        """Track the connection."""
         with self._lock:
             self._connections.add(request)
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        """Let go of the connection."""
+        """Stop tracking the connection."""
         with self._lock:
             self._connections.discard(request)
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that leaves is no error; everything else is shown."""
+        """Ignore clients that leave; print everything else."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -319,13 +319,13 @@ def serve(
     world: Path,
     port: int = 0,
     noise: Noise | None = None,
-    faults: Faults | None = None,
+    errors: ServerErrors | None = None,
     key: str | None = None,
     *,
     ready: Callable[[OracleServer], None] = lambda server: None,
 ) -> None:
-    """Serve until interrupted; `ready` is called once questions can be put."""
-    with OracleServer(world, noise=noise, faults=faults, key=key, port=port) as server:
+    """Serve until interrupted; `ready` is called once the server accepts requests."""
+    with OracleServer(world, noise=noise, errors=errors, key=key, port=port) as server:
         ready(server)
         with suppress(KeyboardInterrupt):
             threading.Event().wait()

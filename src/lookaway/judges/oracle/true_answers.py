@@ -1,15 +1,14 @@
-"""Right answers to our own questions."""
+"""The true answers to the built-in questions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
 from lookaway.core import Json
-from lookaway.judges.checking import Description
+from lookaway.judges.judge_check import Description
 from lookaway.judges.oracle import truth
-from lookaway.judges.oracle import truth as probe_truth
-from lookaway.judges.oracle.asked import AnswerFunction, CannotAnswer
 from lookaway.judges.oracle.clip_index import KnownClip
+from lookaway.judges.oracle.parsed_question import AnswerFunction, CannotAnswer
 from lookaway.judges.question import Answer
 from lookaway.judges.rating import RatingAnswer
 from lookaway.judges.reobservation import ReobservationAnswer, SecondAnswer, whole_seconds
@@ -36,12 +35,12 @@ def _yes_unless(rule: Callable[[KnownClip], bool]) -> AnswerFunction:
 
 
 def _reobservation(clip: KnownClip | None, material: Mapping[str, Json], frames: tuple[int, ...]) -> Answer:
-    """The target can be judged in the seconds in which one of the frames that are shown shows a pixel of it."""
-    known = _shown(clip)
-    seen = [frame for frame in frames if known.truth.visible_area[frame, 0] > 0]
-    judgeable = whole_seconds(known.truth.timestamps[seen].tolist())
+    """The target is judgeable in the seconds in which at least one shown frame has a pixel of it."""
+    shown = _shown(clip)
+    visible = [frame for frame in frames if shown.truth.visible_area[frame, 0] > 0]
+    judgeable = whole_seconds(shown.truth.timestamps[visible].tolist())
     seconds = [SecondAnswer(second=second, judgeable=second in judgeable) for second in material["seconds"]]
-    return ReobservationAnswer(subject=known.card.target.name, seconds=seconds)
+    return ReobservationAnswer(subject=shown.card.target.name, seconds=seconds)
 
 
 def _description(clip: KnownClip | None, material: Mapping[str, Json], frames: tuple[int, ...]) -> Answer:
@@ -50,7 +49,7 @@ def _description(clip: KnownClip | None, material: Mapping[str, Json], frames: t
 
 def _shown(clip: KnownClip | None) -> KnownClip:
     if clip is None:
-        raise CannotAnswer("the question is about a video, but no pictures are shown.")
+        raise CannotAnswer("the question is about a video, but has no pictures.")
     return clip
 
 
@@ -70,15 +69,15 @@ TRUE_ANSWERS: Mapping[str, AnswerFunction] = {
     "rating_progress": _rating(truth.progress_rating),
     "rating_correctness": _rating(truth.correctness_rating),
     "reobservation": _reobservation,
-    "probe_visible_space_position_relation": _yes_if(probe_truth.is_in_place_while_seen),
-    "probe_visible_space_static_anchors": _yes_if(probe_truth.are_anchors_in_place),
-    "probe_visible_space_wrong_place": _yes_unless(probe_truth.is_in_place_while_seen),
-    "probe_visible_state_action": _yes_if(probe_truth.has_happened),
-    "probe_visible_state_progress": _yes_if(probe_truth.has_happened),
-    "probe_visible_state_absent_or_frozen": _yes_unless(probe_truth.has_happened),
-    "probe_hidden_space_return": _yes_if(probe_truth.is_in_place_at_the_end),
-    "probe_hidden_space_vanished_or_reset": _yes_unless(probe_truth.is_in_place_at_the_end),
-    "probe_hidden_state_progress": _yes_if(probe_truth.has_gone_on_unseen),
-    "probe_hidden_state_frozen_or_reset": _yes_unless(probe_truth.has_gone_on_unseen),
+    "probe_visible_space_position_relation": _yes_if(truth.is_in_place_while_seen),
+    "probe_visible_space_static_anchors": _yes_if(truth.are_anchors_in_place),
+    "probe_visible_space_wrong_place": _yes_unless(truth.is_in_place_while_seen),
+    "probe_visible_state_action": _yes_if(truth.has_happened),
+    "probe_visible_state_progress": _yes_if(truth.has_happened),
+    "probe_visible_state_absent_or_frozen": _yes_unless(truth.has_happened),
+    "probe_hidden_space_return": _yes_if(truth.is_in_place_at_the_end),
+    "probe_hidden_space_vanished_or_reset": _yes_unless(truth.is_in_place_at_the_end),
+    "probe_hidden_state_progress": _yes_if(truth.has_gone_on_unseen),
+    "probe_hidden_state_frozen_or_reset": _yes_unless(truth.has_gone_on_unseen),
 }
-"""By the name of the prompt that tells a question from others."""
+"""By the name of the prompt that identifies the question."""

@@ -1,4 +1,4 @@
-"""What is true of a clip as a whole, whichever of its frames are shown: whether it poses a test, and how it passes."""
+"""The truth about a whole clip, whichever frames are shown: whether it poses the memory test, and how well it does."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from numpy.typing import NDArray
 
 from lookaway.core import Floats, angles_degrees
 from lookaway.io.clip_card import ClipArrays
-from lookaway.judges.oracle.asked import CannotAnswer
 from lookaway.judges.oracle.clip_index import KnownClip
+from lookaway.judges.oracle.parsed_question import CannotAnswer
 
 ABSENT_BELOW = 0.5
-"""A target of less opacity is not there."""
+"""A target with less opacity counts as absent."""
 AWAY_DEGREES, BACK_DEGREES = 20.0, 15.0
 AWAY_SHARE, BACK_SHARE = 0.3, 0.2
-"""Of the first distance to the target. The least turn of the world's cameras is 30 degrees; the strongest drift, 14
-degrees, still shows the first view."""
+"""Shares of the first distance to the target. The smallest turn of the world's cameras is 30 degrees; the strongest
+drift, 14 degrees, still shows the first view."""
 CLOCKS: dict[str, tuple[int, ...]] = {"none": (), "spatial": (0,), "in_place": (1,), "both": (0, 1)}
-"""Which columns of `progress` run, for each event."""
+"""The columns of `progress` that each event uses."""
 ON_EVENT_OR_TARGET = frozenset(
     {
         "frozen_while_unseen",
@@ -31,15 +31,15 @@ ON_EVENT_OR_TARGET = frozenset(
         "dragged_along",
     }
 )
-"""Faults of the world that touch the event or its target; the others touch the place, the camera or time."""
+"""Faults of the world that affect the event or its target; the others affect the place, the camera or time."""
 
 
 def poses_target_test(clip: KnownClip) -> bool:
     """Whether the target is seen, then neither it nor its place, and then the target or its place again.
 
-    The place of a target that has vanished (opacity below a half) is looked at where its true position falls into the
-    picture. So a target that is gone when the camera is back does pose the test, and one that is never out of sight
-    does not.
+    The place of a target that has vanished (opacity below a half) is in view where its true position falls into the
+    picture. So a target that is gone when the camera returns does pose the test, and one that is always in sight does
+    not.
     """
     truth = clip.truth
     is_seen = truth.visible_area[:, 0] > 0
@@ -62,17 +62,17 @@ def poses_place_test(clip: KnownClip) -> bool:
 
 
 def poses_event_test(clip: KnownClip) -> bool:
-    """Whether something happens to the target, and the target poses its test: by the rules of the world at least 15 %
-    of every clock pass while the target is out of sight."""
+    """Whether something happens to the target, and the target poses its test: in this world at least 15 % of every
+    clock pass while the target is out of sight."""
     return clip.card.event != "none" and poses_target_test(clip)
 
 
 def progress_share(clip: KnownClip) -> float:
-    """Progress in the last frame as a part of what it should be, from 0 to 1.
+    """Progress in the last frame as a share of the expected progress, from 0 to 1.
 
-    What it should be is the progress of the clip of the same case without faults; where the world holds none, 1, at
-    which every clock of the world ends. Of two clocks, the one that lags most counts. A target that is not there
-    shows no progress; where nothing should happen, all of it has.
+    Expected is the progress of the fault-free clip of the same case, or 1, where every clock of the world ends, if
+    there is none. Of two clocks, the slower one counts. An absent target shows no progress; if nothing should happen,
+    the share is 1.
     """
     truth, should = clip.truth, clip.remembered_truth
     if truth.opacity[-1, 0] < ABSENT_BELOW:
@@ -83,11 +83,11 @@ def progress_share(clip: KnownClip) -> float:
 
 
 def unseen_share(clip: KnownClip) -> float:
-    """Progress made out of sight as a part of what should have been made, from 0 to 1.
+    """Progress made out of sight as a share of the expected progress, from 0 to 1.
 
     Each clock is compared from the last frame before the target should be lost to the frame in which it should be
-    back; the one that lags most counts. A target that is not there at the return shows no progress. Where nothing
-    should be lost from sight, or the world holds no clip of the case without faults, the end of the clip counts.
+    back; the slower one counts. A target that is absent at the return shows no progress. If the target should never be
+    lost from sight, or the world has no fault-free clip of the case, the end of the clip counts.
     """
     should, card = clip.remembered_truth, clip.remembered.card if clip.remembered else clip.card
     lost, back = card.phases.disappeared
@@ -107,7 +107,7 @@ def progress_rating(clip: KnownClip) -> int:
 
 
 def correctness_rating(clip: KnownClip) -> int:
-    """1 + round(4 (1 - s)), with s the severity of the worst fault that touches the event or its target."""
+    """1 + round(4 (1 - s)), with s the severity of the worst fault that affects the event or its target."""
     severities = [found.severity for found in clip.card.injections if found.fault in ON_EVENT_OR_TARGET]
     return 1 + round(4 * (1 - max(severities, default=0.0)))
 
@@ -124,9 +124,9 @@ def _is_in_view(clip: KnownClip) -> NDArray[np.bool_]:
 
 
 SAME_PLACE = 0.5
-"""Diameters of a thing within which it is where it should be."""
+"""A thing is in place within this many of its diameters."""
 MOST, HALF = 0.75, 0.5
-"""Shares of an event from which on it has come about, and from which on it went on."""
+"""Minimum shares of an event for it to have happened, and for it to have continued."""
 ANCHORS = ("anchor", "prop", "structure")
 
 
@@ -149,12 +149,12 @@ def are_anchors_in_place(clip: KnownClip) -> bool:
 
 
 def has_happened(clip: KnownClip) -> bool:
-    """Whether at least three quarters of the event have come about in the last frame."""
+    """Whether at least three quarters of the event have happened by the last frame."""
     return progress_share(clip) >= MOST
 
 
 def has_gone_on_unseen(clip: KnownClip) -> bool:
-    """Whether the target is there at the return, with at least half of the progress that it should have made unseen."""
+    """Whether the target is there at the return, with at least half of the progress expected out of sight."""
     _should(clip)
     return unseen_share(clip) >= HALF
 
@@ -168,7 +168,7 @@ def _target_away(clip: KnownClip) -> Floats:
 def _should(clip: KnownClip) -> ClipArrays:
     if clip.remembered_truth is None:
         raise CannotAnswer(
-            f"the world holds no clip of {clip.card.case} without faults, which this question is answered from; "
-            "render the model `perfect` too."
+            f"the world has no fault-free clip of {clip.card.case}, from which this question is answered. "
+            "Render the model `perfect` too."
         )
     return clip.remembered_truth

@@ -1,4 +1,4 @@
-"""What judges are told: files, each with a hash."""
+"""The prompts of judges: files, each with a hash."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ SUFFIX = ".md"
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Words for a judge. Names are `name` for ours, and `package:name` for a file in somebody else's package."""
+    """A prompt file. Names are `name` for a built-in one, and `package:name` for a file in another package."""
 
-    name: Annotated[str, "of the file"]
-    sha256: Annotated[str, "of its text"]
+    name: Annotated[str, "name of the file"]
+    sha256: Annotated[str, "SHA-256 of its text"]
 
     @classmethod
     def named(cls, name: str) -> Prompt:
@@ -28,19 +28,19 @@ class Prompt:
 
     @property
     def text(self) -> str:
-        """The words; a `UserError` where they are no longer those that were hashed."""
+        """The text; raises `UserError` if it has changed since it was hashed."""
         text = _text(self.name)
         found = hashlib.sha256(text.encode()).hexdigest()
         if found != self.sha256:
             raise UserError(
                 f"The prompt {self.name!r} has the SHA-256 {found}, expected {self.sha256}: it was changed after the "
-                "run was planned. Start again, and the lock will name the new one."
+                "run was planned. Start again with a new run, whose lock names the new prompt."
             )
         return text
 
 
 def prompt_names() -> list[str]:
-    """All prompts of ours."""
+    """All built-in prompts."""
     files = (entry.name for entry in resources.files(OURS).iterdir())
     return sorted(name.removesuffix(SUFFIX) for name in files if name.endswith(SUFFIX))
 

@@ -22,7 +22,7 @@ SAMPLING: Final = {"temperature": "temperature", "seed": "seed", "max_tokens": "
 
 def run_command(run: LoadedRun) -> str:
     """The `lookaway eval` that gives the same table as the run, with the same dataset and software."""
-    reading = _mapping(_mapping(run.about.get("asked")).get("reading"))
+    reading = _mapping(_mapping(run.about.get("requested")).get("reading"))
     chosen = {name: value for name in ("models", "subsets") if isinstance(value := reading.get(name), list) and value}
     cases = value if isinstance(value := reading.get("cases"), list) else []
     return _command(run, {name: ",".join(map(str, value)) for name, value in chosen.items()}, cases)
@@ -34,7 +34,7 @@ def reproduce_command(run: LoadedRun, rollout: LoadedRollout) -> str:
 
 
 def _command(run: LoadedRun, chosen: Mapping[str, str], cases: Sequence[str]) -> str:
-    requested = _mapping(run.about.get("asked"))
+    requested = _mapping(run.about.get("requested"))
     words = ["lookaway", "eval", _name(run.about.get("dataset")), "-o", AGAIN, "--suite", run.suite]
     words += [f"--metrics={','.join(metric.name for metric in run.metrics)}"]
     words += _options(chosen, tuple(chosen))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from lookaway.engine.timings import IDLE, RunCosts, SessionCosts, Stage, StageTimings, read_run_costs
+from lookaway.engine.timings import IDLE, RunCosts, SessionCosts, StageTiming, StageTimings, read_run_costs
 from lookaway.reports.numbers import amount, duration, size
 from lookaway.reports.runs import LoadedRun
 
@@ -56,7 +56,7 @@ def _summary(costs: RunCosts, timings: StageTimings) -> str:
     return "; ".join(parts) + "."
 
 
-def _stage_row(name: str, stage: Stage, timings: StageTimings) -> tuple[str, ...]:
+def _stage_row(name: str, stage: StageTiming, timings: StageTimings) -> tuple[str, ...]:
     whole = sum(other.seconds for kind, other in timings.stages.items() if kind not in IDLE)
     is_work = name not in IDLE and whole > 0
     return (

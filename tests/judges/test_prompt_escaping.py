@@ -13,7 +13,7 @@ from lookaway.judges.probe_probabilities import ProbeProbabilities
 from lookaway.judges.prompt_escaping import MAX_CHARACTERS, quote, too_long
 from lookaway.judges.rating import CorrectnessRating, ProgressRating
 from lookaway.judges.trigger_verdict import TriggerVerdict
-from tests.judges.scripted_asking import JUDGE, rollout_of
+from tests.judges.scripted_client import JUDGE, rollout_of
 
 HARMLESS = "A cup stands on the table."
 HOSTILE = (
@@ -120,4 +120,4 @@ def test_text_is_refused_one_character_above_the_limit(recipe):
 def test_every_piece_has_a_limit_of_its_own():
     fits = "x" * (MAX_CHARACTERS - 2)
     assert too_long({"one": fits, "two": fits}) is None
-    assert "the two of this case" in too_long({"one": fits, "two": fits + "x"}).message
+    assert "two of this case" in too_long({"one": fits, "two": fits + "x"}).message

@@ -10,10 +10,10 @@ from lookaway.core import BudgetSpent, RunError
 from lookaway.io.files import list_files, read_bytes, write_whole
 from lookaway.io.journal import Journal
 from lookaway.io.object_storage import as_path
-from lookaway.judges import spending as spending_module
+from lookaway.judges import budget as budget_module
+from lookaway.judges.budget import Budget, Spending, Spent
 from lookaway.judges.reply_store import ReplyStore
-from lookaway.judges.spending import Budget, Spending, Spent
-from tests.judges.asked import question
+from tests.judges.requests import question
 from tests.support.s3_server import S3Server, new_bucket, s3_server
 
 
@@ -84,7 +84,7 @@ def test_ones_own_calls_count_at_once_however_many_threads_take_them(path):
 
 
 def test_merging_neither_loses_nor_doubles_what_was_spent(away, monkeypatch):
-    monkeypatch.setattr(spending_module, "FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(budget_module, "FRESH_SECONDS", 0.0)
     first, second = Spending(away, Budget(calls=100)), Spending(away, Budget(calls=100))
     for number in range(1, 6):
         first.take_call()
@@ -108,7 +108,7 @@ def test_what_others_spent_is_looked_for_once_in_a_while_and_only_where_there_is
     assert lookups(worker.take_call) > 0
     assert lookups(worker.take_call) == 0
     assert lookups(Spending(away, Budget()).take_call) == 0
-    monkeypatch.setattr(spending_module, "FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(budget_module, "FRESH_SECONDS", 0.0)
     assert lookups(worker.take_call) > 0
     with pytest.raises(BudgetSpent, match="5 of 5 calls"):
         worker.take_call()
@@ -140,7 +140,7 @@ def test_a_line_that_a_full_disk_cut_off_is_named_and_not_passed_over(line, tmp_
 
 def test_a_place_that_cannot_be_written_is_an_error_of_the_user(tmp_path):
     (tmp_path / "run").write_text("")
-    with pytest.raises(RunError, match="what the judge costs cannot be noted"):
+    with pytest.raises(RunError, match="judge costs cannot be recorded"):
         Spending(tmp_path / "run" / "spending.jsonl", Budget()).take_call()
 
 

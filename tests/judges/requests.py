@@ -1,4 +1,4 @@
-"""Questions and replies for tests of how questions are put."""
+"""Requests and replies for tests of how requests are sent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from lookaway.core import Json, JudgeModel, JudgeRequest
 
 QUICK = {"first_wait_seconds": 0.001, "longest_wait_seconds": 0.002, "pause_seconds": 0.02}
-"""Manners of tests, which have no time."""
+"""A retry policy for tests, which have no time."""
 
 
 def question(number: int = 0, **changes: Any) -> JudgeRequest:
@@ -33,28 +33,28 @@ def completion(text: str = "yes", model: str = "answering") -> Json:
 
 
 class ScriptedJudge:
-    """Replies what a function says, given the question and how often it was put before; raises what is an exception."""
+    """Replies what a function returns, given the request and how often it was sent before; raises exceptions."""
 
     def __init__(self, say: Callable[[JudgeRequest, int], Any] = lambda request, before: completion()) -> None:
         self.say = say
-        self.asked: Counter[str] = Counter()
-        self.under_way = self.max_under_way = 0
+        self.received: Counter[str] = Counter()
+        self.in_flight = self.max_in_flight = 0
         self.is_closed = False
 
     async def reply(self, request: JudgeRequest) -> Json:
-        before = self.asked[request.instruction]
-        self.asked[request.instruction] += 1
-        self.under_way += 1
-        self.max_under_way = max(self.max_under_way, self.under_way)
+        before = self.received[request.instruction]
+        self.received[request.instruction] += 1
+        self.in_flight += 1
+        self.max_in_flight = max(self.max_in_flight, self.in_flight)
         try:
-            said = self.say(request, before)
-            if hasattr(said, "__await__"):
-                said = await said
+            reply = self.say(request, before)
+            if hasattr(reply, "__await__"):
+                reply = await reply
         finally:
-            self.under_way -= 1
-        if isinstance(said, Exception):
-            raise said
-        return said
+            self.in_flight -= 1
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
 
     async def close(self) -> None:
         self.is_closed = True

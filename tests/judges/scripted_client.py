@@ -1,4 +1,4 @@
-"""Somebody to ask whose answers are known, and recipes that ask them."""
+"""A judge client with scripted answers, and recipes that use it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lookaway.core import Case, Feature, Frame, JudgeModel, JudgeRequest, Rollout, Target, Timeline
-from lookaway.judges.judged import Judged
+from lookaway.judges.judge_feature import JudgeFeature
 from lookaway.judges.reply import Reply, read_reply
 
 JUDGE = JudgeModel(model="judge", reported="judge-of-may")
@@ -20,7 +20,7 @@ HEIGHT, WIDTH = 6, 8
 
 
 @dataclass
-class ScriptedAsking:
+class ScriptedClient:
     """Answers with what a function makes of the question: a completion, or an exception."""
 
     script: Callable[[JudgeRequest], Any]
@@ -37,10 +37,10 @@ class ScriptedAsking:
         return future
 
 
-def saying(*answers: Any) -> ScriptedAsking:
+def saying(*answers: Any) -> ScriptedClient:
     """Gives one answer after the other, whatever is asked."""
     left = list(answers)
-    return ScriptedAsking(lambda request: left.pop(0))
+    return ScriptedClient(lambda request: left.pop(0))
 
 
 def completion(content: Any, *, model: str = JUDGE.reported, finish: str = "stop", **message: Any) -> dict[str, Any]:
@@ -78,13 +78,16 @@ def rollout_of(
 
 
 def judged(
-    recipe: Judged, asking: ScriptedAsking, rollout: Rollout, times_seconds: Sequence[float] = (0.0, 0.5, 1.0, 1.5)
+    recipe: JudgeFeature,
+    client: ScriptedClient,
+    rollout: Rollout,
+    times_seconds: Sequence[float] = (0.0, 0.5, 1.0, 1.5),
 ) -> Feature:
     """What a recipe makes of the answers about a video with frames at these times."""
     assert recipe.declines(rollout) is None
     timeline = Timeline(np.array(times_seconds), WIDTH, HEIGHT)
-    watch = recipe.load_with(asking).start(rollout, timeline, {})
-    for index in sorted(watch.request.indices):
+    extraction = recipe.load_with(client).start(rollout, timeline, {})
+    for index in sorted(extraction.request.indices):
         pixels = np.full((HEIGHT, WIDTH, 3), index, np.uint8)
-        watch.add_frame(Frame(index, float(times_seconds[index]), pixels))
-    return watch.finish().result()
+        extraction.add_frame(Frame(index, float(times_seconds[index]), pixels))
+    return extraction.finish().result()

@@ -8,14 +8,14 @@ import pytest
 
 from lookaway.core import JudgeModel, Picture, Rollout
 from lookaway.io.world_clips import open_world
-from lookaway.judges.judged import SYSTEM
+from lookaway.judges.judge_feature import SYSTEM
 from lookaway.judges.openai_format import completion_fields
 from lookaway.judges.oracle import Noise, OracleServer
-from lookaway.judges.oracle.asked import read_question
-from lookaway.judges.oracle.clip_index import know_clips
-from lookaway.judges.oracle.frame_lookup import Eyes, FrameLookup, _in_order
+from lookaway.judges.oracle.clip_index import index_clips
+from lookaway.judges.oracle.frame_lookup import FrameLookup, FrameMatch, _in_order
+from lookaway.judges.oracle.parsed_question import read_question
 from lookaway.judges.trigger_verdict import TriggerVerdict
-from tests.judges.oracle.putting import SHOWN, pictures, put
+from tests.judges.oracle.sending import SHOWN, pictures, put
 
 pytestmark = pytest.mark.render
 
@@ -24,8 +24,8 @@ CLIPS = ("perfect", "vanish", "frozen_while_unseen", "camera_never_moves", "stat
 
 
 @pytest.fixture(scope="module")
-def eyes(world: Path) -> Eyes:
-    return Eyes(know_clips(open_world(world)))
+def lookup(world: Path) -> FrameLookup:
+    return FrameLookup(index_clips(open_world(world)))
 
 
 def fields(rollout: Rollout, shown: tuple[Picture, ...], media: str) -> dict[str, Any]:
@@ -34,15 +34,15 @@ def fields(rollout: Rollout, shown: tuple[Picture, ...], media: str) -> dict[str
 
 
 def seen(
-    eyes: Eyes, rollout: Rollout, shown: tuple[Picture, ...], media: str = "png", *, labels: bool = True
-) -> FrameLookup:
-    asked = fields(rollout, shown, media)
+    lookup: FrameLookup, rollout: Rollout, shown: tuple[Picture, ...], media: str = "png", *, labels: bool = True
+) -> FrameMatch:
+    request = fields(rollout, shown, media)
     if not labels:
-        parts = asked["messages"][1]["content"]
-        asked["messages"][1]["content"] = [
+        parts = request["messages"][1]["content"]
+        request["messages"][1]["content"] = [
             part for part in parts if not part.get("text", "").startswith(("Frame", "A vid"))
         ]
-    return eyes.add_frame(read_question(asked, "key"))
+    return lookup.find(read_question(request, "key"))
 
 
 @pytest.mark.parametrize("name", CLIPS)
@@ -50,17 +50,17 @@ def seen(
     ("media", "height"), [("png", None), ("jpeg", 48), ("jpeg", 300), ("video", None), ("video", 96)]
 )
 def test_a_clip_is_known_by_its_pictures_whatever_their_size_and_encoding(
-    eyes: Eyes, rollouts: Rollouts, name: str, media: str, height: int | None
+    lookup: FrameLookup, rollouts: Rollouts, name: str, media: str, height: int | None
 ) -> None:
     rollout = rollouts[name]
-    found = seen(eyes, rollout, pictures(rollout, height=height), media)
+    found = seen(lookup, rollout, pictures(rollout, height=height), media)
     assert (found.clip.clip.video, found.frames) == (rollout.video, SHOWN)
 
 
 @pytest.mark.parametrize("name", CLIPS)
-def test_a_clip_is_known_without_labels_of_time(eyes: Eyes, rollouts: Rollouts, name: str) -> None:
+def test_a_clip_is_known_without_labels_of_time(lookup: FrameLookup, rollouts: Rollouts, name: str) -> None:
     rollout = rollouts[name]
-    found = seen(eyes, rollout, pictures(rollout), "jpeg", labels=False)
+    found = seen(lookup, rollout, pictures(rollout), "jpeg", labels=False)
     assert found.clip.clip.video == rollout.video
     assert list(found.frames) == sorted(found.frames)
 
@@ -71,9 +71,11 @@ def test_frames_are_found_in_the_order_of_time_though_others_are_nearer() -> Non
     assert _in_order(np.array([[3.0, 2.0, 1.0]])).tolist() == [2]
 
 
-def test_two_pictures_are_enough_to_tell_a_lost_target_from_a_remembered_one(eyes: Eyes, rollouts: Rollouts) -> None:
+def test_two_pictures_are_enough_to_tell_a_lost_target_from_a_remembered_one(
+    lookup: FrameLookup, rollouts: Rollouts
+) -> None:
     for name in ("perfect", "vanish", "frozen_while_unseen"):
-        found = seen(eyes, rollouts[name], pictures(rollouts[name], (0, 15)))
+        found = seen(lookup, rollouts[name], pictures(rollouts[name], (0, 15)))
         assert found.clip.card.model.partition("-")[0] == name
 
 
@@ -93,16 +95,16 @@ def test_one_strange_picture_among_known_ones_is_not_overlooked(oracle: OracleSe
     got = put(oracle, fields(rollout, tuple(shown), "png"))
     assert got.status == 400
     assert got.json["error"]["code"] == "cannot_answer"
-    assert "no clip of this oracle's world shows these 8 pictures" in got.json["error"]["message"]
+    assert "no clip of this oracle's world matches these 8 pictures" in got.json["error"]["message"]
 
 
 def test_what_is_no_picture_is_said_to_be_none(oracle: OracleServer, rollouts: Rollouts) -> None:
-    asked = fields(rollouts["perfect"], pictures(rollouts["perfect"], (0,)), "png")
-    for part in asked["messages"][1]["content"]:
+    request = fields(rollouts["perfect"], pictures(rollouts["perfect"], (0,)), "png")
+    for part in request["messages"][1]["content"]:
         if part["type"] == "image_url":
             part["image_url"]["url"] = "data:image/png;base64,AAAA"
-    got = put(oracle, asked)
-    assert (got.status, "is no picture" in got.json["error"]["message"]) == (400, True)
+    got = put(oracle, request)
+    assert (got.status, "cannot be read as a picture" in got.json["error"]["message"]) == (400, True)
 
 
 def test_a_model_without_video_rejects_videos_and_takes_pictures(world: Path, rollouts: Rollouts) -> None:
@@ -120,14 +122,14 @@ def test_pictures_for_an_oracle_without_a_world_are_not_guessed_at(rollouts: Rol
 
 
 def test_pictures_that_were_seen_before_are_not_decoded_again(
-    eyes: Eyes, rollouts: Rollouts, monkeypatch: pytest.MonkeyPatch
+    lookup: FrameLookup, rollouts: Rollouts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rollout = rollouts["perfect"]
-    before = seen(eyes, rollout, pictures(rollout))
+    before = seen(lookup, rollout, pictures(rollout))
 
     def decode(encoded: bytes) -> None:
         raise AssertionError("decoded again")
 
     monkeypatch.setattr("lookaway.judges.oracle.frame_lookup.picture_pixels", decode)
-    assert seen(eyes, rollout, pictures(rollout)) is before
-    assert seen(eyes, rollout, pictures(rollout, SHOWN[:4])).frames == SHOWN[:4]
+    assert seen(lookup, rollout, pictures(rollout)) is before
+    assert seen(lookup, rollout, pictures(rollout, SHOWN[:4])).frames == SHOWN[:4]

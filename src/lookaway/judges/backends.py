@@ -1,4 +1,4 @@
-"""The judges that come with this package, as their settings name them."""
+"""The built-in judge backends, as the settings name them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def open_server(settings: JudgeSettings) -> ServerJudge:
 
 
 def open_local(settings: JudgeSettings) -> LocalJudge:
-    """A judge in this process."""
+    """A model in this process."""
     if settings.folder is None:
-        raise JudgeUnusable("A judge in this process needs the folder of a model; name it with --judge-model.")
+        raise JudgeUnusable("A local judge needs the folder of a model. Name it with --judge-model.")
     return LocalJudge(settings.folder, settings.compute)

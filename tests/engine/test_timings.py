@@ -24,7 +24,7 @@ from lookaway.engine.timings import (
     SENDING,
     WAITING,
     WRITING,
-    Stage,
+    StageTiming,
     StageTimings,
     is_on_gpu,
     stage_of,
@@ -54,7 +54,7 @@ CLOCKS: list[Clock] = []
 
 @dataclass(frozen=True)
 class Slow(Brightness):
-    """Takes 100 s to load, 10 s to begin, 1 s for each frame and 5 s to perceive."""
+    """Takes 100 s to load, 10 s to start, 1 s for each frame and 5 s to finish."""
 
     name: str = "slow"
 
@@ -75,11 +75,11 @@ def rollout(tmp_path):
     return lookaway.read(write_folder(tmp_path / "videos", cases=1)).rollouts[0]
 
 
-def perceive(rollout, tmp_path, *recipes, elsewhere=None) -> FeatureJob:
-    extractors = Extractors(FeatureStore(tmp_path / "features"), elsewhere=elsewhere or {})
-    perceiving = FeatureJob(extractors, rollout, "c" * 32, recipes)
-    perceiving.run()
-    return perceiving
+def perceive(rollout, tmp_path, *recipes, remote=None) -> FeatureJob:
+    extractors = Extractors(FeatureStore(tmp_path / "features"), remote=remote or {})
+    job = FeatureJob(extractors, rollout, "c" * 32, recipes)
+    job.run()
+    return job
 
 
 def test_seconds_are_those_of_the_extractor_and_loading_stands_apart(clock, rollout, tmp_path):
@@ -156,7 +156,7 @@ def test_a_network_elsewhere_has_its_own_seconds_and_the_worker_only_waits(clock
         answer.set_result(service(request))
         return answer
 
-    timings = perceive(rollout, tmp_path, Slow(), elsewhere={"slow": client}).timings
+    timings = perceive(rollout, tmp_path, Slow(), remote={"slow": client}).timings
     stage = timings.of("slow")
     assert (stage.frames, stage.rollouts) == (FRAMES, 1)
     assert stage.seconds == 10 + FRAMES + 5
@@ -172,9 +172,9 @@ def test_waiting_for_an_answer_is_no_work_of_the_extractor(clock, rollout, tmp_p
             return Feature({}, {})
 
         def start(self, *args: Any) -> Any:
-            watch = super().start(*args)
+            extraction = super().start(*args)
             later = SimpleNamespace(result=self.perceive_later)
-            return SimpleNamespace(request=watch.request, add_frame=watch.add_frame, finish=lambda: later)
+            return SimpleNamespace(request=extraction.request, add_frame=extraction.add_frame, finish=lambda: later)
 
     timings = perceive(rollout, tmp_path, JudgeHandle()).timings
     assert (timings.of(ASKING).seconds, timings.of(ASKING).cpu_seconds) == (1000, 0)
@@ -206,12 +206,12 @@ def test_what_is_done_beside_another_rollout_counts_no_work_of_that_one(stage, i
     ("asking", "working", "is_pace"), [(60, 10, True), (60, 55, False), (40, 10, False), (0, 0, False)]
 )
 def test_a_session_tells_the_pace_of_a_judge_only_if_it_mostly_waited_for_answers(asking, working, is_pace):
-    work = Stage(seconds=working - 5, loading_seconds=5) if working else Stage()
-    timings = StageTimings({ASKING: Stage(seconds=asking), "sift": work, WAITING: Stage(seconds=99)})
-    assert timings.is_mostly_asking(100) == is_pace
+    work = StageTiming(seconds=working - 5, loading_seconds=5) if working else StageTiming()
+    timings = StageTimings({ASKING: StageTiming(seconds=asking), "sift": work, WAITING: StageTiming(seconds=99)})
+    assert timings.is_mostly_waiting_for_judge(100) == is_pace
 
 
-def test_the_effort_of_a_session_is_that_of_all_its_rollouts(tmp_path, monkeypatch):
+def test_the_timings_of_a_session_are_those_of_all_its_rollouts(tmp_path, monkeypatch):
     script(monkeypatch, bound())
     told = []
     lookaway.evaluate(
@@ -222,10 +222,10 @@ def test_the_effort_of_a_session_is_that_of_all_its_rollouts(tmp_path, monkeypat
     assert stages["metrics"].rollouts == stages["writing"].rollouts == 3
 
 
-def test_efforts_add_up_and_come_back_as_they_were_kept():
-    timings = StageTimings({"a": Stage(seconds=1.5, frames=2)})
-    timings.add(StageTimings({"a": Stage(seconds=1.0, frames=3, kept=1), "b": Stage(rollouts=4)}))
-    assert timings.stages["a"] == Stage(seconds=2.5, frames=5, kept=1)
+def test_timings_add_up_and_come_back_as_they_were_stored():
+    timings = StageTimings({"a": StageTiming(seconds=1.5, frames=2)})
+    timings.add(StageTimings({"a": StageTiming(seconds=1.0, frames=3, kept=1), "b": StageTiming(rollouts=4)}))
+    assert timings.stages["a"] == StageTiming(seconds=2.5, frames=5, kept=1)
     assert StageTimings.from_json(timings.to_json()) == timings
 
 
@@ -233,7 +233,7 @@ def test_efforts_add_up_and_come_back_as_they_were_kept():
     "value",
     [[], {"a": 1}, {"a": {"minutes": 1}}, {"a": {"seconds": "1"}}, {"a": {"frames": -1}}, {"a": {"frames": True}}],
 )
-def test_what_is_no_effort_is_refused(value):
+def test_what_is_not_a_timing_is_refused(value):
     with pytest.raises(RunError, match="expected"):
         StageTimings.from_json(value)
 
@@ -263,9 +263,9 @@ def test_showing_frames_costs_little_beside_looking_at_them(rollout, tmp_path):
         def add_frame(self, frame: Frame) -> None:
             pass
 
-    stage, watch, frame = Stage(), Extraction(), Frame(index=0, time_seconds=0.0, pixels=None)  # type: ignore[arg-type]
+    stage, extraction, frame = StageTiming(), Extraction(), Frame(index=0, time_seconds=0.0, pixels=None)  # type: ignore[arg-type]
     started = time.process_time()
     for _ in range(frames):
         with stage.timed():
-            watch.add_frame(frame)
+            extraction.add_frame(frame)
     assert (time.process_time() - started) / frames < 100e-6

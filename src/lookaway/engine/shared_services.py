@@ -1,4 +1,4 @@
-"""Which networks and judges the workers of a run share, instead of having one each."""
+"""The networks and the judge that the workers of a run share, instead of loading one each."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from lookaway.judges.client import JudgeClient
 from lookaway.judges.settings import JudgeSettings
 
 JUDGE = "judge"
-QUESTIONS_HELD = 1000
-"""By one actor that asks a judge; how many of them are under way is for the judge's manners to say."""
+MAX_QUESTIONS = 1000
+"""Held by one judge actor; the retry policy limits how many of them are in flight."""
 
 
 def shared_services(
     metrics: Sequence[BoundMetric], replicas: Mapping[str, int], judge: JudgeSettings | None, run: Path
 ) -> dict[str, Service]:
-    """What was asked for, what needs a GPU, what needs an environment of its own, and the judge."""
+    """Extractors with requested replicas, on a GPU, or in their own environment; and the judge."""
     recipes = with_needs(recipe for bound in metrics for recipe in bound.recipes.values())
-    perceiving = [recipe for recipe in recipes if not isinstance(recipe, JudgeExtractor)]
-    counts = _counts(replicas, {recipe.name for recipe in perceiving}, has_judge=judge is not None)
+    extractors = [recipe for recipe in recipes if not isinstance(recipe, JudgeExtractor)]
+    counts = _counts(replicas, {recipe.name for recipe in extractors}, has_judge=judge is not None)
     shared = defaultdict(list)
-    for recipe in perceiving:
+    for recipe in extractors:
         if recipe.name in counts or _wants_gpu(device_of(recipe)) or recipe.environment is not None:
             shared[service_name(recipe)].append(recipe)
     services = {name: _networks(group, counts.get(group[0].name, 1)) for name, group in shared.items()}
@@ -50,36 +50,36 @@ def shared_services(
         services[JUDGE] = Service(
             make=partial(JudgeService, judge, run, copies),
             copies=copies,
-            at_once=QUESTIONS_HELD,
+            at_once=MAX_QUESTIONS,
             wants_gpu=judge.folder is not None and _wants_gpu(judge.compute.device),
         )
     return services
 
 
 class JudgeService:
-    """Asks a judge for all workers, at a rate that they could not keep alone."""
+    """Asks a judge for all workers, within one rate limit."""
 
     def __init__(self, settings: JudgeSettings, run: Path, copies: int) -> None:
-        self._asking: JudgeClient = settings.asking(run, workers=copies)
+        self._client: JudgeClient = settings.open_client(run, workers=copies)
 
     def __call__(self, request: JudgeRequest) -> Future[Json]:
         """The reply."""
-        return self._asking.ask(request)
+        return self._client.ask(request)
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteJudge:
-    """Hands questions to whoever asks the judge."""
+    """Sends questions to the judge service."""
 
     client: ServiceClient
 
     def ask(self, request: JudgeRequest) -> Future[Json]:
-        """The reply; or an `Unmeasurable`, or what ends the run."""
+        """The reply; fails with an `Unmeasurable`, or with an error that ends the run."""
         return self.client(request)
 
 
 def _networks(recipes: Sequence[Extractor], copies: int) -> Service:
-    """Of recipes that share their environment, where they have one."""
+    """The service of recipes that share an environment, if any."""
     environment = recipes[0].environment
     return Service(
         make=NetworkService,
@@ -90,24 +90,24 @@ def _networks(recipes: Sequence[Extractor], copies: int) -> Service:
 
 
 def _entry(environment: PythonEnvironment) -> str | None:
-    """An actor must have our version of Python; where the environment has another, a child of the actor is in it."""
+    """The Python of an actor, which must have this version; an environment with another runs in a child process."""
     ours = ".".join(map(str, sys.version_info[:2]))
     return environment.entry_command() if f"{environment.python}.".startswith(f"{ours}.") else None
 
 
 def _wants_gpu(device: str) -> bool:
     if device.startswith("cuda:"):
-        raise UserError(f"The device {device!r} names one GPU, but Ray gives every actor its own: say --device cuda.")
+        raise UserError(f"The device {device!r} names one GPU, but Ray assigns GPUs to actors. Use --device cuda.")
     return device == "cuda"
 
 
 def _counts(replicas: Mapping[str, int], names: set[str], *, has_judge: bool) -> dict[str, int]:
-    """By full name; the beginning of a name is enough where only one begins so."""
+    """Replicas by full name; a unique prefix of a name is enough."""
     known = {*names, JUDGE} if has_judge else names
     counts = {}
-    for said, count in replicas.items():
-        matching = [name for name in known if name == said] or [name for name in known if name.startswith(said)]
+    for prefix, count in replicas.items():
+        matching = [name for name in known if name == prefix] or [name for name in known if name.startswith(prefix)]
         if len(matching) != 1:
-            raise UnknownName("network of this run", said, known)
+            raise UnknownName("network of this run", prefix, known)
         counts[matching[0]] = count
     return counts

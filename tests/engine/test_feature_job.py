@@ -7,7 +7,7 @@ import pytest
 
 import lookaway
 from lookaway.core import Reason, Unmeasurable
-from lookaway.engine import feature_job as perceiving
+from lookaway.engine import feature_job
 from lookaway.io.video import Video
 from tests.support.runs import events, statuses
 from tests.support.scripted import CALLS, CRASHES, Brightness, bound, script
@@ -33,7 +33,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
             counts["passes"] += 1
             return super().frames(requests, keep=keep)
 
-    monkeypatch.setattr(perceiving, "Video", CountingVideo)
+    monkeypatch.setattr(feature_job, "Video", CountingVideo)
     return counts
 
 

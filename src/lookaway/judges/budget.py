@@ -1,4 +1,4 @@
-"""What asking has cost so far, and what it may cost."""
+"""The budget for judge calls, and what was spent of it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from lookaway.io.journal import Journal
 from lookaway.io.object_storage import is_remote, run_errors
 
 FRESH_SECONDS: Final = 1.0
-"""On object storage a look at what others spent takes a moment, so it holds for this long: a budget may be overdrawn by
-what they ask meanwhile. On disk it holds for nothing, and one's own calls always count at once."""
+"""Reading what other workers spent is slow on object storage, so it is cached for this long, and a budget may be
+overdrawn by what they spend meanwhile. On disk nothing is cached, and a worker's own calls always count at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What a run may spend on its judge, all its resumed parts together; `None` is without limit."""
+    """What a run may spend on its judge, all its sessions together; `None` is no limit."""
 
     calls: int | None = None
     tokens: int | None = None
@@ -32,12 +32,12 @@ class Budget:
         if self.money is not None and not (
             self.price_per_million_prompt_tokens or self.price_per_million_answer_tokens
         ):
-            raise UserError("A budget of money needs the prices of a million tokens, of prompts and of answers.")
+            raise UserError("A budget of money needs the price of a million tokens, for prompts and for answers.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """Calls, tries that failed included, and tokens as the server counted them."""
+    """Calls, failed attempts included, and tokens as the server counted them."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -57,38 +57,38 @@ class Spent:
 
 
 class Spending:
-    """What was spent, in a journal that all workers of a run add to."""
+    """A journal of spending that all workers of a run append to."""
 
     def __init__(self, path: Path, budget: Budget) -> None:
         self._path, self._budget, self._journal = path, budget, Journal(path)
-        self._spent, self._looked_at = Spent(), -FRESH_SECONDS
-        self._turn = threading.Lock()
+        self._spent, self._read_at = Spent(), -FRESH_SECONDS
+        self._lock = threading.Lock()
 
     @property
     def is_slow(self) -> bool:
-        """Whether noting it may take long: on object storage it is a request."""
+        """Whether writing may be slow: on object storage it is a request."""
         return is_remote(self._path)
 
     def spent(self) -> Spent:
-        """By all workers, until now."""
-        with self._turn:
+        """The total of all workers so far."""
+        with self._lock:
             return self._read(is_fresh=False)
 
     def take_call(self) -> None:
-        """One more call; a `BudgetSpent` where there is none left."""
-        with self._turn:
+        """Record one more call; raises `BudgetSpent` if the budget is used up."""
+        with self._lock:
             self._require_some_left()
             self._add(Spent(calls=1))
 
     def add_tokens(self, prompt_tokens: int, answer_tokens: int) -> None:
-        """What a reply has cost."""
-        with self._turn:
+        """Record the tokens of a reply."""
+        with self._lock:
             self._add(Spent(prompt_tokens=prompt_tokens, answer_tokens=answer_tokens))
 
     def _require_some_left(self) -> None:
         budget = self._budget
         has_limit = any(limit is not None for limit in (budget.calls, budget.tokens, budget.money))
-        is_fresh = time.monotonic() - self._looked_at < FRESH_SECONDS
+        is_fresh = time.monotonic() - self._read_at < FRESH_SECONDS
         spent = self._read(is_fresh=is_fresh or not has_limit)
         tokens = spent.prompt_tokens + spent.answer_tokens
         limits = (
@@ -99,8 +99,8 @@ class Spending:
         for what, used, limit in limits:
             if limit is not None and used >= limit:
                 raise BudgetSpent(
-                    f"The judge's budget is spent: {used} of {limit} {what}. All replies are kept, and so is what is "
-                    f"measured. Raise it with --judge-{what}, and the same command goes on from there."
+                    f"The judge's budget is spent: {used} of {limit} {what}. All replies and measurements are kept. "
+                    f"Raise it with --judge-{what} and run the same command again to continue."
                 )
 
     def _read(self, *, is_fresh: bool) -> Spent:
@@ -108,14 +108,12 @@ class Spending:
             try:
                 self._spent += Spent(**json.loads(line))
             except (ValueError, TypeError) as error:
-                raise RunError(
-                    f"{self._path}: {line!r:.80} says of nothing what it has cost. Delete the line."
-                ) from error
+                raise RunError(f"{self._path}: {line!r:.80} is not a spending entry. Delete the line.") from error
         if not is_fresh:
-            self._looked_at = time.monotonic()
+            self._read_at = time.monotonic()
         return self._spent
 
     def _add(self, more: Spent) -> None:
         entries = {name: getattr(more, name) for name in Spent.__slots__ if getattr(more, name)}
-        with run_errors(f"{self._path}: what the judge costs cannot be noted"):
+        with run_errors(f"{self._path}: judge costs cannot be recorded"):
             self._journal.append([json.dumps(entries)])

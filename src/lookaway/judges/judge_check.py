@@ -1,4 +1,4 @@
-"""Tries a judge on a real clip before a run relies on it."""
+"""Checks a judge on a real clip before a run relies on it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import Field
 
 from lookaway.core import JudgeHandle, JudgeModel, JudgeUnusable, Picture, Reason, Unmeasurable
 from lookaway.judges.errors import NotAnswered, Unreadable
-from lookaway.judges.judged import SYSTEM
+from lookaway.judges.judge_feature import SYSTEM
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Answer, TypedQuestion, YesNo, YesNoQuestion
 from lookaway.judges.reply import Reply, read_reply
@@ -26,48 +26,50 @@ class Description(Answer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeCheck:
-    """What came back."""
+    """The results of a check."""
 
-    introduction: Capabilities
-    introduction_seconds: float
+    capabilities: Capabilities
+    probe_seconds: float
     described: Description | str
-    """What the judge saw, or why that could not be read."""
+    """The judge's description, or why it could not be read."""
     reply: Reply
     reply_seconds: float
     yes_no: YesNo | str
-    """The probability of a yes, or why there is none."""
+    """The probability of yes, or why there is none."""
 
 
-def check_judge(asking: JudgeHandle, settings: JudgeSettings, pictures: tuple[Picture, ...]) -> JudgeCheck:
-    """Ask who is there, then two questions about a clip."""
+def check_judge(client: JudgeHandle, settings: JudgeSettings, pictures: tuple[Picture, ...]) -> JudgeCheck:
+    """Probe the capabilities, then ask two questions about a clip."""
     started = time.perf_counter()
-    introduction = probe_capabilities(asking, settings.model, settings.wording)
-    introduced = time.perf_counter()
-    judge = introduction.judge
+    capabilities = probe_capabilities(client, settings.model, settings.wording)
+    probed = time.perf_counter()
+    judge = capabilities.judge
     question = TypedQuestion(name="description", prompts=(Prompt.named("check_description"),), answer=Description)
     try:
-        reply = read_reply(asking.ask(question.request(SYSTEM, judge, pictures, 0)).result())
+        reply = read_reply(client.ask(question.request(SYSTEM, judge, pictures, 0)).result())
     except NotAnswered as error:
-        raise JudgeUnusable(f"The judge {judge.model!r} answers, but not about pictures: {error}") from error
+        raise JudgeUnusable(
+            f"The judge {judge.model!r} answers text, but not questions with pictures: {error}"
+        ) from error
     answered = time.perf_counter()
     try:
         described: Description | str = question.read(reply)
     except (Unreadable, Unmeasurable) as error:
         described = str(error)
     return JudgeCheck(
-        introduction=introduction,
-        introduction_seconds=introduced - started,
+        capabilities=capabilities,
+        probe_seconds=probed - started,
         described=described,
         reply=reply,
-        reply_seconds=answered - introduced,
-        yes_no=_yes_no(asking, judge, pictures),
+        reply_seconds=answered - probed,
+        yes_no=_yes_no(client, judge, pictures),
     )
 
 
-def _yes_no(asking: JudgeHandle, judge: JudgeModel, pictures: tuple[Picture, ...]) -> YesNo | str:
+def _yes_no(client: JudgeHandle, judge: JudgeModel, pictures: tuple[Picture, ...]) -> YesNo | str:
     question = YesNoQuestion(name="yes or no", prompts=(Prompt.named("check_yes_no"),))
     try:
-        return question.read(read_reply(asking.ask(question.request(SYSTEM, judge, pictures, 0)).result()))
+        return question.read(read_reply(client.ask(question.request(SYSTEM, judge, pictures, 0)).result()))
     except Unmeasurable as error:
         if error.reason not in (Reason.NO_LOG_PROBABILITIES, Reason.JUDGE_FAILED):
             raise

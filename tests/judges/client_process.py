@@ -1,4 +1,4 @@
-"""Asks numbered questions from a process of its own: `python -m tests.judges.asking_process SETTINGS`.
+"""Asks numbered questions from a process of its own: `python -m tests.judges.client_process SETTINGS`.
 
 Writes one line of JSON for each question that got an answer, or a typed reason why not.
 """
@@ -17,7 +17,7 @@ import psutil
 
 from lookaway.core import Json, JudgeModel, JudgeRequest, Unmeasurable
 from lookaway.judges.client import JudgeClient, RetryPolicy
-from lookaway.judges.judged import wait_for_answer
+from lookaway.judges.judge_feature import wait_for_answer
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Answer, TypedQuestion
 from lookaway.judges.server import Connection, Secret
@@ -38,18 +38,18 @@ def numbered(number: int) -> TypedQuestion[Parity]:
     return TypedQuestion(name=str(number), prompts=(Prompt.named(PROMPT),), answer=Parity, material={"number": number})
 
 
-def ask_all(asking: JudgeClient, judge: JudgeModel, count: int, ahead: int) -> Iterator[dict[str, Any]]:
+def ask_all(client: JudgeClient, judge: JudgeModel, count: int, ahead: int) -> Iterator[dict[str, Any]]:
     """Every question once, so many ahead of the one that is read."""
     waiting: deque[tuple[TypedQuestion[Parity], JudgeRequest, Future[Json]]] = deque()
     for number in range(count + ahead):
         if number < count:
             question = numbered(number)
             request = question.request(Prompt.named("system"), judge, (), 0)
-            waiting.append((question, request, asking.ask(request)))
+            waiting.append((question, request, client.ask(request)))
         if number >= ahead and waiting:
             question, request, future = waiting.popleft()
             try:
-                answer = wait_for_answer(asking, question, request, future, [])
+                answer = wait_for_answer(client, question, request, future, [])
                 yield {"number": int(question.name), "answer": answer.model_dump()}
             except Unmeasurable as error:
                 yield {"number": int(question.name), "reason": error.reason.value, "message": str(error)}
@@ -60,19 +60,19 @@ def main(given: dict[str, Any]) -> None:
     settings = JudgeSettings(
         model=JudgeModel(model="numbers"),
         connection=Connection(url=given["url"], key=Secret(given["key"]), timeout_seconds=given["timeout_seconds"]),
-        policy=RetryPolicy(**given["manners"]),
+        policy=RetryPolicy(**given["policy"]),
     )
     run = Path(given["run"])
     run.mkdir(exist_ok=True)
-    asking = settings.asking(run)
+    client = settings.open_client(run)
     process = psutil.Process()
     memory = []
     with Path(given["answers"]).open("a", buffering=1) as file:
-        for place, line in enumerate(ask_all(asking, settings.model, given["count"], given["ahead"])):
+        for position, line in enumerate(ask_all(client, settings.model, given["count"], given["ahead"])):
             file.write(json.dumps(line) + "\n")
-            if place % 500 == 499:
+            if position % 500 == 499:
                 memory.append(process.memory_info().rss)
-    asking.close()
+    client.close()
     print(json.dumps({"memory": memory}))
 
 

@@ -9,13 +9,13 @@ import pytest
 
 from lookaway.core import JudgeModel
 from lookaway.judges.errors import Unreadable
-from lookaway.judges.judged import SYSTEM
+from lookaway.judges.judge_feature import SYSTEM
 from lookaway.judges.openai_format import completion_fields
-from lookaway.judges.oracle import Faults, Noise, OracleServer
+from lookaway.judges.oracle import Noise, OracleServer, ServerErrors
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import TypedQuestion, yes_no
 from lookaway.judges.trigger_verdict import TriggerAnswer
-from tests.judges.oracle.putting import WORDS, about, is_even, parity, put
+from tests.judges.oracle.sending import WORDS, about, is_even, parity, put
 
 LOGPROBS = {"logprobs": True, "top_logprobs": 20, "max_tokens": 1}
 
@@ -79,7 +79,7 @@ def test_nobody_gets_log_probabilities_who_did_not_ask() -> None:
 
 
 def test_noise_makes_as_many_answers_wrong_as_it_says_and_keeps_their_shape() -> None:
-    with serving(noise=0.25) as server:
+    with serving(wrong_answer_rate=0.25) as server:
         answers = {number: put(server, about(number)).answer for number in range(200)}
     wrong = {number for number, answer in answers.items() if answer["even"] is (number % 2 == 1)}
     assert len(wrong) / len(answers) == pytest.approx(0.25, abs=0.08)
@@ -89,7 +89,7 @@ def test_noise_makes_as_many_answers_wrong_as_it_says_and_keeps_their_shape() ->
 
 
 def test_full_noise_is_always_wrong_and_none_never() -> None:
-    with serving(is_even, noise=1.0) as server:
+    with serving(is_even, wrong_answer_rate=1.0) as server:
         assert [put(server, about(number)).reply.text for number in range(4)] == ["No", "Yes", "No", "Yes"]
     with serving(is_even) as server:
         assert [put(server, about(number)).reply.text for number in range(4)] == ["Yes", "No", "Yes", "No"]
@@ -110,12 +110,12 @@ def test_bias_below_zero_turns_true_into_false() -> None:
 
 
 def test_the_same_question_gets_the_same_answer_whatever_went_wrong_before() -> None:
-    noise = {"noise": 0.5, "seed": 3}
+    noise = {"wrong_answer_rate": 0.5, "seed": 3}
     with serving(**noise) as server:
         calm = [put(server, about(number)).answer for number in range(20)]
         again = [put(server, about(number)).answer for number in range(20)]
-    faults = Faults(script=["server_error", "refusal"] * 20)
-    with OracleServer(None, answers={WORDS: parity}, noise=Noise(**noise), faults=faults) as server:
+    errors = ServerErrors(script=["server_error", "refusal"] * 20)
+    with OracleServer(None, answers={WORDS: parity}, noise=Noise(**noise), errors=errors) as server:
         for number in range(20):
             put(server, about(number))
             put(server, about(number))
@@ -129,7 +129,7 @@ def test_the_same_question_gets_the_same_answer_whatever_went_wrong_before() -> 
 
 
 def test_chance_is_drawn_anew_where_a_request_asks_for_it() -> None:
-    with serving(noise=0.5) as server:
+    with serving(wrong_answer_rate=0.5) as server:
         free = {put(server, about(4, temperature=0.7, seed=None)).answer["even"] for _ in range(20)}
         seeded = {put(server, about(4, temperature=0.7, seed=1)).answer["even"] for _ in range(20)}
     assert (len(free), len(seeded)) == (2, 1)
@@ -185,8 +185,8 @@ def test_an_answer_longer_than_asked_for_is_cut_off() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"noise": 1.1}, {"certainty": -0.1}, {"latency_seconds": -1.0}, {"yes_bias": math.inf}]
+    "wrong", [{"wrong_answer_rate": 1.1}, {"certainty": -0.1}, {"latency_seconds": -1.0}, {"yes_bias": math.inf}]
 )
-def test_impossible_dials_are_refused(wrong: dict[str, float]) -> None:
+def test_impossible_noise_is_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Noise(**wrong)

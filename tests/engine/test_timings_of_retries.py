@@ -87,6 +87,6 @@ def test_what_is_lost_is_not_handed_out_again():
 
 def test_what_else_ray_cannot_do_ends_the_run_in_words():
     crew = crew_that_dies_of(lambda item: item == 2, exceptions.ObjectStoreFullError("no room for what travels"))
-    with pytest.raises(RunError, match="Ray cannot go on: no room for what travels"):
+    with pytest.raises(RunError, match="Ray failed: no room for what travels"):
         list(crew.results(iter(range(5))))
     assert crew.deaths == 0

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from lookaway.core import UnknownName
-from lookaway.judges.oracle import ERROR_KINDS, Faults, Noise, OracleServer
+from lookaway.judges.oracle import ERROR_KINDS, Noise, OracleServer, ServerErrors
 from lookaway.judges.oracle.noise import Chance
 from lookaway.judges.reply import is_worded_refusal
-from tests.judges.oracle.putting import WORDS, Parity, about, connect, is_even, parity, put, send
+from tests.judges.oracle.sending import WORDS, Parity, about, connect, is_even, parity, put, send
 
 
 def scripted(*kinds: str | None, function: Any = parity, **settings: Any) -> OracleServer:
-    return OracleServer(None, answers={WORDS: function}, faults=Faults(script=kinds, **settings))
+    return OracleServer(None, answers={WORDS: function}, errors=ServerErrors(script=kinds, **settings))
 
 
 def outcome(server: OracleServer, fields: dict[str, Any]) -> tuple[object, ...]:
@@ -57,10 +57,10 @@ def test_no_answer_comes_before_the_client_gives_up() -> None:
             send(connection, "POST", "/v1/chat/completions", json.dumps(about(4)).encode())
         connection.close()
         deadline = time.monotonic() + 30
-        while server.book.in_flight and time.monotonic() < deadline:
+        while server.request_log.in_flight and time.monotonic() < deadline:
             time.sleep(0.01)
-        assert server.book.in_flight == 0
-        assert not server.book.answered
+        assert server.request_log.in_flight == 0
+        assert not server.request_log.answered
 
 
 def test_a_client_that_does_not_give_up_is_hung_up_on() -> None:
@@ -75,7 +75,7 @@ def test_connections_drop_before_the_reply_and_in_the_middle_of_it() -> None:
     with scripted(*["dropped_connection"] * 16) as server:
         found = {outcome(server, about(number)) for number in range(16)}
         assert found == {("RemoteDisconnected",), ("IncompleteRead",)}
-        assert not server.book.answered
+        assert not server.request_log.answered
 
 
 def test_a_cut_completion_arrives_as_a_whole_response_that_is_no_json() -> None:
@@ -127,20 +127,20 @@ def test_every_kind_can_be_scripted_and_is_in_the_book() -> None:
         assert outcome(server, about(0))[0] == 200
         for number in range(len(ERROR_KINDS)):
             outcome(server, about(number))
-        assert server.book.faults == dict.fromkeys(ERROR_KINDS, 1)
+        assert server.request_log.errors == dict.fromkeys(ERROR_KINDS, 1)
         assert Parity.model_validate(put(server, about(7)).answer) == Parity(even=False, last_digit=7)
 
 
 def test_a_mixture_gives_every_kind_as_often_as_it_says() -> None:
-    faults = Faults.mixed(0.4)
-    found = [faults.next(0, Chance(0, str(number))) for number in range(20_000)]
+    errors = ServerErrors.mixed(0.4)
+    found = [errors.next(0, Chance(0, str(number))) for number in range(20_000)]
     assert set(found) == {None, *ERROR_KINDS}
     for kind in ERROR_KINDS:
         assert found.count(kind) / len(found) == pytest.approx(0.04, abs=0.006)
 
 
 def test_faults_are_drawn_anew_for_every_attempt() -> None:
-    with OracleServer(None, answers={WORDS: parity}, faults=Faults(server_error=0.5)) as server:
+    with OracleServer(None, answers={WORDS: parity}, errors=ServerErrors(server_error=0.5)) as server:
         statuses = [put(server, about(4)).status for _ in range(20)]
     assert 3 < sum(status == 200 for status in statuses) < 17
 
@@ -149,15 +149,15 @@ def test_what_goes_wrong_does_not_depend_on_order_or_crowd() -> None:
     numbers = list(range(30)) * 2
     settings: dict[str, Any] = {
         "answers": {WORDS: parity},
-        "dials": Noise(noise=0.3, latency_jitter_seconds=0.01, seed=5),
-        "faults": Faults(**{kind: 0.06 for kind in ERROR_KINDS}, hang_seconds=0.02),
+        "noise": Noise(wrong_answer_rate=0.3, latency_jitter_seconds=0.01, seed=5),
+        "errors": ServerErrors(**{kind: 0.06 for kind in ERROR_KINDS}, hang_seconds=0.02),
     }
     with OracleServer(None, **settings) as server:
         forwards = sorted((number, repr(outcome(server, about(number)))) for number in numbers)
     with OracleServer(None, **settings) as server, ThreadPoolExecutor(8) as pool:
         crowd = pool.map(lambda number: (number, repr(outcome(server, about(number)))), reversed(numbers))
         assert sorted(crowd) == forwards
-    with OracleServer(None, **{**settings, "dials": Noise(noise=0.3, seed=6)}) as server:
+    with OracleServer(None, **{**settings, "noise": Noise(wrong_answer_rate=0.3, seed=6)}) as server:
         assert sorted((number, repr(outcome(server, about(number)))) for number in numbers) != forwards
 
 
@@ -166,12 +166,12 @@ def test_what_goes_wrong_does_not_depend_on_order_or_crowd() -> None:
 )
 def test_impossible_faults_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=r"probabilities|seconds"):
-        Faults(**wrong)
+        ServerErrors(**wrong)
 
 
 def test_a_script_names_kinds_that_exist() -> None:
     with pytest.raises(UnknownName, match="rate_limited"):
-        Faults(script=["rate_limitd"])
+        ServerErrors(script=["rate_limitd"])
 
 
 def test_a_reply_after_a_fault_is_counted_as_answered_only_when_whole() -> None:
@@ -179,6 +179,6 @@ def test_a_reply_after_a_fault_is_counted_as_answered_only_when_whole() -> None:
     with scripted(*kinds) as server:
         for _ in kinds:
             outcome(server, about(4))
-        (key,) = server.book.asked
-        assert (server.book.asked[key], server.book.answered[key]) == (5, 2)
-        assert server.book.given[key] == [kind for kind in kinds if kind]
+        (key,) = server.request_log.received
+        assert (server.request_log.received[key], server.request_log.answered[key]) == (5, 2)
+        assert server.request_log.errors_by_key[key] == [kind for kind in kinds if kind]

@@ -10,14 +10,14 @@ import pytest
 
 import lookaway
 from lookaway.core import BudgetSpent, JudgeModel, JudgeUnusable, Lock
+from lookaway.judges.budget import Budget
 from lookaway.judges.client import RetryPolicy
-from lookaway.judges.oracle import Faults, Noise, OracleServer
+from lookaway.judges.oracle import Noise, OracleServer, ServerErrors
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.server import Connection, Secret
 from lookaway.judges.settings import JudgeSettings
-from lookaway.judges.spending import Budget
 from lookaway.judges.trigger_verdict import TriggerVerdict
-from tests.judges.asked import QUICK
+from tests.judges.requests import QUICK
 from tests.support.command import lookaway as command
 from tests.support.rendered import copy_small
 from tests.support.runs import outcomes, table_text
@@ -41,7 +41,7 @@ def settings(server: OracleServer | None, **changes) -> JudgeSettings:
     given = {
         "model": JudgeModel(model="oracle"),
         "connection": Connection(url=url, key=Secret(KEY), timeout_seconds=10),
-        "manners": RetryPolicy(concurrent=4, tries=4, **QUICK),
+        "policy": RetryPolicy(concurrent=4, tries=4, **QUICK),
         **changes,
     }
     return JudgeSettings(**given)
@@ -101,7 +101,9 @@ def test_another_model_another_prompt_or_other_frames_are_another_lock(world, tm
 
 
 def test_a_replay_without_a_server_gives_the_same_table(world, tmp_path):
-    with OracleServer(world, noise=Noise(noise=0.4, seed=3), faults=Faults.mixed(0.3), key=KEY) as server:
+    with OracleServer(
+        world, noise=Noise(wrong_answer_rate=0.4, seed=3), errors=ServerErrors.mixed(0.3), key=KEY
+    ) as server:
         lookaway.evaluate(world, tmp_path / "run", metrics=METRICS, judge=settings(server))
     replay = settings(None, is_replay=True, replies=tmp_path / "run" / "replies")
     lookaway.evaluate(world, tmp_path / "replay", metrics=METRICS, judge=replay)
@@ -119,19 +121,19 @@ def test_a_run_that_goes_on_asks_nothing_twice(world, tmp_path):
     with OracleServer(world, key=KEY) as server:
         for metrics in (["triggered"], METRICS, METRICS):
             lookaway.evaluate(world, run, metrics=metrics, judge=settings(server))
-        assert set(server.book.asked.values()) == {1}
-        assert len(server.book.asked) == 1 + 2 * CLIPS
+        assert set(server.request_log.received.values()) == {1}
+        assert len(server.request_log.received) == 1 + 2 * CLIPS
 
 
 def test_answers_are_read_again_without_asking_when_reading_has_changed(world, tmp_path, monkeypatch):
     with OracleServer(world, key=KEY) as server:
         lookaway.evaluate(world, tmp_path / "run", metrics=["triggered"], judge=settings(server))
-        asked = server.book.asked.total()
+        asked = server.request_log.received.total()
         monkeypatch.setattr(TriggerVerdict, "version", TriggerVerdict.version + 1)
         before = outcomes(tmp_path / "run")
         shutil.rmtree(tmp_path / "run" / "features")
         lookaway.evaluate(world, tmp_path / "run", metrics=["triggered"], judge=settings(server))
-        assert server.book.asked.total() == asked
+        assert server.request_log.received.total() == asked
     after = outcomes(tmp_path / "run")
     assert {row["lock"] for row in after.values()}.isdisjoint({row["lock"] for row in before.values()})
     assert {key: row["value"] for key, row in after.items()} == {key: row["value"] for key, row in before.items()}
@@ -139,12 +141,12 @@ def test_answers_are_read_again_without_asking_when_reading_has_changed(world, t
 
 def test_what_was_not_answered_is_asked_again_and_nothing_else(world, tmp_path):
     run, patience = tmp_path / "run", RetryPolicy(concurrent=1, tries=1, **QUICK)
-    faults = Faults(script=[None, "server_error"])
-    with OracleServer(world, faults=faults, key=KEY) as server:
+    errors = ServerErrors(script=[None, "server_error"])
+    with OracleServer(world, errors=errors, key=KEY) as server:
         lookaway.evaluate(world, run, metrics=["triggered"], judge=settings(server, policy=patience))
         first = values(run)["triggered"]
         lookaway.evaluate(world, run, metrics=["triggered"], judge=settings(server, policy=patience))
-        assert sorted(server.book.asked.values()) == [1] * CLIPS + [2]
+        assert sorted(server.request_log.received.values()) == [1] * CLIPS + [2]
     assert sorted(map(str, first.values())) == ["1.0"] * (CLIPS - 1) + ["judge_failed"]
     assert set(values(run)["triggered"].values()) == {1.0}
 
@@ -159,7 +161,7 @@ def test_a_budget_that_is_spent_ends_the_run_and_a_raised_one_goes_on(world, tmp
         assert len(values(run)["triggered"]) == 2
         raised = settings(server, policy=patience, budget=Budget(calls=4))
         lookaway.evaluate(world, run, metrics=["triggered"], judge=raised)
-        assert set(server.book.asked.values()) == {1}
+        assert set(server.request_log.received.values()) == {1}
     assert set(values(run)["triggered"].values()) == {1.0}
 
 
@@ -170,15 +172,15 @@ def test_without_a_judge_metrics_that_ask_one_abstain_and_the_others_run(world, 
     assert all(isinstance(value, float) for value in found["rendering_lighting"].values())
 
 
-def test_nobody_is_asked_where_no_metric_needs_it(world, tmp_path):
+def test_no_judge_calls_are_made_where_no_metric_needs_them(world, tmp_path):
     unreachable = settings(None)
     lookaway.evaluate(world, tmp_path / "run", metrics=["rendering_lighting"], judge=unreachable)
     assert not (tmp_path / "run" / "spending.jsonl").exists()
 
 
 def test_a_refusal_is_a_refusal_and_not_a_no(world, tmp_path):
-    faults = Faults(script=[None, *["refusal"] * 12])
-    with OracleServer(world, faults=faults, key=KEY) as server:
+    errors = ServerErrors(script=[None, *["refusal"] * 12])
+    with OracleServer(world, errors=errors, key=KEY) as server:
         lookaway.evaluate(world, tmp_path / "run", metrics=["triggered"], judge=settings(server))
     assert set(values(tmp_path / "run")["triggered"].values()) == {"judge_refused"}
 
@@ -209,9 +211,9 @@ def test_frames_can_be_sent_in_other_forms(world, tmp_path, media):
 
 def test_repeats_are_counted_and_their_agreement_is_told(world, tmp_path):
     judge = JudgeModel(model="oracle", repeats=3)
-    with OracleServer(world, noise=Noise(noise=0.4, seed=1), key=KEY) as server:
+    with OracleServer(world, noise=Noise(wrong_answer_rate=0.4, seed=1), key=KEY) as server:
         lookaway.evaluate(world, tmp_path / "run", metrics=["triggered"], judge=settings(server, model=judge))
-        assert len(server.book.asked) == 1 + 3 * CLIPS
+        assert len(server.request_log.received) == 1 + 3 * CLIPS
     details = [json.loads(row["detail"]) for row in outcomes(tmp_path / "run").values()]
     assert {detail["repeats"] for detail in details} == {3}
     for detail in details:
@@ -229,7 +231,7 @@ def test_another_model_in_the_middle_of_a_run_is_not_believed(world, tmp_path):
     assert set(values(run)["triggered"].values()) == {1.0}
     assert set(values(run)["state_progress"].values()) == {"judge_failed"}
     messages = {row["message"] for (_, metric), row in outcomes(run).items() if metric == "state_progress"}
-    assert all("another model answered: 'cheaper', expected 'oracle'" in message for message in messages)
+    assert all("another model answered: found 'cheaper', expected 'oracle'" in message for message in messages)
 
 
 def test_a_wrong_key_ends_the_run_with_advice(world, tmp_path):
@@ -253,7 +255,7 @@ def test_inline_and_ray_give_the_same_table(world, tmp_path):
 
 def test_the_command_line_takes_the_judge_from_the_environment_and_writes_the_key_nowhere(world, tmp_path, monkeypatch):
     run = tmp_path / "run"
-    with OracleServer(world, faults=Faults(script=["rate_limited", "dropped_connection"]), key=KEY) as server:
+    with OracleServer(world, errors=ServerErrors(script=["rate_limited", "dropped_connection"]), key=KEY) as server:
         monkeypatch.setenv("MBENCH_VLM_BASE_URL", server.base_url)
         monkeypatch.setenv("MBENCH_VLM_API_KEY", KEY)
         monkeypatch.setenv("MBENCH_VLM_MODEL", "oracle")
@@ -292,7 +294,7 @@ def test_a_check_without_a_judge_says_how_to_name_one(world):
     assert (result.code, "--judge-model" in result.err) == (2, True)
 
 
-def test_a_plan_counts_the_questions_and_asks_nobody(world, tmp_path, monkeypatch):
+def test_a_plan_counts_the_questions_and_makes_no_judge_calls(world, tmp_path, monkeypatch):
     monkeypatch.setenv("LOOKAWAY_HOME", str(tmp_path / "home"))  # where no judge was ever asked
     judge = ("--judge-url", "http://127.0.0.1:9/v1", "--judge-model", "oracle", "--judge-repeats", "2")
     cost = command("plan", world, "--metrics", "triggered,state_progress", "--json", *judge).json["cost"]

@@ -1,4 +1,4 @@
-"""The recipe of what a judge says about a rollout: which questions, which frames, whom to ask."""
+"""Features that a judge provides: which questions about a rollout, which frames, which model."""
 
 from __future__ import annotations
 
@@ -43,33 +43,33 @@ Read = TypeVar("Read")
 
 
 def wait_for_answer(
-    asking: JudgeHandle, question: Question[Read], request: JudgeRequest, future: Future[Json], keys: list[Json]
+    client: JudgeHandle, question: Question[Read], request: JudgeRequest, future: Future[Json], keys: list[Json]
 ) -> Read:
-    """The answer to a question that was put, asked for once more where it cannot be read; `keys` gets its replies'."""
+    """The answer to a request that was sent; asks for a correction if it cannot be read. Adds reply keys to `keys`."""
     try:
         reply = _checked(future.result(), request, keys)
         try:
             return question.read(reply)
         except Unreadable as error:
             request = request.corrected(reply.text, CORRECTION.format(complaint=error))
-        return question.read(_checked(asking.ask(request).result(), request, keys))
+        return question.read(_checked(client.ask(request).result(), request, keys))
     except Unreadable as error:
         raise Unmeasurable(
-            Reason.JUDGE_FAILED, f"{question.name}: the judge's answer cannot be read, nor its correction. {error}"
+            Reason.JUDGE_FAILED, f"{question.name}: neither the judge's answer nor its correction can be read. {error}"
         ) from error
     except Unmeasurable as error:
         raise Unmeasurable(error.reason, f"{question.name}: {error}") from error
 
 
 def _checked(completion: Json, request: JudgeRequest, keys: list[Json]) -> Reply:
-    """The reply, where it is of the model that the lock names."""
+    """The reply, if it is from the model that the lock names."""
     keys.append(request.key())
     reply, expected = read_reply(completion), request.judge.reported
     if expected and reply.model != expected:
         raise Unmeasurable(
             Reason.JUDGE_FAILED,
-            f"another model answered: {reply.model!r}, expected {expected!r}. Its answers do not belong together "
-            "with the others; name one exact model, or start a new run.",
+            f"another model answered: found {reply.model!r}, expected {expected!r}. Answers of two models cannot be "
+            "mixed; name one exact model, or start a new run.",
         )
     return reply
 
@@ -78,19 +78,19 @@ SYSTEM = Prompt.named("system")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged(ExtractorBase):
-    """What a judge says about a rollout; recipes of this kind differ in their questions and in their arrays."""
+class JudgeFeature(ExtractorBase):
+    """Base class of extractors that ask a judge; subclasses define the questions and the arrays."""
 
     bytes_per_frame: ClassVar[float] = 64.0
 
-    judge: Annotated[JudgeModel, "who is asked, and how"] = JudgeModel()
+    judge: Annotated[JudgeModel, "which model is asked, and how"] = JudgeModel()
     frames: Annotated[Sampler, "which frames the judge sees"] = UniformFrames(8)
-    height: Annotated[int, "of the frames as the judge sees them; smaller videos are not enlarged"] = 480
-    system: Annotated[Prompt, "what a judge is told before any question"] = SYSTEM
+    height: Annotated[int, "height of the frames as the judge sees them; smaller videos are not enlarged"] = 480
+    system: Annotated[Prompt, "the system prompt"] = SYSTEM
 
     @abstractmethod
     def questions(self, rollout: Rollout) -> tuple[Question[Any], ...]:
-        """What is asked about a rollout."""
+        """The questions about a rollout."""
 
     @abstractmethod
     def answered(self, answers: Sequence[Sequence[Any]]) -> tuple[dict[str, NDArray[Any]], dict[str, Json]]:
@@ -98,87 +98,87 @@ class Judged(ExtractorBase):
 
     @abstractmethod
     def lacks(self, rollout: Rollout) -> Abstention | None:
-        """What the questions need and the case does not have."""
+        """Why the questions cannot be asked about this case, or `None`."""
 
     def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nobody to ask, or nothing to ask about."""
+        """Decline without a judge, or if the case lacks what the questions need."""
         if not self.judge.model:
             return Abstention(
-                Reason.NO_JUDGE, "no judge is named; name one with --judge-model, or LOOKAWAY_JUDGE_MODEL."
+                Reason.NO_JUDGE, "no judge is named; name one with --judge-model or LOOKAWAY_JUDGE_MODEL."
             )
         return self.lacks(rollout)
 
     def questions_per_rollout(self, rollout: Rollout) -> int:
-        """How many questions it puts, repeats included."""
+        """How many questions it asks, repeats included."""
         return len(self.questions(rollout)) * self.judge.repeats
 
     def load(self) -> NoReturn:
-        """It cannot be loaded without somebody to ask."""
-        raise UserError(f"{self.name} asks a judge: load it with `load_with`.")
+        """It cannot be loaded without a judge."""
+        raise UserError(f"{self.name} needs a judge. Load it with `load_with`.")
 
-    def load_with(self, asking: JudgeHandle) -> LoadedJudged:
-        """Get ready to ask."""
-        return LoadedJudged(self, asking)
+    def load_with(self, client: JudgeHandle) -> LoadedJudgeFeature:
+        """The extractor, with the client of its judge."""
+        return LoadedJudgeFeature(self, client)
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedJudged:
-    """Asks about one rollout after the other."""
+class LoadedJudgeFeature:
+    """Asks a judge about rollouts."""
 
-    recipe: Judged
-    asking: JudgeHandle
+    recipe: JudgeFeature
+    client: JudgeHandle
 
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> JudgedExtraction:
-        """Wait for the frames."""
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> JudgeFeatureExtraction:
+        """Request the frames that the judge will see."""
         indices = frozenset(self.recipe.frames.indices(timeline, rollout))
         request = FrameRequest(indices, min(self.recipe.height, timeline.height))
-        return JudgedExtraction(self.recipe, self.asking, self.recipe.questions(rollout), request)
+        return JudgeFeatureExtraction(self.recipe, self.client, self.recipe.questions(rollout), request)
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedExtraction:
+class JudgeFeatureExtraction:
     """Collects the frames that the judge will see."""
 
-    recipe: Judged
-    asking: JudgeHandle
+    recipe: JudgeFeature
+    client: JudgeHandle
     questions: tuple[Question[Any], ...]
     request: FrameRequest
     pictures: list[Picture] = field(default_factory=list)
 
     def add_frame(self, frame: Frame) -> None:
-        """Keep it."""
+        """Collect a frame."""
         self.pictures.append(Picture(frame.index, round(frame.time_seconds, 6), frame.pixels))
 
     def finish(self) -> PendingAnswers:
-        """Put all questions."""
+        """Send all questions."""
         pictures, judge = tuple(self.pictures), self.recipe.judge
-        asked = [
+        requests = [
             [question.request(self.recipe.system, judge, pictures, repeat) for repeat in range(judge.repeats)]
             for question in self.questions
         ]
-        put = [[(request, self.asking.ask(request)) for request in requests] for requests in asked]
-        return PendingAnswers(self.recipe, self.asking, self.questions, put)
+        sent = [[(request, self.client.ask(request)) for request in repeats] for repeats in requests]
+        return PendingAnswers(self.recipe, self.client, self.questions, sent)
 
 
 @dataclass(frozen=True, slots=True)
 class PendingAnswers:
-    """Questions that were put."""
+    """Answers that are still to come."""
 
-    recipe: Judged
-    asking: JudgeHandle
+    recipe: JudgeFeature
+    client: JudgeHandle
     questions: tuple[Question[Any], ...]
-    put: list[list[tuple[JudgeRequest, Future[Json]]]]
+    sent: list[list[tuple[JudgeRequest, Future[Json]]]]
 
     def result(self) -> Feature:
         """Wait for all answers, and read them."""
         keys: list[Json] = []
         answers = []
-        for question, requests in zip(self.questions, self.put, strict=True):
+        for question, requests in zip(self.questions, self.sent, strict=True):
             answers.append(
-                [wait_for_answer(self.asking, question, request, future, keys) for request, future in requests]
+                [wait_for_answer(self.client, question, request, future, keys) for request, future in requests]
             )
         arrays, facts = self.recipe.answered(answers)
-        indices = [picture.index for picture in self.put[0][0][0].pictures]
+        indices = [picture.index for picture in self.sent[0][0][0].pictures]
         return Feature(
             {**arrays, "frame_indices": np.array(indices, np.int64)},
             {**facts, "model": self.recipe.judge.reported, "replies": keys},
@@ -186,7 +186,7 @@ class PendingAnswers:
 
 
 def agreement(answers: Sequence[Hashable]) -> float | None:
-    """Share of pairs of repeats that say the same; `None` where a question was put once.
+    """Share of pairs of repeats that agree; `None` if the question was asked once.
 
     >>> agreement([True, True, False])
     0.3333333333333333

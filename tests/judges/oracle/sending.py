@@ -1,4 +1,4 @@
-"""Puts questions to an oracle as any client would: over HTTP."""
+"""Sends requests to an oracle as any client would: over HTTP."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pydantic import Field
 
 from lookaway.core import Frame, Json, JudgeModel, Picture, Pixels, Rollout
 from lookaway.io.video import Video
-from lookaway.judges.judged import SYSTEM, Judged
+from lookaway.judges.judge_feature import SYSTEM, JudgeFeature
 from lookaway.judges.openai_format import completion_fields
 from lookaway.judges.oracle import KnownClip, OracleServer
 from lookaway.judges.question import Answer
@@ -122,7 +122,9 @@ def _scaled(pixels: Pixels, height: int | None) -> Pixels:
     return np.asarray(cv2.resize(pixels, size, interpolation=kind), np.uint8)
 
 
-def ask(server: OracleServer, recipe: Judged, rollout: Rollout, shown: tuple[Picture, ...], **judge: Any) -> list[Any]:
+def ask(
+    server: OracleServer, recipe: JudgeFeature, rollout: Rollout, shown: tuple[Picture, ...], **judge: Any
+) -> list[Any]:
     """What the oracle says to all questions of a recipe, as the recipe reads it."""
     model = JudgeModel(**{"model": "asked", **judge})
     said = []

@@ -9,31 +9,31 @@ from itertools import pairwise
 import pytest
 
 from lookaway.core import BudgetSpent, JudgeUnusable, Reason, RunError, Unmeasurable
+from lookaway.judges.budget import Budget, Spending
 from lookaway.judges.client import JudgeClient, RetryPolicy
 from lookaway.judges.errors import PermanentError, TransientError
 from lookaway.judges.reply_store import ReplyStore
-from lookaway.judges.spending import Budget, Spending
-from tests.judges.asked import QUICK, ScriptedJudge, completion, question
+from tests.judges.requests import QUICK, ScriptedJudge, completion, question
 
 
 @pytest.fixture
 def ask(tmp_path):
-    """Makes askings of one run, and closes them."""
+    """Makes clients of one run, and closes them."""
     made = []
 
     def make(judge=None, budget=None, **policy):
-        asking = JudgeClient(
+        client = JudgeClient(
             make_judge=(lambda: judge) if judge else None,
             replies=ReplyStore(tmp_path / "replies"),
             spending=Spending(tmp_path / "spending.jsonl", budget or Budget()),
             policy=RetryPolicy(**{**QUICK, **policy}),
         )
-        made.append(asking)
-        return asking
+        made.append(client)
+        return client
 
     yield make
-    for asking in made:
-        asking.close()
+    for client in made:
+        client.close()
 
 
 def why(future):
@@ -44,13 +44,13 @@ def why(future):
 
 def test_a_question_is_put_once_however_often_it_comes(ask):
     judge = ScriptedJudge()
-    asking = ask(judge)
+    client = ask(judge)
     for _ in range(3):
-        assert asking.ask(question()).result(timeout=10) == completion()
-    assert judge.asked.total() == 1
+        assert client.ask(question()).result(timeout=10) == completion()
+    assert judge.received.total() == 1
 
 
-def test_a_question_that_is_under_way_is_not_put_again(ask):
+def test_a_question_in_flight_is_not_sent_again(ask):
     release = threading.Event()
 
     async def slowly():
@@ -58,11 +58,11 @@ def test_a_question_that_is_under_way_is_not_put_again(ask):
         return completion()
 
     judge = ScriptedJudge(lambda request, before: slowly())
-    asking = ask(judge)
-    futures = [asking.ask(question()) for _ in range(5)]
+    client = ask(judge)
+    futures = [client.ask(question()) for _ in range(5)]
     release.set()
     assert [future.result(timeout=10) for future in futures] == [completion()] * 5
-    assert judge.asked.total() == 1
+    assert judge.received.total() == 1
 
 
 def test_the_next_process_takes_the_kept_reply(ask):
@@ -71,7 +71,7 @@ def test_the_next_process_takes_the_kept_reply(ask):
     assert ask(later).ask(question()).result(timeout=10) == completion()
 
 
-def test_a_replay_asks_nobody_and_says_which_reply_it_lacks(ask):
+def test_a_replay_makes_no_judge_calls_and_says_which_reply_it_lacks(ask):
     ask(ScriptedJudge()).ask(question()).result(timeout=10)
     replay = ask(None)
     assert replay.ask(question()).result(timeout=10) == completion()
@@ -86,22 +86,22 @@ def test_a_damaged_reply_is_asked_for_again(ask, tmp_path):
     path.write_text(path.read_text().replace('"yes"', '"no"'))
     judge = ScriptedJudge()
     assert ask(judge).ask(question()).result(timeout=10) == completion()
-    assert judge.asked.total() == 1
+    assert judge.received.total() == 1
     assert why(ask(None).ask(question(1))).reason is Reason.JUDGE_FAILED
 
 
 def test_a_passing_fault_is_tried_again(ask):
     judge = ScriptedJudge(lambda request, before: completion() if before == 2 else TransientError("503 busy."))
     assert ask(judge).ask(question()).result(timeout=10) == completion()
-    assert judge.asked.total() == 3
+    assert judge.received.total() == 3
 
 
 def test_a_question_is_given_up_after_its_tries_and_says_why(ask):
     judge = ScriptedJudge(lambda request, before: TransientError("503 busy."))
     problem = why(ask(judge, tries=4).ask(question()))
-    assert judge.asked.total() == 4
+    assert judge.received.total() == 4
     assert problem.reason is Reason.JUDGE_FAILED
-    assert str(problem) == "no answer after 4 tries; the last time: 503 busy."
+    assert str(problem) == "no answer after 4 attempts; the last error: 503 busy."
 
 
 def test_the_wait_that_a_server_asks_for_is_kept(ask):
@@ -118,8 +118,8 @@ def test_waits_grow_and_differ_between_questions(ask):
         times.setdefault(request.instruction, []).append(time.monotonic())
         return TransientError("503")
 
-    asking = ask(ScriptedJudge(note), tries=4, first_wait_seconds=0.05, longest_wait_seconds=10, trip_after=1000)
-    for future in [asking.ask(question(number)) for number in range(8)]:
+    client = ask(ScriptedJudge(note), tries=4, first_wait_seconds=0.05, longest_wait_seconds=10, trip_after=1000)
+    for future in [client.ask(question(number)) for number in range(8)]:
         why(future)
     waits = [[after - before for before, after in pairwise(at)] for at in times.values()]
     assert all(first >= 0.025 and second >= 0.05 and third >= 0.1 for first, second, third in waits)
@@ -130,7 +130,7 @@ def test_waits_grow_and_differ_between_questions(ask):
 def test_a_lasting_fault_is_not_tried_again(ask, is_refusal, reason):
     judge = ScriptedJudge(lambda request, before: PermanentError("400 too large.", is_refusal=is_refusal))
     problem = why(ask(judge).ask(question()))
-    assert (problem.reason, str(problem), judge.asked.total()) == (reason, "400 too large.", 1)
+    assert (problem.reason, str(problem), judge.received.total()) == (reason, "400 too large.", 1)
 
 
 def test_a_reply_that_is_no_completion_is_tried_again_and_never_kept(ask, tmp_path):
@@ -142,7 +142,7 @@ def test_a_reply_that_is_no_completion_is_tried_again_and_never_kept(ask, tmp_pa
 def test_the_reply_of_another_model_is_not_kept(ask, tmp_path):
     judge = ScriptedJudge(lambda request, before: completion(model="cheaper"))
     problem = why(ask(judge, tries=2).ask(question()))
-    assert "another model answered: 'cheaper', expected 'answering'" in str(problem)
+    assert "another model answered: found 'cheaper', expected 'answering'" in str(problem)
     assert not list((tmp_path / "replies").rglob("*.json"))
 
 
@@ -150,44 +150,44 @@ def test_a_wrong_key_ends_the_run_at_once(ask):
     judge = ScriptedJudge(lambda request, before: JudgeUnusable("wrong key"))
     with pytest.raises(JudgeUnusable, match="wrong key"):
         ask(judge).ask(question()).result(timeout=10)
-    assert judge.asked.total() == 1
+    assert judge.received.total() == 1
 
 
 def test_a_bug_is_neither_hidden_nor_tried_again(ask):
     judge = ScriptedJudge(lambda request, before: ZeroDivisionError("bug"))
     with pytest.raises(ZeroDivisionError, match="bug"):
         ask(judge).ask(question()).result(timeout=10)
-    assert judge.asked.total() == 1
+    assert judge.received.total() == 1
 
 
-def test_no_more_questions_are_under_way_than_allowed(ask):
+def test_no_more_questions_are_in_flight_than_allowed(ask):
     async def slowly():
         await asyncio.sleep(0.01)
         return completion()
 
     judge = ScriptedJudge(lambda request, before: slowly())
-    asking = ask(judge, concurrent=5)
-    for future in [asking.ask(question(number)) for number in range(40)]:
+    client = ask(judge, concurrent=5)
+    for future in [client.ask(question(number)) for number in range(40)]:
         future.result(timeout=10)
-    assert judge.max_under_way == 5
+    assert judge.max_in_flight == 5
 
 
 def test_questions_go_at_the_configured_rate(ask):
-    asking = ask(ScriptedJudge(), concurrent=64, per_second=200)
+    client = ask(ScriptedJudge(), concurrent=64, per_second=200)
     started = time.monotonic()
-    for future in [asking.ask(question(number)) for number in range(200)]:
+    for future in [client.ask(question(number)) for number in range(200)]:
         future.result(timeout=20)
     assert time.monotonic() - started >= 0.9
 
 
-def test_a_server_that_answers_nobody_is_left_alone_and_then_given_up(ask):
+def test_a_server_that_does_not_answer_is_paused_and_then_given_up(ask):
     judge = ScriptedJudge(lambda request, before: TransientError("connection refused."))
-    asking = ask(judge, trip_after=5, pauses=2, concurrent=3)
-    futures = [asking.ask(question(number)) for number in range(3)]
+    client = ask(judge, trip_after=5, pauses=2, concurrent=3)
+    futures = [client.ask(question(number)) for number in range(3)]
     for future in futures:
-        with pytest.raises(JudgeUnusable, match="answers nobody, after 2 pauses"):
+        with pytest.raises(JudgeUnusable, match="does not answer, after 2 pauses"):
             future.result(timeout=10)
-    assert judge.asked.total() < 20
+    assert judge.received.total() < 20
 
 
 def test_a_server_that_comes_back_during_a_pause_costs_no_question(ask):
@@ -197,8 +197,8 @@ def test_a_server_that_comes_back_during_a_pause_costs_no_question(ask):
         calls.append(time.monotonic())
         return TransientError("connection refused.") if len(calls) <= 8 else completion()
 
-    asking = ask(ScriptedJudge(gone_for_a_while), trip_after=4, pauses=5, concurrent=4, tries=2)
-    for future in [asking.ask(question(number)) for number in range(10)]:
+    client = ask(ScriptedJudge(gone_for_a_while), trip_after=4, pauses=5, concurrent=4, tries=2)
+    for future in [client.ask(question(number)) for number in range(10)]:
         assert future.result(timeout=10) == completion()
 
 
@@ -214,14 +214,14 @@ def test_a_budget_of_calls_is_kept_exactly_and_can_be_raised(ask, tmp_path):
     raised = ask(judge, Budget(calls=5))
     for number in range(5):
         assert raised.ask(question(number)).result(timeout=10) == completion()
-    assert judge.asked.total() == 5
+    assert judge.received.total() == 5
 
 
 def test_tries_that_fail_count_as_calls(ask):
     judge = ScriptedJudge(lambda request, before: TransientError("503"))
     with pytest.raises(BudgetSpent):
         ask(judge, Budget(calls=2)).ask(question()).result(timeout=10)
-    assert judge.asked.total() == 2
+    assert judge.received.total() == 2
 
 
 @pytest.mark.parametrize(
@@ -233,11 +233,11 @@ def test_tries_that_fail_count_as_calls(ask):
     ],
 )
 def test_a_budget_of_tokens_or_money_stops_after_what_they_cost(ask, budget, spent):
-    asking = ask(ScriptedJudge(), budget, concurrent=1)
+    client = ask(ScriptedJudge(), budget, concurrent=1)
     for number in range(2):
-        asking.ask(question(number)).result(timeout=10)
+        client.ask(question(number)).result(timeout=10)
     with pytest.raises(BudgetSpent, match=spent):
-        asking.ask(question(2)).result(timeout=10)
+        client.ask(question(2)).result(timeout=10)
 
 
 def test_two_workers_share_one_budget(ask):
@@ -248,16 +248,16 @@ def test_two_workers_share_one_budget(ask):
         one.ask(question(2)).result(timeout=10)
 
 
-def test_closing_gives_up_what_is_under_way_and_leaves_no_thread(ask):
+def test_closing_cancels_what_is_in_flight_and_leaves_no_thread(ask):
     async def never():
         await asyncio.sleep(100)
 
     judge = ScriptedJudge(lambda request, before: never())
-    asking = ask(judge)
-    future = asking.ask(question())
-    while not judge.under_way:
+    client = ask(judge)
+    future = client.ask(question())
+    while not judge.in_flight:
         time.sleep(0.001)
-    asking.close()
+    client.close()
     with pytest.raises(CancelledError):
         future.result(timeout=10)
     assert judge.is_closed
@@ -266,5 +266,5 @@ def test_closing_gives_up_what_is_under_way_and_leaves_no_thread(ask):
 
 def test_a_folder_that_cannot_be_written_ends_the_run(ask, tmp_path):
     (tmp_path / "replies").write_text("in the way")
-    with pytest.raises(RunError, match="replies cannot be kept here"):
+    with pytest.raises(RunError, match="replies cannot be stored here"):
         ask(ScriptedJudge()).ask(question()).result(timeout=10)

@@ -1,4 +1,4 @@
-"""Reads a question from the request of a chat completion."""
+"""Parses the question in a chat-completion request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lookaway.judges.question import Answer
 
 
 class CannotAnswer(LookawayError):
-    """The question is not one that this oracle can answer, however often it is put."""
+    """The oracle cannot answer this question; asking again does not help."""
 
 
 MATERIAL = re.compile(r'<material name="([^"\n]*)">\n(.*)\n</material>')
@@ -23,12 +23,12 @@ VIDEO_LABEL = re.compile(r"A video of \d+ frames, at (.+) s\.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What counts of a request."""
+class ParsedQuestion:
+    """The parts of a request that matter for its answer."""
 
     model: str
     key: str
-    """Of the question without the corrections that were asked for since."""
+    """Key of the question without later corrections."""
     is_corrected: bool
     instruction: str
     material: Mapping[str, Json]
@@ -37,28 +37,28 @@ class Asked:
     video: str | None
     """Data URL."""
     times_seconds: tuple[float, ...]
-    """Of the pictures, as the labels say; empty where there are none."""
+    """Times of the pictures from their labels; empty if there are none."""
     token_choices: int | None
-    """`None` where no log-probabilities are wanted."""
+    """`None` if no log-probabilities are requested."""
     max_tokens: int | None
     leaves_to_chance: bool
-    """Whether the same request may be answered otherwise the next time."""
+    """Whether the same request may get a different answer next time."""
     text_characters: int
 
 
-def read_question(fields: Json, key: str) -> Asked:
-    """What is asked; a `CannotAnswer` where that is no chat completion."""
+def read_question(fields: Json, key: str) -> ParsedQuestion:
+    """Parse a request; raises `CannotAnswer` if it is not a valid chat completion request."""
     try:
         messages = fields["messages"]
-        place = next(index for index, message in enumerate(messages) if message["role"] == "user")
-        parts = _parts(messages[place]["content"])
+        first = next(index for index, message in enumerate(messages) if message["role"] == "user")
+        parts = _parts(messages[first]["content"])
         texts = [part["text"] for part in parts if part["type"] == "text"]
         pictures = tuple(part["image_url"]["url"] for part in parts if part["type"] == "image_url")
         video = next((part["video_url"]["url"] for part in parts if part["type"] == "video_url"), None)
-        is_corrected = place < len(messages) - 1
-        return Asked(
+        is_corrected = first < len(messages) - 1
+        return ParsedQuestion(
             model=str(fields.get("model", "")),
-            key=digest({**fields, "messages": messages[: place + 1]}) if is_corrected else key,
+            key=digest({**fields, "messages": messages[: first + 1]}) if is_corrected else key,
             is_corrected=is_corrected,
             instruction=texts[0],
             material=_material("\n".join(texts)),
@@ -72,8 +72,8 @@ def read_question(fields: Json, key: str) -> Asked:
         )
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, StopIteration) as error:
         raise CannotAnswer(
-            f"the request is no question that can be read ({error!r:.200}); expected messages with a user's, whose "
-            "content is text, or parts of the types text, image_url and video_url that begin with text."
+            f"the request cannot be parsed ({error!r:.200}); expected messages with a user message whose content is "
+            "text, or parts of type text, image_url and video_url that begin with text."
         ) from error
 
 
@@ -94,5 +94,5 @@ def _times(texts: Iterable[str]) -> Iterable[float]:
 
 
 AnswerFunction: TypeAlias = Callable[[KnownClip | None, Mapping[str, Json], tuple[int, ...]], Answer | bool]
-"""From the clip that is shown (`None` without pictures), the pieces of material by name, and the frames that are shown,
-to an answer: an object, or whether it is a yes."""
+"""Maps the clip that is shown (`None` without pictures), the material by name, and the frame indices to an answer: an
+object, or whether the answer is yes."""
