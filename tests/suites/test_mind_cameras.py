@@ -64,7 +64,7 @@ def test_the_alignment_that_was_chosen_is_in_the_lock_and_in_the_value(tmp_path,
         run = lookaway.Run(output)
         assert run.lock.entries["dataset"]["settings"]["alignment"] == alignment
         assert run.lock.entries["metrics"]["mind.action.rpe_trans"]["metric"]["alignment"] == alignment
-        assert run.about["asked"]["reading"] == {"alignment": alignment}
+        assert run.about["requested"]["reading"] == {"alignment": alignment}
         locks.add(run.lock.sha256)
         values[alignment] = {row["metric"].rpartition(".")[2]: row["value"] for row in run.items()}
     assert len(locks) == 3
