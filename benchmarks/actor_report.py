@@ -1,15 +1,15 @@
-"""The report of actors whose true order is known: how long it takes, how large it is, and where its boards rank them.
+"""The report of actors whose true order is known: build time, size, and the ranks on its leaderboards.
 
     python -m benchmarks.actor_report [--folder FOLDER] [--takes 3] [--workers 2]
 
-Six actors play 40 cases (ten families, two seeds, two cameras), each several times. MBench-A measures all of them. That
-the report has every part that it can have, three more runs measure the first answers to some cases: the world itself
-with phases of camera actions, MBench-T with a gate that the oracle decides upon, MIND with values of single frames.
-Then the report is built, and what was promised of it is checked: 60 s, an index of 3 MB, pages of 300 kB. With a
-folder, clips and runs are kept there, and a second call goes on with them.
+Six actors are rendered on 40 cases (ten families, two seeds, two cameras), several times each, and measured with
+MBench-A. To give the report all of its parts, three more runs measure the first clips of some cases: the world itself
+with phases of camera actions, MBench-T with a gate decided by the oracle, MIND with per-frame values. Then the report
+is built and its limits are checked: 60 s, an index of 3 MB, pages of 300 kB. With a folder, clips and runs are stored
+there, and a second call resumes.
 
-The boards are printed with the ranks that the report gives the actors. That ranges hold the true order as often as they
-say is shown where many repetitions cost little, in `tests/statistics/test_rank_range.py`.
+The leaderboards are printed with the ranks of the actors. The coverage of rank ranges is tested where repetitions are
+cheap, in `tests/statistics/test_rank_range.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The engine against a bare loop that decodes the same clips and computes the same metrics.
+"""The engine compared with a bare loop that decodes the same clips and computes the same metrics.
 
 Both take turns, clip set by clip set, in one process; the ratio is that of the medians over rounds.
-The loop keeps nothing: no hashes, no features, no rows, no plan.
+The loop stores nothing: no hashes, no features, no rows, no plan.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def bare_loop(rollouts: list[Rollout], names: tuple[str, ...]) -> None:
 
 
 def timed(work: Callable[[], object]) -> tuple[float, float]:
-    """Seconds by the wall, and of the processor, which the other users of a machine disturb least."""
+    """Wall seconds and CPU seconds; other users of the machine affect the latter least."""
     wall, processor = time.perf_counter(), time.process_time()
     work()
     return time.perf_counter() - wall, time.process_time() - processor

@@ -1,7 +1,7 @@
-"""Very many very small rollouts: what planning and handing out cost, and whether the driver's memory stays flat.
+"""Very many very small rollouts: the cost of planning and scheduling, and whether the driver's memory stays flat.
 
 Every rollout is a link to one of ten clips of 32x32 pixels and four frames. The work itself is measured by a bare loop
-over a thousand of them, in one process: open the clip, decode it, one feature, one score. What is beyond is overhead:
+over a thousand of them, in one process: open the clip, decode it, one feature, one score. The rest is overhead:
 
     overhead = (processor seconds of all processes - those of the bare loop for as many rollouts) / rollouts
 

@@ -1,11 +1,11 @@
-"""How every metric of MBench answers to every fault of the simulated world, as the fault grows.
+"""How every metric of MBench reacts to every fault of the simulated world, as its severity grows.
 
     python -m benchmarks.mbench_sensitivity [--metrics NAMES [--faults NAMES]] [--severities 0.2,0.4,0.6,0.8,1]
                                             [--scenes 8] [--size 128x224] [--fps 16] [--seconds 3] [--folder FOLDER]
 
-Features come from the truth, and the judge is the oracle that knows it, so that what is measured is the metric and not
-what feeds it; only surfaces are told apart by a network, EfficientNet-Lite0. The target stands in for a person. With a
-folder, clips, features and answers are kept there, and a second call goes on where the first one ended.
+Features come from the ground truth, and the judge is the oracle that knows it, so that the metric is measured and not
+its inputs; only surfaces are compared by a network, EfficientNet-Lite0. The target stands in for a person. With a
+folder, clips, features and replies are stored there, and a second call resumes.
 
 Prints Markdown: without any fault; every metric under every fault; and the faults that a metric is there to find, step
 by step. Means are over the cases that have a score at every severity. With metrics, by the last words of their names,

@@ -63,7 +63,7 @@ def test_control_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path):
     os.kill(process.pid, signal.SIGINT)
     out, err = process.communicate()
     assert (process.returncode, out) == (130, "")
-    assert err.strip() == "Interrupted. What is finished is kept; the same command goes on from there."
+    assert err.strip() == "Interrupted. Finished work is kept; run the same command to resume."
     kept = set(outcomes_on_disk(run))
     assert 1 <= len(kept) < 100
     before = len(events(run))

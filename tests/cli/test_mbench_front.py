@@ -302,15 +302,15 @@ def test_no_log_file_leaves_the_log_out_and_quiet_prints_nothing():
     assert Path("runs/part/eval.log").exists()
 
 
-def test_metrics_of_the_other_setting_are_left_out_and_told():
+def test_metrics_of_the_other_setting_are_left_out_with_a_note():
     command = "mbench eval data/MBench-A-Setup --subsets environment --output runs/mixed --quiet --metrics "
     result = type_in(f"{command}{LIGHT},{IDENTITY}")
     assert result.code == 0
-    assert result.err == f"note: left out, for they belong to the other setting: {IDENTITY}\n"
+    assert result.err == f"note: left out, since they belong to the other setting: {IDENTITY}\n"
     assert [path.name for path in Path("runs/mixed/metrics").iterdir()] == [LIGHT]
     refused = type_in(f"{command}{IDENTITY}")
     assert refused.code == 2
-    assert "whose metrics begin with 'mbencha.'" in refused.err
+    assert "whose metric names start with 'mbencha.'" in refused.err
 
 
 def test_validate_is_strict_and_knows_no_gate():
@@ -358,7 +358,7 @@ class CountedInline(Inline):
 def test_what_is_not_done_says_so_with_what_to_use_instead():
     result = type_in("mbench prepare data/MBench-A-Setup --producer da3 --output artifacts/")
     assert (result.code, result.out) == (2, "")
-    assert result.err.startswith("error: Nothing is prepared in advance: `lookaway eval` makes")
+    assert result.err.startswith("error: There is nothing to prepare: `lookaway eval` computes")
     assert not Path("artifacts").exists()
 
 
@@ -366,4 +366,4 @@ def test_a_folder_that_is_not_of_mbench_is_refused(tmp_path):
     write_folder(tmp_path / "videos")
     result = type_in(f"mbench validate {tmp_path / 'videos'} --metrics {LIGHT}")
     assert result.code == 2
-    assert "not a dataset of MBench" in result.err
+    assert "not an MBench dataset" in result.err

@@ -66,7 +66,7 @@ def test_a_suite_cannot_take_the_name_of_an_option_that_every_suite_has(monkeypa
     with_option(monkeypatch, Option(name=name, help="Something else."))
     result = lookaway("validate", ".")
     assert result.code == 2
-    assert f"The suite 'scripted' has an option --{name}, which is one of every suite. Rename it." in result.err
+    assert f"The suite 'scripted' has an option --{name}, which every command has already. Rename it." in result.err
 
 
 def test_a_suite_without_options_has_no_group(monkeypatch):

@@ -111,7 +111,7 @@ def test_clips_that_cannot_be_made_are_named_and_the_exit_code_says_so(tmp_path)
         (("--size", "101x200"), "even numbers"),
         (("--seeds", "0-x"), "expected seeds"),
         (("--severities", "much"), "expected numbers"),
-        (("--faults", "vanish"), "without severities"),
+        (("--faults", "vanish"), "faults need severities"),
         (("--faults", "vanish", "--severities", "2"), "from 0 to 1"),
         (("--faults", "vanishes", "--severities", "1"), "Did you mean 'vanish'"),
         (("--actors", "perfekt"), "Did you mean 'perfect'"),

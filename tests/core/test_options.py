@@ -71,7 +71,7 @@ def test_a_value_that_does_not_fit_is_refused_with_what_was_found_and_expected(f
         ({"type": list}, "expected str, int, float, bool or Path"),
         ({"type": int, "choices": ("a",)}, "choices are for text"),
         ({"minimum": 1}, "a minimum is for numbers"),
-        ({"type": Path, "moves_numbers": True}, "a path does not belong into the lock"),
+        ({"type": Path, "moves_numbers": True}, "a path does not belong in the lock"),
     ],
 )
 def test_an_option_that_contradicts_itself_cannot_be_declared(fields, message):

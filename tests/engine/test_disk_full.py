@@ -124,7 +124,7 @@ def test_features_on_a_full_disk_end_the_run_and_its_rows_elsewhere_are_whole(ro
     disk.fill(but_bytes=100_000)
     code, errors = evaluated(root, run, "inline", "--features", features)
     assert code == 2
-    assert "features cannot be kept here: " in last_line(errors)
+    assert "features cannot be stored here: " in last_line(errors)
     assert FULL in last_line(errors)
     assert 0 < rows_on_disk(run) < CASES
     disk.resize("8m")

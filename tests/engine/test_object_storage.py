@@ -123,7 +123,7 @@ def test_a_server_that_is_killed_while_workers_of_ray_write_loses_nothing_and_do
 
 
 def test_a_server_that_stays_dead_ends_the_run_which_continues_when_it_is_back(server, root, run, on_disk, monkeypatch):
-    monkeypatch.setattr(patience, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(patience, "MAX_RETRY_SECONDS", 0.5)
 
     def kill(progress):
         if progress.done >= 3:
@@ -131,7 +131,7 @@ def test_a_server_that_stays_dead_ends_the_run_which_continues_when_it_is_back(s
 
     started = time.monotonic()
     try:
-        with pytest.raises(RunError, match=r"did not answer for .*the same command goes on from there"):
+        with pytest.raises(RunError, match=r"did not answer for .*run the same command to resume"):
             lookaway.evaluate(root, run, metrics=QUICK, on_progress=kill)
         assert time.monotonic() - started < 120
         shown = command("show", run)
@@ -186,7 +186,7 @@ def test_a_missing_bucket_is_an_error_before_anything_is_measured(server, root):
     started = time.monotonic()
     found = command("eval", root, "--metrics", ",".join(QUICK), "-o", "s3://no-such-bucket/run")
     assert (found.code, found.out) == (2, "")
-    assert "s3://no-such-bucket: there is no such bucket. Make it, or name another one." in found.err
+    assert "s3://no-such-bucket: there is no such bucket. Create it, or choose another one." in found.err
     assert time.monotonic() - started < 120
 
 

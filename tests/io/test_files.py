@@ -104,8 +104,8 @@ def test_nan_is_not_written(tmp_path):
         ("", "Expecting value"),
         ("{'value': 1}", "double quotes"),
         ('{"a": 1} {"b": 2}', "Extra data"),
-        ('"half \\ud800 character"', "half a character"),
-        ('{"\\udc00": 1}', "half a character"),
+        ('"half \\ud800 character"', "half of a surrogate pair"),
+        ('{"\\udc00": 1}', "half of a surrogate pair"),
         ("\ufeff{}", "BOM"),
     ],
 )

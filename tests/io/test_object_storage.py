@@ -124,7 +124,7 @@ def all_calls(folder: Path):
 @pytest.mark.parametrize("number", range(6))
 def test_a_missing_bucket_is_told_at_once(number, bucket):
     started = time.monotonic()
-    with pytest.raises(StorageError, match=r"s3://no-such-bucket: there is no such bucket\. Make it"):
+    with pytest.raises(StorageError, match=r"s3://no-such-bucket: there is no such bucket\. Create it"):
         all_calls(as_path("s3://no-such-bucket/run"))[number]()
     assert time.monotonic() - started < 60
 
@@ -132,9 +132,9 @@ def test_a_missing_bucket_is_told_at_once(number, bucket):
 @pytest.mark.parametrize("number", range(6))
 def test_a_server_that_is_gone_is_never_taken_for_a_missing_file(number, bucket, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://user:password@127.0.0.1:9")
-    monkeypatch.setattr(patience, "PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(patience, "MAX_RETRY_SECONDS", 0.2)
     forget_servers()
-    with pytest.raises(StorageError, match=r"did not answer for .* seconds, .* tries .*same command goes on") as told:
+    with pytest.raises(StorageError, match=r"did not answer for .* seconds, .* tries .*same command to resume") as told:
         all_calls(bucket / "run")[number]()
     assert isinstance(told.value, RunError)
     assert "password" not in str(told.value)
@@ -144,7 +144,7 @@ def test_a_server_that_is_gone_is_never_taken_for_a_missing_file(number, bucket,
 
 
 def test_an_acknowledged_object_outlasts_a_server_that_is_killed_between_uploads(server, bucket, monkeypatch):
-    monkeypatch.setattr(patience, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(patience, "MAX_RETRY_SECONDS", 0.0)
     written: set[Path] = set()
     removed = bucket / "removed"
     write_text(removed, "")

@@ -118,7 +118,7 @@ def test_a_phase_without_frames_is_too_short(bounds):
 
 
 def test_a_phase_that_is_not_marked_is_missing_and_the_marked_ones_are_named():
-    with pytest.raises(Unmeasurable, match="after are not marked; the rollout marks: before") as raised:
+    with pytest.raises(Unmeasurable, match="after are not annotated; the rollout has: before") as raised:
         ByPhase(2, ("before", "after")).indices(steady(10), rollout(before=(0, 5)))
     assert raised.value.reason is Reason.MISSING_INPUT
 

@@ -118,7 +118,7 @@ def test_decoding_stops_after_the_last_requested_frame(clip):
 
 @pytest.mark.parametrize("indices", [(-1, 3), (3, 40)])
 def test_a_frame_outside_the_video_is_a_mistake_of_the_caller(clip, indices):
-    with Video(clip) as video, pytest.raises(IndexError, match="of a video of 40 frames"):
+    with Video(clip) as video, pytest.raises(IndexError, match="from a video of 40 frames"):
         video.frames([request(*indices)])
 
 
@@ -170,7 +170,7 @@ def test_a_closed_video_says_so(clip):
     with Video(clip) as video:
         frames = video.frames([request(0, 1, 2)])
         next(frames)
-    with pytest.raises(ValueError, match="closed video"):
+    with pytest.raises(ValueError, match="the video is closed"):
         next(frames)
 
 

@@ -40,7 +40,7 @@ def test_an_oracle_serves_until_it_is_interrupted(world):
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
-        assert line.startswith("serving at http://127.0.0.1:")
+        assert line.startswith("Serving at http://127.0.0.1:")
         with urlopen(f"{line.split()[-1]}/models") as reply:
             assert reply.status == 200
     finally:
@@ -74,7 +74,7 @@ def test_a_run_that_is_interrupted_while_it_waits_ends_at_once_and_writes_no_hal
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "the same command goes on from there" in err
+    assert "run the same command to resume" in err
     assert time.monotonic() - started < 30
     assert not list((run / "outcomes").glob("*.parquet"))
     with OracleServer(world) as server:

@@ -211,7 +211,7 @@ def test_matrices_that_are_nearly_rotations_are_as_good_as_the_recipe_says(video
     rollout = rollout_of(video, tmp_path / "poses.npz")
     assert len(read(rollout, ReferencePoses(layout="vipe", rotation_tolerance=0.1)).frame_indices) == len(PATH)
     with pytest.raises(
-        Unmeasurable, match=r"the reference video from frame 12 on: .* data holds matrices that are no rotations"
+        Unmeasurable, match=r"the reference video from frame 12 on: .* data holds matrices that are not rotations"
     ):
         read(rollout, ReferencePoses(layout="vipe"))
 

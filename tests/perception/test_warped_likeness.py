@@ -14,7 +14,7 @@ from lookaway.metrics.fold_pairs import FoldPairs
 from lookaway.perception.similarity.frame_fidelity import ssim
 from lookaway.perception.similarity.warped_similarity import WarpedSimilarity
 from lookaway.perception.truth import TrueDepth, TrueMasks, TruePoses
-from lookaway.suites.folder.world import world_rollouts
+from lookaway.suites.folder.layout import world_rollouts
 from tests.support.rendered import copy_small
 from tests.support.room import pose
 from tests.support.watching import check_documented, perceive, perceive_frames, rollout_of

@@ -16,7 +16,7 @@ def rollout(name: str = "case", *, model: str = "alpha", subset: str = "all") ->
     return Rollout(case=Case(id=name, subset=subset, scene=name), model=model, video=Path("video.mp4"))
 
 
-def start(path: Path, *rollouts: Rollout) -> RunFolder:
+def start_run(path: Path, *rollouts: Rollout) -> RunFolder:
     """A run of these rollouts, each with the content hash `content`."""
     folder = RunFolder(path)
     about = {"suite": "folder", "lock_sha256": "lock", "metrics": [], "problems": []}

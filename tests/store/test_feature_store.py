@@ -131,7 +131,7 @@ def test_a_feature_waits_for_no_disk(tmp_path, monkeypatch):
 
 def test_a_store_that_cannot_be_written_says_so_to_the_user(tmp_path):
     (tmp_path / "store").write_text("a file where a folder should be")
-    with pytest.raises(RunError, match="features cannot be kept here"):
+    with pytest.raises(RunError, match="features cannot be stored here"):
         FeatureStore(tmp_path / "store").put("a", "b", FEATURE)
 
 

@@ -19,7 +19,7 @@ from lookaway.store import run_folder
 from lookaway.store.feature_store import FeatureStore
 from lookaway.store.outcome_reader import OutcomeReader
 from lookaway.store.run_folder import RunFolder
-from tests.store.rows import ASKED, measured, rollout, score, start
+from tests.store.rows import ASKED, measured, rollout, score, start_run
 from tests.support.s3_server import S3Server, new_bucket, s3_server
 
 pytestmark = pytest.mark.server
@@ -39,7 +39,7 @@ def bucket(server: S3Server) -> Path:
 
 
 def filled(path: Path) -> RunFolder:
-    folder = start(path, *ENTRIES)
+    folder = start_run(path, *ENTRIES)
     for number, entry in enumerate(ENTRIES):
         folder.add([measured(score(number / 10, 0.1, 0.2), entry)])
     return folder
@@ -77,7 +77,7 @@ def test_a_folder_that_is_no_run_says_how_to_make_one(bucket):
 
 
 def test_a_run_without_rows_is_all_not_yet_measured(bucket):
-    (group,) = OutcomeReader(start(bucket), [ASKED]).groups()
+    (group,) = OutcomeReader(start_run(bucket), [ASKED]).groups()
     assert group.reasons == {"not_yet_measured": 1}
 
 
@@ -97,7 +97,7 @@ def test_a_database_reads_rows_in_place_and_copies_nothing(server, bucket, tmp_p
 
 def test_of_a_large_object_only_what_is_asked_for_is_fetched(bucket, monkeypatch):
     monkeypatch.setattr(objects_in_place, "SMALL_BYTES", 4096)
-    folder = start(bucket, *ENTRIES)
+    folder = start_run(bucket, *ENTRIES)
     units = [float(value) for value in np.random.default_rng(0).random(20_000)]
     folder.add([measured(score(0.5, *units), ENTRIES[0])])
     fetched: list[tuple[int, int]] = []
@@ -201,7 +201,7 @@ def test_a_damaged_object_is_named_with_what_to_do(bucket):
 
 
 def test_a_server_that_comes_back_while_rows_are_read_is_waited_for(server, bucket, monkeypatch):
-    monkeypatch.setattr(objects_in_place, "REMEMBERED_BYTES", 0)
+    monkeypatch.setattr(objects_in_place, "CACHED_BYTES", 0)
     monkeypatch.setattr(patience, "LONGEST_WAIT_SECONDS", 0.25)
     folder = filled(bucket)
     before, reader = seen(folder), OutcomeReader(folder, [ASKED])
@@ -214,10 +214,10 @@ def test_a_server_that_comes_back_while_rows_are_read_is_waited_for(server, buck
 
 
 def test_a_server_that_stays_away_is_not_called_a_damaged_file(server, bucket, monkeypatch):
-    monkeypatch.setattr(objects_in_place, "REMEMBERED_BYTES", 0)
+    monkeypatch.setattr(objects_in_place, "CACHED_BYTES", 0)
     folder = filled(bucket)
     reader = OutcomeReader(folder, [ASKED])
-    monkeypatch.setattr(patience, "PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr(patience, "MAX_RETRY_SECONDS", 0.3)
     server.kill()
     asks = (
         lambda: list(reader.units("light")),
@@ -232,7 +232,7 @@ def test_a_server_that_stays_away_is_not_called_a_damaged_file(server, bucket, m
     )
     try:
         for ask in asks:
-            with pytest.raises(RunError, match=r"did not answer for .* the same command goes on") as told:
+            with pytest.raises(RunError, match=r"did not answer for .* the same command to resume") as told:
                 ask()
             assert "Delete" not in str(told.value)
     finally:

@@ -12,7 +12,7 @@ from lookaway.core import Abstention, Failure, Reason, RunError, Score, Unit
 from lookaway.store import outcome_reader
 from lookaway.store.outcome_reader import AskedMetric, OutcomeReader
 from lookaway.store.run_folder import RunFolder, rollout_rows
-from tests.store.rows import ASKED, measured, rollout, score, start
+from tests.store.rows import ASKED, measured, rollout, score, start_run
 
 
 def read(folder: RunFolder, *metrics: AskedMetric) -> OutcomeReader:
@@ -20,7 +20,7 @@ def read(folder: RunFolder, *metrics: AskedMetric) -> OutcomeReader:
 
 
 def test_a_score_comes_back_with_all_it_holds(tmp_path):
-    folder = start(tmp_path)
+    folder = start_run(tmp_path)
     units = (
         Unit("f0_f9", Score(0.25, raw=1.5, detail={"matches": 8})),
         Unit("f1_f8", Abstention(Reason.TOO_SHORT, "no")),
@@ -41,14 +41,14 @@ def test_a_score_comes_back_with_all_it_holds(tmp_path):
 
 @pytest.mark.parametrize("value", [0.1 + 0.2, 1e-300, -0.0, 5e-324, 1.7976931348623157e308])
 def test_numbers_come_back_bit_for_bit(value, tmp_path):
-    folder = start(tmp_path)
+    folder = start_run(tmp_path)
     folder.add([measured(Score(value))])
     (item,) = read(folder).items()
     assert item["value"].hex() == value.hex()
 
 
 def test_abstentions_and_failures_come_back_with_reason_and_message(tmp_path):
-    folder = start(tmp_path, rollout("a"), rollout("b"))
+    folder = start_run(tmp_path, rollout("a"), rollout("b"))
     folder.add([measured(Abstention(Reason.POSE_FAILED, "NaN \ud800 in a pose"), rollout("a"))])
     folder.add([measured(Failure("KeyError", "'x'", "Traceback"), rollout("b"))])
     first, second = read(folder).items()
@@ -57,7 +57,7 @@ def test_abstentions_and_failures_come_back_with_reason_and_message(tmp_path):
 
 
 def test_what_is_asked_but_not_measured_is_counted(tmp_path):
-    folder = start(tmp_path, rollout("a"), rollout("b"), rollout("c"))
+    folder = start_run(tmp_path, rollout("a"), rollout("b"), rollout("c"))
     folder.add([measured(score(0.5), rollout("a"))])
     folder.add([measured(Abstention(Reason.NO_TARGET, ""), rollout("b"))])
     (group,) = read(folder).groups()
@@ -66,28 +66,28 @@ def test_what_is_asked_but_not_measured_is_counted(tmp_path):
 
 
 def test_a_run_without_rows_is_all_not_yet_measured(tmp_path):
-    (group,) = read(start(tmp_path)).groups()
+    (group,) = read(start_run(tmp_path)).groups()
     assert group.reasons == {"not_yet_measured": 1}
-    assert list(read(start(tmp_path)).items()) == []
-    assert list(read(start(tmp_path)).units("light")) == []
+    assert list(read(start_run(tmp_path)).items()) == []
+    assert list(read(start_run(tmp_path)).units("light")) == []
 
 
 def test_a_metric_is_asked_of_its_subsets_only(tmp_path):
-    folder = start(tmp_path, rollout("a", subset="human"), rollout("b", subset="object"))
+    folder = start_run(tmp_path, rollout("a", subset="human"), rollout("b", subset="object"))
     (group,) = read(folder, AskedMetric(name="light", lock="lock", subsets=("human",))).groups()
     assert (group.subset, group.asked) == ("human", 1)
 
 
 @pytest.mark.parametrize("field", ["rollout", "content", "metric", "lock"])
 def test_rows_of_another_key_do_not_count(field, tmp_path):
-    folder = start(tmp_path)
+    folder = start_run(tmp_path)
     folder.add([replace(measured(score(0.5)), **{field: "other"})])
     (group,) = read(folder).groups()
     assert len(group.values) == 0
 
 
 def test_one_measurement_in_two_files_counts_once_with_its_units(tmp_path):
-    folder = start(tmp_path)
+    folder = start_run(tmp_path)
     part = folder.add([measured(score(0.5, 0.25, 0.75))])
     (folder.outcomes / "compact-again.parquet").write_bytes(part.read_bytes())
     (group,) = read(folder).groups()
@@ -99,7 +99,7 @@ def test_one_measurement_in_two_files_counts_once_with_its_units(tmp_path):
 @pytest.mark.parametrize("name", ["000.parquet", "zzz.parquet"])
 @pytest.mark.parametrize("worse", [Abstention(Reason.NO_TARGET, ""), Failure("KeyError", "")])
 def test_a_score_counts_before_anything_worse_of_the_same_key(name, worse, tmp_path):
-    folder = start(tmp_path)
+    folder = start_run(tmp_path)
     folder.add([measured(score(0.5, 0.25))])
     folder.add([measured(worse)]).rename(folder.outcomes / name)
     (item,) = read(folder).items()
@@ -109,21 +109,21 @@ def test_a_score_counts_before_anything_worse_of_the_same_key(name, worse, tmp_p
 
 
 def test_failures_are_not_finished_and_abstentions_are(tmp_path):
-    folder = start(tmp_path, rollout("a"), rollout("b"))
+    folder = start_run(tmp_path, rollout("a"), rollout("b"))
     folder.add([measured(Failure("KeyError", ""), rollout("a"))])
     folder.add([measured(Abstention(Reason.NO_TARGET, ""), rollout("b"))])
     assert read(folder).finished() == {("alpha/b/0", "light")}
 
 
 def test_rollouts_may_be_given_instead_of_those_of_the_folder(tmp_path):
-    folder = start(tmp_path, rollout("a"))
+    folder = start_run(tmp_path, rollout("a"))
     folder.add([measured(score(0.5), rollout("a"))])
     asked = rollout_rows([(rollout("a"), "other content"), (rollout("b"), "content")])
     assert OutcomeReader(folder, [ASKED], asked).finished() == set()
 
 
 def test_files_that_are_compacted_while_they_are_listed_are_found_again(tmp_path, monkeypatch):
-    folder = start(tmp_path, rollout("a"), rollout("b"))
+    folder = start_run(tmp_path, rollout("a"), rollout("b"))
     for name in ("a", "b"):
         folder.add([measured(score(0.5), rollout(name))])
     parts, listed = RunFolder.parts, []
@@ -141,7 +141,7 @@ def test_files_that_are_compacted_while_they_are_listed_are_found_again(tmp_path
 
 
 def test_units_are_found_again_where_files_were_compacted_since(tmp_path):
-    folder = start(tmp_path, rollout("a"), rollout("b"))
+    folder = start_run(tmp_path, rollout("a"), rollout("b"))
     for name in ("a", "b"):
         folder.add([measured(score(0.5, 0.25), rollout(name))])
     reader = read(folder)
@@ -150,7 +150,7 @@ def test_units_are_found_again_where_files_were_compacted_since(tmp_path):
 
 
 def test_control_c_in_the_middle_of_a_question_is_an_interrupt_and_not_an_error(tmp_path, monkeypatch):
-    reader = read(start(tmp_path))
+    reader = read(start_run(tmp_path))
     monkeypatch.setattr(outcome_reader, "GROUPS", "SELECT count(*) FROM range(100000) a, range(100000) b")
     is_over = threading.Event()
 
@@ -172,7 +172,7 @@ def test_control_c_in_the_middle_of_a_question_is_an_interrupt_and_not_an_error(
 
 
 def test_a_damaged_file_of_rows_is_named_with_what_to_do(tmp_path):
-    folder = start(tmp_path)
+    folder = start_run(tmp_path)
     part = folder.add([measured(score(0.5))])
     part.write_bytes(part.read_bytes()[:-20])
     with pytest.raises(RunError, match=f"{part.name}.*Delete the damaged file"):
@@ -180,7 +180,7 @@ def test_a_damaged_file_of_rows_is_named_with_what_to_do(tmp_path):
 
 
 def test_a_file_of_rows_that_lacks_a_column_is_damaged(tmp_path):
-    folder = start(tmp_path)
+    folder = start_run(tmp_path)
     part = folder.add([measured(score(0.5))])
     part.write_bytes(part.read_bytes().replace(b"reason", b"season"))
     with pytest.raises(RunError, match="Delete the damaged file"):
@@ -193,12 +193,12 @@ def test_rows_that_do_not_fit_into_memory_are_not_called_damaged(tmp_path, monke
 
     monkeypatch.setattr(RunFolder, "parts", too_many)
     with pytest.raises(RunError, match="too much memory") as caught:
-        read(start(tmp_path))
+        read(start_run(tmp_path))
     assert "Delete" not in str(caught.value)
 
 
 def test_a_missing_list_of_rollouts_is_named_with_what_to_do(tmp_path):
-    folder = start(tmp_path)
+    folder = start_run(tmp_path)
     folder.rollouts_file.unlink()
     with pytest.raises(RunError, match=r"rollouts\.parquet.*lookaway eval"):
         read(folder)

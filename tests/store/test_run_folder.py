@@ -16,25 +16,25 @@ from lookaway.store import run_folder
 from lookaway.store.outcome_reader import OutcomeReader
 from lookaway.store.outcome_rows import KEY, STATUSES, each_measurement_once, rows
 from lookaway.store.run_folder import RunFolder
-from tests.store.rows import ASKED, measured, rollout, score, start
+from tests.store.rows import ASKED, measured, rollout, score, start_run
 
 
 def test_what_was_asked_can_be_read_again(tmp_path):
-    folder = start(tmp_path)
+    folder = start_run(tmp_path)
     assert folder.lock() == Lock({"suite": "folder"})
     assert folder.about()["suite"] == "folder"
     assert pq.read_table(folder.rollouts_file)["rollout"].to_pylist() == ["alpha/case/0"]
 
 
 def test_the_same_outcomes_make_the_same_file(tmp_path):
-    folder = start(tmp_path)
+    folder = start_run(tmp_path)
     first, again = (folder.add([measured(score(0.5))]) for _ in range(2))
     assert first == again
     assert folder.parts() == [first]
 
 
 def test_another_outcome_makes_another_file(tmp_path):
-    folder = start(tmp_path)
+    folder = start_run(tmp_path)
     names = {
         folder.add([entry]).name
         for entry in (
@@ -50,7 +50,7 @@ def test_another_outcome_makes_another_file(tmp_path):
 
 def test_a_batch_of_rollouts_is_one_file_that_counts_like_several(tmp_path):
     entries = [rollout(f"case{number}") for number in range(3)]
-    apart, together = start(tmp_path / "apart", *entries), start(tmp_path / "together", *entries)
+    apart, together = start_run(tmp_path / "apart", *entries), start_run(tmp_path / "together", *entries)
     batch = [measured(score(number / 10, 0.5), entry) for number, entry in enumerate(entries)]
     for entry in batch:
         apart.add([entry])
@@ -62,7 +62,7 @@ def test_a_batch_of_rollouts_is_one_file_that_counts_like_several(tmp_path):
 
 
 def test_compaction_changes_no_group_and_leaves_one_file(tmp_path):
-    folder = start(tmp_path, *(rollout(f"case{number}") for number in range(6)))
+    folder = start_run(tmp_path, *(rollout(f"case{number}") for number in range(6)))
     for number in range(6):
         folder.add([measured(score(number / 10, 0.1, 0.2), rollout(f"case{number}"))])
     before = [repr(group) for group in OutcomeReader(folder, [ASKED]).groups()]
@@ -74,7 +74,7 @@ def test_compaction_changes_no_group_and_leaves_one_file(tmp_path):
 
 
 def test_compaction_leaves_compacted_files_and_a_single_part_alone(tmp_path):
-    folder = start(tmp_path)
+    folder = start_run(tmp_path)
     for number in range(3):
         folder.add([measured(score(0.5), rollout(f"case{number}"))])
     folder.compact()
@@ -86,7 +86,7 @@ def test_compaction_leaves_compacted_files_and_a_single_part_alone(tmp_path):
 
 
 def test_compaction_keeps_each_measurement_once_and_the_best_of_several(tmp_path):
-    folder = start(tmp_path)
+    folder = start_run(tmp_path)
     folder.add([measured(Failure("KeyError", ""))])
     folder.add([measured(score(0.5, 0.25)), measured(score(0.1), metric="other")])
     folder.add([measured(score(0.5, 0.25))])
@@ -131,7 +131,7 @@ def test_compaction_holds_only_so_many_rows_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr(run_folder, "ROWS_AT_ONCE", 6)
     monkeypatch.setattr(run_folder, "READ_AT_ONCE", 4)
     entries = [rollout(f"case{number}") for number in range(7)]
-    folder = start(tmp_path, *entries)
+    folder = start_run(tmp_path, *entries)
     for entry in entries:
         folder.add([measured(score(0.5, 0.25), entry)])
     before = [repr(group) for group in OutcomeReader(folder, [ASKED]).groups()]
@@ -141,7 +141,7 @@ def test_compaction_holds_only_so_many_rows_at_once(tmp_path, monkeypatch):
 
 
 def test_compaction_removes_what_killed_writers_left_and_nothing_that_is_being_written(tmp_path):
-    folder = start(tmp_path)
+    folder = start_run(tmp_path)
     names = {".old.partial": 25 * 3600, ".new.partial": 23 * 3600, "old.partial": 25 * 3600, ".other": 25 * 3600}
     for name, age in names.items():
         (folder.outcomes / name).write_bytes(b"PAR1")
@@ -151,14 +151,14 @@ def test_compaction_removes_what_killed_writers_left_and_nothing_that_is_being_w
 
 
 def test_rows_outlast_a_power_cut(tmp_path, monkeypatch):
-    folder, synced = start(tmp_path), []
+    folder, synced = start_run(tmp_path), []
     monkeypatch.setattr(os, "fsync", synced.append)
     folder.add([measured(score(0.5))])
     assert len(synced) == 1
 
 
 def test_compaction_waits_for_nobody_and_disturbs_nobody(tmp_path):
-    folder = start(tmp_path)
+    folder = start_run(tmp_path)
     for number in range(2):
         folder.add([measured(score(0.5), rollout(f"case{number}"))])
     with (folder.outcomes / ".compacting").open("w") as other:
@@ -170,7 +170,7 @@ def test_compaction_waits_for_nobody_and_disturbs_nobody(tmp_path):
 
 
 def test_compaction_names_the_file_that_it_cannot_read_and_removes_none(tmp_path):
-    folder = start(tmp_path)
+    folder = start_run(tmp_path)
     first, second = (folder.add([measured(score(0.5), rollout(f"case{number}"))]) for number in range(2))
     second.write_bytes(b"PAR1 damaged PAR1")
     with pytest.raises(RunError, match=second.name):
@@ -179,7 +179,7 @@ def test_compaction_names_the_file_that_it_cannot_read_and_removes_none(tmp_path
 
 
 def test_a_write_that_fails_leaves_no_part_and_tells_the_user(tmp_path, monkeypatch):
-    folder = start(tmp_path)
+    folder = start_run(tmp_path)
 
     def full(*arguments, **options):
         raise OSError("no space left on device")
@@ -193,11 +193,11 @@ def test_a_write_that_fails_leaves_no_part_and_tells_the_user(tmp_path, monkeypa
 def test_a_file_in_the_place_of_the_run_is_an_error_of_the_user(tmp_path):
     (tmp_path / "run").write_text("")
     with pytest.raises(RunError, match="cannot be written here"):
-        start(tmp_path / "run")
+        start_run(tmp_path / "run")
 
 
 def test_events_of_several_threads_never_mix(tmp_path):
-    folder = start(tmp_path)
+    folder = start_run(tmp_path)
     text = "trace\n" * 20_000
     threads = [threading.Thread(target=folder.note, args=("measured",), kwargs={"failures": [text]}) for _ in range(8)]
     for thread in threads:
@@ -209,7 +209,7 @@ def test_events_of_several_threads_never_mix(tmp_path):
 
 
 def test_several_events_are_noted_in_one_piece_and_keep_their_order(tmp_path):
-    folder = start(tmp_path)
+    folder = start_run(tmp_path)
     folder.note_all([{"event": "measured", "rollout": name} for name in ("b", "a")])
     folder.note("lost", rollout="c")
     lines = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
@@ -218,7 +218,7 @@ def test_several_events_are_noted_in_one_piece_and_keep_their_order(tmp_path):
 
 
 def test_the_rollouts_of_a_run_come_back_or_are_an_error_of_the_user(tmp_path):
-    folder = start(tmp_path)
+    folder = start_run(tmp_path)
     assert folder.rollouts(["model", "rollout"]).to_pylist() == [{"model": "alpha", "rollout": "alpha/case/0"}]
     for spoil in (lambda: folder.rollouts_file.write_bytes(b"damaged"), folder.rollouts_file.unlink):
         spoil()
@@ -227,7 +227,7 @@ def test_the_rollouts_of_a_run_come_back_or_are_an_error_of_the_user(tmp_path):
 
 
 def test_an_event_may_name_a_file_that_is_no_unicode(tmp_path):
-    folder = start(tmp_path)
+    folder = start_run(tmp_path)
     folder.note("measured", rollout="caf\udce9.mp4")
     assert json.loads((tmp_path / "events.jsonl").read_text())["rollout"] == "caf\udce9.mp4"
 
@@ -239,14 +239,14 @@ def test_a_folder_that_is_no_run_says_how_to_make_one(tmp_path):
 
 @pytest.mark.parametrize("text", ["[]", "null", '"text"', "{}", '{"suite": "folder"}'])
 def test_a_damaged_description_of_the_run_is_an_error_of_the_user(text, tmp_path):
-    folder = start(tmp_path)
+    folder = start_run(tmp_path)
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(RunError, match=r"run\.json"):
         folder.about()
 
 
 def test_a_description_that_is_no_json_is_an_error_of_the_user(tmp_path):
-    folder = start(tmp_path)
+    folder = start_run(tmp_path)
     (tmp_path / "lock.json").write_text("{")
     with pytest.raises(DatasetError, match=r"lock\.json: not valid JSON"):
         folder.lock()

@@ -74,7 +74,7 @@ def test_a_pattern_says_what_the_folders_mean(tmp_path):
     assert (rollout.case.subset, rollout.model, rollout.case.scene) == ("rooms", "wan", "hall")
     assert (rollout.case.id, rollout.seed) == ("1", "7")
     assert [(p.where, p.message) for p in dataset.problems] == [
-        ("rooms/wan/notes.mp4", "does not fit the pattern; left out")
+        ("rooms/wan/notes.mp4", "does not match the pattern; left out")
     ]
 
 
@@ -92,8 +92,8 @@ def test_characters_of_regular_expressions_mean_themselves_in_a_pattern(tmp_path
     ("pattern", "message"),
     [
         ("{model}/{prompt}.mp4", r"names \{prompt\}; known: \{model\}, \{case\}"),
-        ("{model}/{case.mp4", "brace without its partner"),
-        ("{model}/case}.mp4", "brace without its partner"),
+        ("{model}/{case.mp4", "unmatched brace"),
+        ("{model}/case}.mp4", "unmatched brace"),
         ("{case}/{case}.mp4", "cannot be used"),
     ],
 )
@@ -181,7 +181,7 @@ def test_a_rollout_that_stands_there_twice_is_left_out_and_reported(tmp_path):
     dataset = read(manifest(tmp_path, *lines))
     assert [rollout.video.name for rollout in dataset.rollouts] == ["a.mp4", "c.mp4"]
     (problem,) = dataset.problems
-    assert (problem.where, problem.message) == ("manifest.jsonl:2", "model/one/0 stands here a second time; left out")
+    assert (problem.where, problem.message) == ("manifest.jsonl:2", "model/one/0 is listed twice; left out")
 
 
 # Poses beside the video

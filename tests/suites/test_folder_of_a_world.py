@@ -65,13 +65,13 @@ def test_one_take_in_two_folders_is_read_once(world):
     shutil.copytree(world / FOLDER, world / FOLDER.replace("/0", "/7"))
     dataset = read(world)
     assert len(dataset.rollouts) == len(dataset.problems) == 1
-    assert "a second time" in dataset.problems[0].message
+    assert "listed twice" in dataset.problems[0].message
 
 
 def test_a_pattern_still_has_the_last_word(world):
     dataset = read(world, suite="folder", pattern="clips/{case}/{model}/{seed}/video.mp4")
     assert [rollout.id for rollout in dataset.rollouts] == ["perfect/room-none-static-000/0"]
-    assert {problem.message for problem in dataset.problems} == {"does not fit the pattern; left out"}
+    assert {problem.message for problem in dataset.problems} == {"does not match the pattern; left out"}
 
 
 def test_a_link_that_leads_out_of_the_world_is_refused(world, tmp_path_factory):

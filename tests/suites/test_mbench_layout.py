@@ -336,8 +336,8 @@ def test_the_target_of_setting_t_has_a_name_and_attributes(tmp_path):
         ({"caption_segments": "a door; a hall"}, "metadata.caption_segments is 'a door; a hall', expected a list"),
         ({"caption_segments": ["a door", None]}, "metadata.caption_segments is ['a door', None], expected a list"),
         ({"caption": ["a door"]}, "metadata.caption is ['a door'], expected a text"),
-        ({"scene": 3}, "metadata.scene is 3, expected the name of a place"),
-        ({"scene": " "}, "metadata.scene is ' ', expected the name of a place"),
+        ({"scene": 3}, "metadata.scene is 3, expected the name of a scene"),
+        ({"scene": " "}, "metadata.scene is ' ', expected the name of a scene"),
     ],
 )
 def test_metadata_in_another_form_is_told_where_it_stands(tmp_path, metadata, message):
@@ -381,8 +381,8 @@ def test_segments_in_another_form_are_not_replaced_by_the_caption(tmp_path, segm
     [
         ({"subset": 3}, "subset: Input should be a valid string, found 3"),
         ({"sample_id": None}, "sample_id: Input should be a valid string, found None"),
-        ({"sample_id": "../../etc"}, "sample_id: Value error, a name may not be empty"),
-        ({"condition_id": ""}, "condition_id: Value error, a name may not be empty"),
+        ({"sample_id": "../../etc"}, "sample_id: Value error, a name must not be empty"),
+        ({"condition_id": ""}, "condition_id: Value error, a name must not be empty"),
         ({"media": {"videos": []}}, "media.videos: List should have at least 1 item"),
         ({"media": {"videos": [{"path": 7}]}}, "media.videos.0.path: Input should be a valid string"),
         ({"media": "video.mp4"}, "media: Input should be"),
@@ -424,7 +424,7 @@ def test_an_item_that_stands_there_twice_is_left_out_and_reported(writer):
     assert messages(dataset) == [
         (
             "models/truth/samples.jsonl:2",
-            "environment:room:left_then_right_10s with seed 0 stands here a second time; left out",
+            "environment:room:left_then_right_10s with seed 0 is listed twice; left out",
         )
     ]
 

@@ -173,8 +173,8 @@ def test_folders_without_anything_of_a_model_are_listed(writer):
     (writer.root / "models/started/1st_data").mkdir(parents=True)
     writer.mirror("nothing", files=())
     assert dict(messages(read(writer))) == {
-        "models/notes": "there is neither 1st_data nor 3rd_data in it; left out",
-        "models/started": "there are no generated videos in it",
+        "models/notes": "it contains neither 1st_data nor 3rd_data; left out",
+        "models/started": "it contains no generated videos",
         "models/alpha/1st_data/mirror_test/nothing": "there is no video like path-1.mp4",
     }
 
@@ -289,7 +289,7 @@ def test_actions_that_may_be_counted_from_0_as_the_card_does_are_listed_once_and
     dataset = read(writer)
     ((where, message),) = messages(dataset)
     assert where == "*/test/*/*/action.json"
-    assert message.startswith("no key is ever 2. They are read with 0 for nothing")
+    assert message.startswith("no key is ever 2. Keys are read as in MIND's files")
     assert dataset.rollouts[0].case.controls == ("no_op", "forward", "forward", "no_op")
 
 
@@ -391,7 +391,7 @@ def test_reference_videos_that_lie_elsewhere_are_named_not_linked(writer, tmp_pa
     writer.answer()
     writer.truth.rename(tmp_path / "elsewhere")
     writer.truth.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(DatasetError, match=r"leads out of the dataset.*name it with --ground-truth"):
+    with pytest.raises(DatasetError, match=r"leads out of the dataset.*set it with --ground-truth"):
         read(writer)
     assert only(read(writer, ground_truth=tmp_path / "elsewhere")).problem is None
     assert only(read(writer, allow_outside=True)).problem is None
@@ -435,14 +435,14 @@ def test_answers_without_their_truth_are_refused_and_mirrored_paths_are_not(writ
     writer.mirror()
     assert len(read(writer).rollouts) == 1
     writer.answer()
-    with pytest.raises(DatasetError, match=r"there is no MIND-Data beside them\. Say where it is with --ground-truth"):
+    with pytest.raises(DatasetError, match=r"there is no MIND-Data folder\. Set its path with --ground-truth"):
         read(writer)
 
 
 @pytest.mark.parametrize(
     ("named", "message"),
     [
-        ("nowhere", "nowhere: there is no such folder. Name that of the references with --ground-truth"),
+        ("nowhere", "nowhere: there is no such folder. Set the folder of reference videos with --ground-truth"),
         ("models", "no reference videos found; expected folders like 1st_data/test/mem_test"),
     ],
 )

@@ -18,10 +18,10 @@ from lookaway.core import Floats
 from lookaway.engine.run import Run
 from lookaway.reports.export.mind_result import export_mind_result, schema_text
 from lookaway.world.exports import export_world
-from lookaway.world.exports.conventions import from_colmap
 from lookaway.world.exports.mind import images_text
 from lookaway.world.faults import FAULTS
 from lookaway.world.grid import Grid
+from tests.support.pose_conventions import from_colmap
 from tests.support.rendered import copy_clips
 from tests.support.world import FORM
 

@@ -9,10 +9,6 @@ from scipy.spatial.transform import Rotation
 from lookaway.io.camera_steps import camera_steps, timed_action
 from lookaway.world.cameras import CAMERAS, Viewpoint
 from lookaway.world.exports.conventions import (
-    from_camera_track,
-    from_colmap,
-    from_first_camera,
-    from_unreal,
     inverse,
     poses,
     to_camera_track,
@@ -22,6 +18,7 @@ from lookaway.world.exports.conventions import (
     yaw_degrees,
 )
 from lookaway.world.turns import look
+from tests.support.pose_conventions import from_camera_track, from_colmap, from_first_camera, from_unreal
 
 
 def anywhere(count: int = 40) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lookaway.world.clip import Clip, build_clip
-from lookaway.world.drawing import Drawer, View, intrinsics
+from lookaway.world.drawing import Drawer, DrawnFrame, intrinsics
 from lookaway.world.graphics import restyled
 from lookaway.world.states import StateTable
 from lookaway.world.turns import look, project
@@ -56,7 +56,7 @@ def inside(mask: np.ndarray) -> np.ndarray:
     return np.logical_and.reduce(shifted)
 
 
-def same(first: View, second: View) -> bool:
+def same(first: DrawnFrame, second: DrawnFrame) -> bool:
     return all(
         np.array_equal(getattr(first, name), getattr(second, name)) for name in ("picture", "depth", "instances")
     )
@@ -124,7 +124,7 @@ def test_sky_has_no_depth_and_no_instance(drawer, row):
 
 
 def test_a_ghost_is_the_mean_of_with_and_without(drawer, row):
-    def shown(opacity: float) -> View:
+    def shown(opacity: float) -> DrawnFrame:
         column = row.opacity.copy()
         column[0, 0] = opacity
         return drawer.draw(row.edited(opacity=column))

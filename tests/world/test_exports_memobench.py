@@ -11,8 +11,8 @@ import pytest
 
 from lookaway.io.video import Video
 from lookaway.world.exports import export_world
-from lookaway.world.exports.conventions import from_camera_track
 from tests.support.exported import FRAMES, LEFT, RIGHT, clip_of, world_root
+from tests.support.pose_conventions import from_camera_track
 
 pytestmark = pytest.mark.render
 

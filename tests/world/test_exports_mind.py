@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from lookaway.world.exports import export_world
-from lookaway.world.exports.conventions import from_colmap, from_unreal
 from lookaway.world.exports.mind import mirrored_frames
 from tests.support.exported import (
     FRAMES,
@@ -20,6 +19,7 @@ from tests.support.exported import (
     world_root,
     world_root_with_a_quiet_case,
 )
+from tests.support.pose_conventions import from_colmap, from_unreal
 
 pytestmark = pytest.mark.render
 
@@ -176,7 +176,7 @@ def test_a_mirror_test_is_cut_from_what_the_model_made_without_loss(quiet, model
 
 
 def test_a_target_that_changes_by_itself_is_no_mirror_test_and_the_notes_say_so(quiet):
-    assert way_back(quiet, LEFT) == {"left_out": "the target changes by itself: its event is 'in_place'"}
+    assert way_back(quiet, LEFT) == {"left_out": "the target changes: its event is 'in_place'"}
 
 
 def turning(degrees):

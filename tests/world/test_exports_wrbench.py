@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from lookaway.world.exports import EXPORTS, export_world
-from lookaway.world.exports.conventions import from_first_camera, yaw_degrees
+from lookaway.world.exports.conventions import yaw_degrees
 from lookaway.world.exports.sidecars import camera_script
 from tests.support.exported import FRAMES, LEFT, ORBIT, RIGHT, STATIC, clip_of, world_root
+from tests.support.pose_conventions import from_first_camera
 from tests.world.test_conventions import path as camera_path
 
 pytestmark = pytest.mark.render

@@ -102,7 +102,9 @@ def test_a_scene_that_breaks_a_rule_is_drawn_again(studio, monkeypatch):
 
 @pytest.mark.merge
 def test_a_case_that_no_scene_makes_a_memory_test_is_refused_with_the_rule(studio):
-    with pytest.raises(UserError, match=r"wait0-000: 12 scenes were drawn.*out of sight in .* expected 25%"):
+    with pytest.raises(
+        UserError, match=r"wait0-000: none of 12 drawn scenes.*out of sight in .* expected at least 25%"
+    ):
         studio.shoot(small_recipe(**TINY, wait=0.0, seconds=8.0))
     assert len(studio.shoot(small_recipe(**TINY)).views) == 12  # and the studio can go on
 

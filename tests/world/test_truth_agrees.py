@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lookaway.world.clip import build_clip
-from lookaway.world.drawing import Drawer, View, intrinsics
+from lookaway.world.drawing import Drawer, DrawnFrame, intrinsics
 from lookaway.world.families import FAMILIES
 from lookaway.world.recipe import ClipRecipe
 from lookaway.world.states import StateTable
@@ -51,7 +51,7 @@ def place(request) -> Iterator[Place]:
         yield Place(request.param, drawer)
 
 
-def warp_errors(views: list[View], cameras: np.ndarray) -> np.ndarray:
+def warp_errors(views: list[DrawnFrame], cameras: np.ndarray) -> np.ndarray:
     """By how much pixels of the first view differ from where depth and poses lead to in the second; unoccluded ones."""
     first, second = views
     columns, rows = np.meshgrid(np.arange(WIDTH) + 0.5, np.arange(HEIGHT) + 0.5)

@@ -1,4 +1,4 @@
-"""The command line: one file per command. What a command does, a library call does too."""
+"""The command line: one file per command, each a thin layer over a library call."""
 
 from lookaway.cli.main import main
 

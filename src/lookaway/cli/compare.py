@@ -6,30 +6,30 @@ from pathlib import Path
 
 import click
 
-from lookaway.cli.options import PLACE, split_names
+from lookaway.cli.options import FOLDER_OR_URL, split_names
 
 EXIT_CONDITION = 3
 
 
 @click.command("compare")
-@click.argument("before", type=PLACE)
-@click.argument("after", type=PLACE, required=False)
+@click.argument("before", type=FOLDER_OR_URL)
+@click.argument("after", type=FOLDER_OR_URL, required=False)
 @click.option(
     "--models",
     callback=split_names,
     metavar="A,B",
-    help="Compare model A of BEFORE with model B of AFTER; by default each with that of its name.",
+    help="Compare model A of BEFORE with model B of AFTER; by default models of the same name.",
 )
 @click.option(
     "--fail-if",
     "conditions",
     multiple=True,
     metavar="CONDITION",
-    help="Exit with 3 where a difference is so, such as 'entity < -0.02' or 'entity.low < -0.02'; can be repeated.",
+    help="Exit with 3 if a difference meets this, such as 'entity < -0.02' or 'entity.low < -0.02'; can be repeated.",
 )
-@click.option("--across-locks", is_flag=True, help="Compare metrics even where they were measured in different ways.")
+@click.option("--across-locks", is_flag=True, help="Compare metrics even if their locks differ.")
 @click.option(
-    "--worst", type=click.IntRange(min=0), default=10, show_default=True, help="How many clips that got worse to list."
+    "--worst", type=click.IntRange(min=0), default=10, show_default=True, help="Number of most worsened clips to list."
 )
 @click.option(
     "--format",
@@ -37,7 +37,7 @@ EXIT_CONDITION = 3
     type=click.Choice(["text", "markdown", "json"]),
     default="text",
     show_default=True,
-    help="For a terminal, for the comment of a pull request, or for programs.",
+    help="Output format: for a terminal, a pull request comment, or programs.",
 )
 def compare_command(  # noqa: PLR0913 - one for each option
     before: Path,
@@ -50,12 +50,13 @@ def compare_command(  # noqa: PLR0913 - one for each option
 ) -> int:
     """Compare the runs BEFORE and AFTER, or two models of one run, on the same clips.
 
-    Clips are paired by case, and by seed where both have it. A difference above zero is better, whichever way the
-    metric goes; better and worse are said only where q, which knows of all tests of the table, is at most 0.05.
+    Clips are paired by case, and by seed where both have it. A positive difference is an improvement, whether
+    higher or lower values are better. A difference counts as better or worse only if its q-value, corrected for all
+    tests of the table, is at most 0.05.
 
-    A condition names a metric by its whole name or the last part, or a group by any other part or by a subset, and
-    holds for each metric of a group. It is about the mean difference, or with .low and .high about an end of its 95 %
-    interval. What it names and cannot be decided fails as well.
+    A condition names a metric by its full name or the last part of it, or a group of metrics by any other part or by
+    a subset; it then applies to each metric of the group. It tests the mean difference, or with .low and .high an end
+    of its 95 % interval. A condition that cannot be evaluated fails.
     """
     from lookaway.engine.run import Run
     from lookaway.reports.compare.comparison import compare_runs

@@ -6,26 +6,26 @@ from pathlib import Path
 
 import click
 
-from lookaway.cli.options import json_option
+from lookaway.cli.options import COUNT, PATH, json_option
 from lookaway.cli.world import executor_of
 
 FAMILIES = ("playroom", "kitchen")
 FPS = 6
-"""Fewer frames than a set for measuring has, since all must be over in a minute or so."""
+"""Lower than for real measurements, so that the demo takes about a minute."""
 
 
 @click.command("demo")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), default=Path("lookaway-demo"), show_default=True,
-    help="Folder to write or go on with.",
+    "-o", "--output", type=PATH, default=Path("lookaway-demo"), show_default=True,
+    help="Folder to write or resume."
 )  # fmt: skip
-@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="More than one needs Ray.")
-@click.option("--quiet", is_flag=True, help="No progress bar and no advice; only the tables.")
+@click.option("--workers", type=COUNT, default=1, show_default=True, help="More than one needs Ray.")
+@click.option("--quiet", is_flag=True, help="No progress bar and no hints; only the tables.")
 @json_option
 def demo_command(output: Path, workers: int, quiet: bool, as_json: bool) -> None:
-    """Show everything at once: render a small world, let six actors play in it, measure them, rank them.
+    """Render a small simulated world, evaluate six simulated models on it and rank them.
 
-    Needs no weights, no network and no GPU.
+    Needs no weights, no network access and no GPU.
     """
     from lookaway.engine.evaluate import evaluate
     from lookaway.reports.progress import progress_bar, rendering_bar

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from lookaway.cli.options import PLACE, json_option
+from lookaway.cli.options import COUNT, FOLDER_OR_URL, PATH, json_option
 
 
 def split_levels(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[str, float]:
-    """Metrics and the values that an equals sign joins to them."""
+    """Parse METRIC=VALUE pairs."""
     levels = {}
     for text in value:
         name, _, number = (part.strip() for part in text.partition("="))
@@ -26,26 +26,24 @@ def split_levels(context: click.Context, parameter: click.Parameter, value: tupl
 
 
 @click.command("drift")
-@click.argument("run", type=PLACE)
+@click.argument("run", type=FOLDER_OR_URL)
 @click.option(
     "--metric",
     "metrics",
     multiple=True,
     metavar="NAME",
-    help="Only this metric, by its whole name or the last part; can be repeated.",
+    help="Only this metric, by its full name or the last part of it; can be repeated.",
 )
-@click.option(
-    "--bin", "bin_width", type=click.IntRange(min=1), metavar="FRAMES", help="Width of a bin; by default about 20 bins."
-)
+@click.option("--bin", "bin_width", type=COUNT, metavar="FRAMES", help="Width of a bin; by default about 20 bins.")
 @click.option(
     "--towards",
     multiple=True,
     callback=split_levels,
     metavar="METRIC=VALUE",
-    help="Value at which nothing is left, such as that of unrelated videos; by default the metric's worst, or 0 on the "
-    "way there. Can be repeated.",
+    help="Value of a metric when all memory is lost, such as that of unrelated videos; by default its worst value, or "
+    "0 if that is unbounded. Can be repeated.",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write as well: .csv, .parquet or .md.")
+@click.option("-o", "--output", type=PATH, help="Also write a file: .csv, .parquet or .md.")
 @json_option
 def drift_command(
     run: Path,
@@ -55,13 +53,12 @@ def drift_command(
     output: Path | None,
     as_json: bool,
 ) -> None:
-    """Print how the metrics of RUN change with the frames since the mark, and after how many half is lost.
+    """Print how the metrics of RUN change over the frames of a rollout, and their half-life.
 
-    For metrics that give every frame a value. Each bin has its mean, its 95 % interval, and how many rollouts reach
-    it; `change` holds them against their own first bin, so that clips that end earlier cannot move it.
+    For metrics with a value per frame. Each bin has its mean, its 95 % interval and the number of rollouts that reach
+    it; `change` compares these rollouts with their own first bin, so shorter clips do not bias it.
 
-    The half-life is the first frame at which the mean is half-way from the first bin to the value at which nothing is
-    left.
+    The half-life is the first frame at which the mean is half-way from the first bin to the value of lost memory.
     """
     from lookaway.engine.run import Run
     from lookaway.reports.drift import drifts, print_drifts, write_drifts

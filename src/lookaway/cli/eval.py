@@ -7,10 +7,8 @@ from typing import Any
 
 import click
 
-from lookaway.cli.executor_options import chosen_resources, executor_options
-from lookaway.cli.judge_options import chosen_judge, judge_options
-from lookaway.cli.options import PLACE, chosen_changes, chosen_reading, dataset_options, json_option
-from lookaway.cli.shard_option import shard_option
+from lookaway.cli.options import FOLDER_OR_URL, chosen_changes, chosen_reading, dataset_options, json_option
+from lookaway.cli.run_options import chosen_judge, chosen_resources, executor_options, judge_options, shard_option
 from lookaway.cli.suite_options import DatasetCommand
 
 EXIT_WITH_FAILURES = 3
@@ -18,26 +16,26 @@ EXIT_WITH_FAILURES = 3
 
 @click.command("eval", cls=DatasetCommand)
 @dataset_options
-@click.option("-o", "--output", type=PLACE, required=True, help="Run folder to write or go on with.")
+@click.option("-o", "--output", type=FOLDER_OR_URL, required=True, help="Run folder to write or resume.")
 @judge_options
-@click.option("--ignore-trigger", is_flag=True, help="Let no gate say which rollouts count; for ablations.")
+@click.option("--ignore-trigger", is_flag=True, help="Ignore the trigger gates and count every rollout; for ablations.")
 @executor_options
-@click.option("--features", type=PLACE, help="Folder of features to share between runs.")
+@click.option("--features", type=FOLDER_OR_URL, help="Folder of features shared between runs.")
 @shard_option
-@click.option("--smoke", is_flag=True, help="Try every metric on one rollout before the rest is begun.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("--smoke", is_flag=True, help="Try every metric on one rollout first.")
+@click.option("--quiet", is_flag=True, help="Print only errors.")
 @click.option("--no-progress", is_flag=True, help="No progress bar; the table is still printed.")
 @json_option
 def eval_command(output: Path, quiet: bool, no_progress: bool, as_json: bool, **options: Any) -> int:
     """Measure every rollout of DATASET and print the table.
 
-    A run that was cut off goes on with the same command: what is finished is not measured again.
+    The same command resumes an interrupted run: finished measurements are not repeated.
 
-    Metrics that need what a judge says ask the one that --judge-model or LOOKAWAY_JUDGE_MODEL names; without one they
-    abstain. Every reply is kept.
+    Metrics that need a judge call the one named by --judge-model or LOOKAWAY_JUDGE_MODEL; without one they abstain.
+    Every reply is stored.
 
-    With --shard, several machines measure one part of the dataset each, into a folder each; `lookaway merge` puts them
-    together.
+    With --shard, several machines measure one part of the dataset each, into a folder each; `lookaway merge` combines
+    them.
     """
     from lookaway.engine.evaluate import evaluate
     from lookaway.reports.progress import progress_bar

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from lookaway.cli.options import PLACE
+from lookaway.cli.options import FOLDER_OR_URL, PATH, SHARE
 
 
 @click.group("export")
@@ -16,8 +16,8 @@ def export_command() -> None:
 
 
 @export_command.command("mbench")
-@click.argument("run", type=PLACE)
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Folder to write.")
+@click.argument("run", type=FOLDER_OR_URL)
+@click.option("-o", "--output", type=PATH, required=True, help="Folder to write.")
 def mbench_command(run: Path, output: Path) -> None:
     """Write RUN in the output layout of MBench: items.jsonl and metrics/<name>/{units,items}.jsonl, summary.json."""
     from lookaway.engine.run import Run
@@ -28,23 +28,24 @@ def mbench_command(run: Path, output: Path) -> None:
 
 
 @export_command.command("mbench-leaderboard")
-@click.argument("run", type=PLACE)
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="ZIP to write.")
+@click.argument("run", type=FOLDER_OR_URL)
+@click.option("-o", "--output", type=PATH, required=True, help="ZIP to write.")
 @click.option("--model", required=True, help="Model of the run to submit.")
-@click.option("--model-link", default="", help="Address of a page about it.")
-@click.option("--model-type", help="By default action-conditioned or text-conditioned, as the setting is.")
+@click.option("--model-link", default="", help="URL of a page about the model.")
+@click.option("--model-type", help="By default action-conditioned or text-conditioned, depending on the setting.")
 @click.option(
     "--min-share",
-    type=click.FloatRange(0, 1),
+    type=SHARE,
     default=0.9,
     show_default=True,
-    help="Share of rollouts that every metric has to account for.",
+    help="Minimum share of rollouts with a known outcome, per metric.",
 )
-@click.option("--force", is_flag=True, help="Write it though something is missing; the submission says what.")
+@click.option("--force", is_flag=True, help="Write it even if something is missing; the submission lists what.")
 def leaderboard_command(run: Path, output: Path, model: str, **options: Any) -> None:
     """Write RUN as a submission to MBench's leaderboard: a ZIP with leaderboard_submission.json.
 
-    Refuses where a metric is missing, no judge said which rollouts count (setting T), or too few rollouts are known.
+    Fails if a metric is missing, if no judge decided which rollouts are triggered (setting T), or if too few rollouts
+    have a known outcome.
     """
     from lookaway.engine.run import Run
     from lookaway.reports.export.mbench_leaderboard import Entry, write_submission
@@ -56,12 +57,12 @@ def leaderboard_command(run: Path, output: Path, model: str, **options: Any) -> 
 
 
 @export_command.command("mind-result")
-@click.argument("run", type=PLACE)
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Folder to write.")
+@click.argument("run", type=FOLDER_OR_URL)
+@click.option("-o", "--output", type=PATH, required=True, help="Folder to write.")
 def mind_result_command(run: Path, output: Path) -> None:
-    """Write RUN in the output layout of MIND: <model>/Result.json, and the JSON schema that it follows.
+    """Write RUN in the output layout of MIND: <model>/Result.json, and its JSON schema.
 
-    Where nothing was measured a key is left out, and `error` says why.
+    Keys that were not measured are left out, and `error` says why.
     """
     from lookaway.engine.run import Run
     from lookaway.reports.export.mind_result import export_mind_result
@@ -71,13 +72,13 @@ def mind_result_command(run: Path, output: Path) -> None:
 
 
 @export_command.command("outcomes")
-@click.argument("run", type=PLACE)
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="File to write: .csv or .parquet.")
+@click.argument("run", type=FOLDER_OR_URL)
+@click.option("-o", "--output", type=PATH, required=True, help="File to write: .csv or .parquet.")
 @click.option("--units", is_flag=True, help="One row per frame pair, track, segment or phase.")
 def outcomes_command(run: Path, output: Path, units: bool) -> None:
     """Write every outcome of RUN as a row: one per rollout and metric.
 
-    In CSV, text that a spreadsheet would take for a formula has an apostrophe before it.
+    In CSV, text that a spreadsheet would read as a formula is prefixed with an apostrophe.
     """
     from lookaway.engine.run import Run
     from lookaway.reports.export.rows import write_tidy_table
@@ -87,20 +88,14 @@ def outcomes_command(run: Path, output: Path, units: bool) -> None:
 
 
 @export_command.command("table")
-@click.argument("run", type=PLACE)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="File to write: .tex, .md, .csv or .parquet.",
-)
+@click.argument("run", type=FOLDER_OR_URL)
+@click.option("-o", "--output", type=PATH, required=True, help="File to write: .tex, .md, .csv or .parquet.")
 def table_command(run: Path, output: Path) -> None:
-    """Write the estimates of RUN: means with 95 % intervals, n, daggers, and which models can be told apart.
+    """Write the estimates of RUN: means with 95 % intervals, n, daggers, and which differences are significant.
 
-    LaTeX, which needs booktabs, and Markdown have one table for each subset; bold is what is told apart from every
-    other model. CSV and Parquet have one row for each model, metric and subset, unrounded, with ranges of ranks.
-    Baselines stand below and have no rank. What is not estimable has an interval alone.
+    LaTeX, which needs booktabs, and Markdown have one table per subset; bold marks a model that differs significantly
+    from every other. CSV and Parquet have one row per model, metric and subset, unrounded, with rank ranges. Baselines
+    come last and have no rank. A value that cannot be estimated has only an interval.
     """
     from lookaway.engine.run import Run
     from lookaway.reports.export.paper_table import write_estimates

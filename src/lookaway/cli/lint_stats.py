@@ -6,21 +6,21 @@ from pathlib import Path
 
 import click
 
-from lookaway.cli.options import json_option
+from lookaway.cli.options import PATH, json_option
 
 EXIT_ERRORS = 3
 
 
 @click.command("lint-stats")
-@click.argument("table", type=click.Path(path_type=Path))
+@click.argument("table", type=PATH)
 @json_option
 def lint_stats_command(table: Path, as_json: bool) -> int:
-    """Find mistakes of statistics in TABLE, results that somebody printed: .csv, .json, .parquet or .md.
+    """Find statistical mistakes in TABLE, a table of published results: .csv, .json, .parquet or .md.
 
-    Finds averages over cells of few clips or of different units, best marks on few clips, correlations on few points,
-    mixed scales, models that stand twice, and numbers without n or interval. What a column is, its name tells.
+    Reports averages over cells with few clips or different units, best marks based on few clips, correlations over few
+    points, mixed scales, models listed twice, and numbers without n or interval. Columns are recognised by name.
 
-    Exits with 3 where there is an error; warnings alone exit with 0.
+    Exits with 3 if there is an error; warnings alone exit with 0.
     """
     from lookaway.reports.lint.printed_table import read_printed
     from lookaway.reports.lint.table_lint import Severity, lint_table, print_findings

@@ -14,16 +14,14 @@ from lookaway.cli.demo import demo_command
 from lookaway.cli.drift import drift_command
 from lookaway.cli.eval import eval_command
 from lookaway.cli.export import export_command
-from lookaway.cli.extractors import extractors_command
 from lookaway.cli.judge import judge_command
 from lookaway.cli.lint_stats import lint_stats_command
+from lookaway.cli.lists import extractors_command, metrics_command, suites_command
 from lookaway.cli.mbench import mbench_command
 from lookaway.cli.merge import merge_command
-from lookaway.cli.metrics import metrics_command
 from lookaway.cli.plan import plan_command
 from lookaway.cli.report import report_command
 from lookaway.cli.show import show_command
-from lookaway.cli.suites import suites_command
 from lookaway.cli.validate import validate_command
 from lookaway.cli.verify import verify_command
 from lookaway.cli.weights import weights_command
@@ -37,9 +35,9 @@ EXIT_USER_ERROR, EXIT_INTERRUPTED = 2, 130
 def lookaway() -> None:
     """Measure whether video world models remember what the camera looked away from.
 
-    Exit codes: 0 ok, 1 a bug in lookaway, 2 something you can put right, 3 finished, but some measurements failed or,
-    for verify, some numbers are not those that were published or, for compare, a --fail-if is met or, for lint-stats,
-    the table has a mistake, 130 interrupted.
+    Exit codes: 0 ok, 1 a bug in lookaway, 2 an error you can fix, 3 finished, but some measurements failed or, for
+    verify, a number differs from the published one or, for compare, a --fail-if condition is met or, for lint-stats,
+    the table has an error, 130 interrupted.
     """
 
 
@@ -68,9 +66,9 @@ for command in (
 
 
 def main(run: Callable[..., object] = lookaway) -> NoReturn:
-    """Run the command line; errors of the user are one line, bugs keep their traceback."""
+    """Run the command line; user errors print one line, bugs keep their traceback."""
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show a letter is no reason to show nothing.
+        # A character that the terminal cannot show must not hide the rest.
         if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
             reconfigure(errors="backslashreplace")
     try:
@@ -80,10 +78,10 @@ def main(run: Callable[..., object] = lookaway) -> NoReturn:
         error.show()
         sys.exit(EXIT_USER_ERROR)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("Interrupted. What is finished is kept; the same command goes on from there.", err=True)
+        click.echo("Interrupted. Finished work is kept; run the same command to resume.", err=True)
         sys.exit(EXIT_INTERRUPTED)
     except BrokenPipeError:
-        # The reader has gone, as in `lookaway show RUN | head`; there is nobody left to tell.
+        # The reader has closed the pipe, as in `lookaway show RUN | head`.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except Exception as error:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from lookaway.cli.eval import EXIT_WITH_FAILURES
-from lookaway.cli.options import PLACE, split_names
+from lookaway.cli.options import COUNT, FOLDER_OR_URL, PATH, split_names
 from lookaway.cli.validate import EXIT_INVALID
 
 if TYPE_CHECKING:
@@ -22,18 +22,18 @@ PREFIXES = {"mbench-a": "mbencha.", "mbench-t": "mbencht."}
 GATED_SUITE = "mbench-t"
 PINNED_FRAMES = 8
 NOTHING_TO_PREPARE = (
-    "Nothing is prepared in advance: `lookaway eval` makes what a metric needs and keeps it with the run; where no "
-    "results.npz lies beside a video, add --use poses=tracked_poses to it."
+    "There is nothing to prepare: `lookaway eval` computes what a metric needs and stores it with the run. If a video "
+    "has no results.npz, add --use poses=tracked_poses."
 )
 
 
 def _source_options(command: Command) -> Command:
     decorators = [
-        click.argument("source", type=click.Path(path_type=Path)),
+        click.argument("source", type=PATH),
         click.option("--metrics", callback=split_names, required=True, metavar="A,B", help="Metrics to run."),
         click.option("--models", callback=split_names, default="", metavar="A,B", help="Only these models."),
         click.option("--subsets", callback=split_names, default="", metavar="A,B", help="Only these subsets."),
-        click.option("--limit", type=click.IntRange(min=1), help="Only the first N cases of each model and subset."),
+        click.option("--limit", type=COUNT, help="Only the first N cases of each model and subset."),
     ]
     for decorate in reversed(decorators):
         command = decorate(command)
@@ -42,15 +42,15 @@ def _source_options(command: Command) -> Command:
 
 @click.group("mbench")
 def mbench_command() -> None:
-    """Commands of the original MBench tool: put `lookaway` before `mbench` and keep the rest.
+    """Commands of the original MBench tool: type `lookaway` before `mbench` and keep the rest.
 
-    Runs the commands of lookaway, and writes what the original writes.
+    Runs the commands of lookaway and writes the files of the original.
     """
 
 
 @mbench_command.command("list-metrics")
 def list_metrics_command() -> None:
-    """List the registered metrics with one line about each."""
+    """List the registered metrics with a one-line description."""
     import inspect
 
     from lookaway.engine.reading import load_suite
@@ -64,7 +64,7 @@ def list_metrics_command() -> None:
 @mbench_command.command("validate")
 @_source_options
 def validate_command(source: Path, metrics: tuple[str, ...], **options: Any) -> int:
-    """Check SOURCE strictly. Exits with 2 where anything is amiss with it."""
+    """Check SOURCE strictly. Exits with 2 if it has a problem."""
     from lookaway.engine.binding import bind_metrics
     from lookaway.engine.coverage import coverage, is_whole
     from lookaway.engine.judging import without_gates
@@ -79,26 +79,28 @@ def validate_command(source: Path, metrics: tuple[str, ...], **options: Any) -> 
 
 @mbench_command.command("eval")
 @_source_options
-@click.option("--output", type=PLACE, required=True, help="Folder to write or go on with.")
+@click.option("--output", type=FOLDER_OR_URL, required=True, help="Folder to write or resume.")
 @click.option("--conditions", callback=split_names, default="", metavar="A,B", help="Only these condition ids.")
 @click.option("--sample-ids", callback=split_names, default="", metavar="A,B", help="Only these samples.")
-@click.option("--vlm-judge", type=click.Choice(["openai-compatible"]), help="Ask a judge which rollouts count.")
-@click.option("--vlm-base-url", help="Address of its server; also MBENCH_VLM_BASE_URL.")
-@click.option("--vlm-api-key", help="Key to its server; better MBENCH_VLM_API_KEY, which other users cannot see.")
-@click.option("--vlm-model", help="Its name; also MBENCH_VLM_MODEL.")
-@click.option("--vlm-n-frames", type=int, default=PINNED_FRAMES, show_default=True, help="Frames that it is shown.")
+@click.option("--vlm-judge", type=click.Choice(["openai-compatible"]), help="Ask a judge which rollouts are triggered.")
+@click.option("--vlm-base-url", help="URL of its server; also MBENCH_VLM_BASE_URL.")
+@click.option("--vlm-api-key", help="API key; prefer MBENCH_VLM_API_KEY, which other users cannot see.")
+@click.option("--vlm-model", help="Model of the judge; also MBENCH_VLM_MODEL.")
 @click.option(
-    "--vlm-max-retries", type=click.IntRange(min=0), default=3, show_default=True, help="After the first try."
+    "--vlm-n-frames", type=int, default=PINNED_FRAMES, show_default=True, help="Number of frames shown to the judge."
 )
-@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="More than one needs Ray.")
-@click.option("--ignore-trigger", is_flag=True, help="Let every rollout count, whatever the judge would say.")
+@click.option(
+    "--vlm-max-retries", type=click.IntRange(min=0), default=3, show_default=True, help="Retries after the first try."
+)
+@click.option("--workers", type=COUNT, default=1, show_default=True, help="More than one needs Ray.")
+@click.option("--ignore-trigger", is_flag=True, help="Ignore the trigger gate and count every rollout.")
 @click.option("--no-progress-bar", is_flag=True, help="No progress bar; the table is still printed.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("--quiet", is_flag=True, help="Print only errors.")
 @click.option("--no-log-file", is_flag=True, help="Write no eval.log.")
 def eval_command(source: Path, metrics: tuple[str, ...], output: Path, quiet: bool, **options: Any) -> int:
     """Measure every rollout of SOURCE and write items.jsonl, eval.log and metrics/ into the output folder.
 
-    The output folder is a run of lookaway as well: `lookaway show` prints it.
+    The output folder is also a lookaway run: `lookaway show` prints it.
     """
     from lookaway.core import Resources
     from lookaway.engine.evaluate import evaluate
@@ -129,7 +131,7 @@ def eval_command(source: Path, metrics: tuple[str, ...], output: Path, quiet: bo
 @mbench_command.command("prepare", context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def prepare_command(arguments: tuple[str, ...]) -> None:
-    """Not needed: what a metric needs is made when it is measured."""
+    """Not needed: `eval` computes what each metric needs."""
     from lookaway.core import UserError
 
     raise UserError(NOTHING_TO_PREPARE)
@@ -143,13 +145,15 @@ def _read(
     limit: int | None,
     **chosen: Any,
 ) -> Dataset:
-    """The dataset, or a part of it; only folders of MBench."""
+    """The dataset, or a part of it; only MBench datasets."""
     from lookaway.core import DatasetError, UnknownName
     from lookaway.engine.reading import read
 
     dataset = read(source, **chosen)
     if dataset.suite not in PREFIXES:
-        raise DatasetError(f"{source}: not a dataset of MBench; its dataset.yaml says dataset_id: mbencha or mbencht.")
+        raise DatasetError(
+            f"{source}: not an MBench dataset; expected a dataset.yaml with dataset_id: mbencha or mbencht."
+        )
     for kind, wanted, known_of in (("condition", conditions, _condition), ("sample", sample_ids, _sample)):
         known = {known_of(rollout) for rollout in dataset.rollouts}
         for name in wanted:
@@ -165,7 +169,7 @@ def _read(
 
 
 def _concerns(problem: Problem, models: tuple[str, ...], subsets: tuple[str, ...]) -> bool:
-    """Whether it may be one of the chosen models and subsets; the original checks nothing else."""
+    """Whether it may concern the chosen models and subsets; the original checks nothing else."""
     kind, _, rest = problem.where.replace("subset ", "subset/", 1).partition("/")
     chosen = {"models": models, "subset": subsets, "samples": subsets}.get(kind)
     return not chosen or rest.partition("/")[0] in chosen
@@ -181,23 +185,23 @@ def _condition(rollout: Rollout) -> str:
 
 
 def _of_setting(dataset: Dataset, metrics: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of the other setting are left out, as in the original, and told."""
+    """The metrics of the dataset's setting; others are left out with a note, as in the original."""
     from lookaway.core import UserError
 
     other = tuple(prefix for suite, prefix in PREFIXES.items() if suite != dataset.suite)
     chosen = tuple(name for name in metrics if not name.startswith(other))
     if not chosen:
         raise UserError(
-            f"{dataset.root} is a dataset of {dataset.suite}, whose metrics begin with {PREFIXES[dataset.suite]!r}; "
-            f"none was named, found {', '.join(metrics)!r}."
+            f"{dataset.root} is a dataset of {dataset.suite}, whose metric names start with "
+            f"{PREFIXES[dataset.suite]!r}; found {', '.join(metrics)!r}."
         )
     if left_out := [name for name in metrics if name not in chosen]:
-        click.echo(f"note: left out, for they belong to the other setting: {', '.join(left_out)}", err=True)
+        click.echo(f"note: left out, since they belong to the other setting: {', '.join(left_out)}", err=True)
     return chosen
 
 
 def _judge(options: dict[str, Any], dataset: Dataset) -> JudgeSettings | None:
-    """Who is asked, by flags or environment. A judge that --vlm-judge does not call for only rates what it is shown."""
+    """The judge of flags or environment. Without --vlm-judge it answers metrics but is no trigger gate."""
     from lookaway.core import JudgeModel, UserError
     from lookaway.judges.client import RetryPolicy
     from lookaway.judges.server import DEFAULT_URL, Connection, Secret, find_setting, read_private_file
@@ -205,14 +209,14 @@ def _judge(options: dict[str, Any], dataset: Dataset) -> JudgeSettings | None:
 
     if options["vlm_n_frames"] != PINNED_FRAMES:
         raise UserError(
-            f"The protocol shows a judge {PINNED_FRAMES} frames, found --vlm-n-frames {options['vlm_n_frames']}; "
-            "other frames would be other numbers."
+            f"The protocol shows a judge {PINNED_FRAMES} frames, found --vlm-n-frames {options['vlm_n_frames']}. "
+            "Leave the option out."
         )
     flags, file = {"model": "vlm_model", "url": "vlm_base_url", "key": "vlm_api_key"}, read_private_file(None)
     model, url, key = (find_setting(name, options[flag], file) for name, flag in flags.items())
     if not model:
         if options["vlm_judge"] and not options["ignore_trigger"] and dataset.suite == GATED_SUITE:
-            raise UserError("--vlm-judge needs a model: name it with --vlm-model or MBENCH_VLM_MODEL.")
+            raise UserError("--vlm-judge needs a model: set --vlm-model or MBENCH_VLM_MODEL.")
         return None
     return JudgeSettings(
         model=JudgeModel(model=model),

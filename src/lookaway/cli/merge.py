@@ -6,18 +6,18 @@ from pathlib import Path
 
 import click
 
-from lookaway.cli.options import PLACE, json_option
+from lookaway.cli.options import FOLDER_OR_URL, json_option
 
 
 @click.command("merge")
-@click.argument("runs", nargs=-1, type=PLACE, required=True)
-@click.option("-o", "--output", type=PLACE, required=True, help="Run folder to write.")
-@click.option("--partial", is_flag=True, help="Merge what there is, though shards are missing.")
+@click.argument("runs", nargs=-1, type=FOLDER_OR_URL, required=True)
+@click.option("-o", "--output", type=FOLDER_OR_URL, required=True, help="Run folder to write.")
+@click.option("--partial", is_flag=True, help="Merge even if shards are missing.")
 @json_option
 def merge_command(runs: tuple[Path, ...], output: Path, partial: bool, as_json: bool) -> None:
-    """Put RUNS into one: the shards of a dataset, or runs of different models under one lock.
+    """Merge RUNS into one: the shards of a dataset, or runs of different models with the same lock.
 
-    The table is the one that a single run over everything would have given. RUNS stay as they are.
+    The table equals that of a single run over everything. RUNS are not modified.
     """
     from lookaway.engine.merging import merge
     from lookaway.reports.table import print_merged

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lookaway.cli.judge_options import chosen_judge, judge_options
-from lookaway.cli.options import PLACE, dataset_options, json_option, read_dataset
-from lookaway.cli.shard_option import shard_option
+from lookaway.cli.options import COUNT, FOLDER_OR_URL, dataset_options, json_option, read_dataset
+from lookaway.cli.run_options import chosen_judge, judge_options, shard_option
 from lookaway.cli.suite_options import DatasetCommand
 
 if TYPE_CHECKING:
@@ -18,17 +17,17 @@ if TYPE_CHECKING:
 
 @click.command("plan", cls=DatasetCommand)
 @dataset_options
-@click.option("-o", "--output", type=PLACE, help="Run folder; what it holds already is not planned.")
+@click.option("-o", "--output", type=FOLDER_OR_URL, help="Run folder; finished measurements in it are not planned.")
 @judge_options
-@click.option("--features", type=PLACE, help="Folder of features that runs share; what it holds is not planned.")
+@click.option("--features", type=FOLDER_OR_URL, help="Folder of shared features; those in it are not planned.")
 @shard_option
-@click.option("--workers", type=click.IntRange(min=1), help="Workers of the run; by default one, without Ray.")
+@click.option("--workers", type=COUNT, help="Number of workers; by default one, without Ray.")
 @json_option
 def plan_command(output: Path | None, shard: Shard | None, workers: int | None, as_json: bool, **options: Any) -> None:
-    """Say what `eval` would run on DATASET, how long it takes, how much disk it needs and what a judge is asked.
+    """Estimate what `eval` would run on DATASET: time, disk space and judge calls.
 
-    Every run notes what its stages took on this kind of machine; what was never measured takes what its extractor
-    declares. Nobody is asked anything. Questions whose replies are kept count as well: only frames would tell which.
+    Estimates use the times of earlier runs on this kind of machine, else what each extractor declares. No judge calls
+    are made. Questions with stored replies count as calls, since only the frames would show which they are.
     """
     from lookaway.engine.binding import Overrides
     from lookaway.engine.costs import estimate_cost, read_machine_costs

@@ -6,35 +6,31 @@ from pathlib import Path
 
 import click
 
-from lookaway.cli.options import PLACE
+from lookaway.cli.options import FOLDER_OR_URL, PATH
 
 
 @click.command("report")
-@click.argument("run", type=PLACE, nargs=-1, required=True)
+@click.argument("run", type=FOLDER_OR_URL, nargs=-1, required=True)
 @click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="Folder to write; with --single-file the file, such as report.html.",
+    "-o", "--output", type=PATH, required=True, help="Folder to write; with --single-file, a file such as report.html."
 )
-@click.option("--title", help="Title of the first page; by default models and suite.")
+@click.option("--title", help="Title of the first page; by default the models and the suite.")
 @click.option(
     "--single-file",
     is_flag=True,
-    help="Write one file of at most 15 MB, to be mailed or attached: filmstrips in place of videos, data inside.",
+    help="Write one file of at most 15 MB to mail or attach, with filmstrips instead of videos.",
 )
-@click.option("--without-filmstrips", is_flag=True, help="Leave the filmstrips out of the single file.")
+@click.option("--without-filmstrips", is_flag=True, help="Leave filmstrips out of the single file.")
 def report_command(
     run: tuple[Path, ...], output: Path, title: str | None, single_file: bool, without_filmstrips: bool
 ) -> None:
-    """Write a site about one or several RUNs: leaderboards, comparisons, charts and a page for every case.
+    """Write a website about one or several RUNs: leaderboards, comparisons, charts and a page per case.
 
-    It opens from a folder, without a server and without a network. Models of several runs share a table where their
-    metric has the same lock.
+    It opens from disk, without a server or network access. Models of several runs share a table if their metrics have
+    the same lock.
     """
     if without_filmstrips and not single_file:
-        raise click.UsageError("--without-filmstrips goes with --single-file only: a folder has room for filmstrips.")
+        raise click.UsageError("--without-filmstrips only applies with --single-file.")
     from lookaway.reports.numbers import print_lines, size
     from lookaway.reports.runs import load_runs
     from lookaway.reports.site.building import build_site

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import click
 
-from lookaway.cli.options import PLACE, json_option
+from lookaway.cli.options import FOLDER_OR_URL, json_option
 
 
 @click.command("show")
-@click.argument("run", type=PLACE)
-@click.option("--ignore-trigger", is_flag=True, help="Let no gate say which rollouts count; for ablations.")
+@click.argument("run", type=FOLDER_OR_URL)
+@click.option("--ignore-trigger", is_flag=True, help="Ignore the trigger gates and count every rollout; for ablations.")
 @json_option
 def show_command(run: Path, ignore_trigger: bool, as_json: bool) -> None:
-    """Print the table of RUN: means with interval, n of N, and why the rest is missing."""
+    """Print the table of RUN: means with intervals, n of N, and why the others have no score."""
     from lookaway.engine.run import Run
     from lookaway.reports.table import print_table
 

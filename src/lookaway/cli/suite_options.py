@@ -11,31 +11,31 @@ if TYPE_CHECKING:
     from lookaway.core import Option
 
 SUITE_OPTIONS = "suite_options"
-"""Under this name a command gets the flags that were given."""
+"""Name of the argument that holds the flags that were given."""
 
 
 class DatasetCommand(click.Command):
-    """A command that has the flags of every installed suite beside its own.
+    """A command with the flags of every installed suite in addition to its own.
 
-    Suites are imported when the command is parsed or explains itself, so that other commands do not wait for them.
+    Suites are imported only to parse the command or print its help, so other commands start fast.
     """
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Its own, and every flag of a suite once."""
+        """Its own, and each suite flag once."""
         own = super().get_params(ctx)
         return [*own, *_flags(own).values()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Puts together what was said for suites; whether the suite of the dataset knows it shows when it is read."""
+        """Collect the suite flags; the suite of the dataset checks them when it is read."""
         rest = super().parse_args(ctx, args)
-        said = {name: ctx.params.pop(name, None) for name in _flags(super().get_params(ctx))}
+        given = {name: ctx.params.pop(name, None) for name in _flags(super().get_params(ctx))}
         ctx.params[SUITE_OPTIONS] = {
-            name: value for name, value in said.items() if value is not None and value is not False
+            name: value for name, value in given.items() if value is not None and value is not False
         }
         return rest
 
     def option_groups(self, ctx: click.Context) -> dict[str, list[click.Option]]:
-        """Options by heading: its own, then those of each suite; suites that take the same share a heading."""
+        """Options by heading: its own, then those of each suite; suites with equal options share a heading."""
         groups: dict[tuple[Option, ...], list[str]] = {}
         for suite, options in _suite_options().items():
             groups.setdefault(options, []).append(suite)
@@ -48,7 +48,7 @@ class DatasetCommand(click.Command):
         return {"Options": own, **of_suites}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write every group under its heading."""
+        """Write each group under its heading."""
         for heading, options in self.option_groups(ctx).items():
             with formatter.section(heading):
                 formatter.write_dl([record for option in options if (record := option.get_help_record(ctx))])
@@ -62,7 +62,7 @@ def _suite_options() -> dict[str, tuple[Option, ...]]:
 
 
 def _flags(own: list[click.Parameter]) -> dict[str, click.Option]:
-    """One flag for each name. Values are checked by the suite; here it only matters what kind of value it is."""
+    """One flag per name. The suite checks values; here only their type matters."""
     from lookaway.core import UserError
 
     taken = {name for parameter in own for name in (parameter.name, *parameter.opts)}
@@ -71,7 +71,7 @@ def _flags(own: list[click.Parameter]) -> dict[str, click.Option]:
         for option in options:
             if taken.intersection((option.name, option.flag)):
                 raise UserError(
-                    f"The suite {suite!r} has an option {option.flag}, which is one of every suite. Rename it."
+                    f"The suite {suite!r} has an option {option.flag}, which every command has already. Rename it."
                 )
             other, known = first.setdefault(option.name, (suite, option))
             if known.type is not option.type:

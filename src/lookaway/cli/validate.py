@@ -15,13 +15,13 @@ EXIT_INVALID = 2
 
 @click.command("validate", cls=DatasetCommand)
 @dataset_options
-@click.option("--open-videos", is_flag=True, help="Also open every video; slower, finds damaged files.")
+@click.option("--open-videos", is_flag=True, help="Also open every video; slower, but finds damaged files.")
 @json_option
 def validate_command(open_videos: bool, as_json: bool, **options: Any) -> int:
-    """Check DATASET strictly: which metrics can run on how many rollouts, and why not on the others.
+    """Check DATASET strictly: on how many rollouts each metric can run, and why not on the others.
 
-    Exits with 2 where anything is amiss with the dataset. Weights and judges that are missing on this machine are told,
-    too, but are no fault of the dataset.
+    Exits with 2 if the dataset has a problem. Weights and judges that are missing on this machine are listed but do not
+    count as problems of the dataset.
     """
     from lookaway.engine.coverage import coverage, is_whole, reference_problems
     from lookaway.engine.judging import without_gates

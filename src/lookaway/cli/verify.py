@@ -7,40 +7,38 @@ from typing import Any
 
 import click
 
-from lookaway.cli.options import PLACE, json_option
+from lookaway.cli.options import FOLDER_OR_URL, PATH, json_option
 
 EXIT_DIFFERS = 3
 
 
 @click.command("verify")
-@click.argument("run", type=PLACE)
-@click.argument("published", type=click.Path(path_type=Path))
+@click.argument("run", type=FOLDER_OR_URL)
+@click.argument("published", type=PATH)
 @click.option(
     "--tolerance",
     type=click.FloatRange(min=0),
     default=0.005,
     show_default=True,
-    help="Largest difference that agrees; of raw values, as a share of the published one.",
+    help="Largest accepted difference; for raw values, as a fraction of the published one.",
 )
 @click.option(
     "--scale",
     type=click.Choice(["auto", "1", "100"]),
     default="auto",
     show_default=True,
-    help="Best published score; by default 100 where any is above 1.",
+    help="Maximum of the published scores; by default 100 if any is above 1.",
 )
-@click.option(
-    "--lock", type=click.Path(path_type=Path), help="The lock.json that the published numbers were made with."
-)
+@click.option("--lock", type=PATH, help="The lock.json of the published numbers.")
 @json_option
 def verify_command(run: Path, published: Path, lock: Path | None, as_json: bool, **options: Any) -> int:
-    """Hold the table of RUN against PUBLISHED, a CSV file, and say what could explain a difference.
+    """Compare RUN with PUBLISHED, a CSV file of published numbers, and suggest what explains a difference.
 
-    Columns of the file: model, metric (its whole name or the last part), and any of score, m_score, s_rel (the score
-    where a gate decided) and c_trig; optional: subset, raw, n. Others are ignored, and told.
+    Columns of the file: model, metric (its full name or the last part of it), and any of score, m_score, s_rel (the
+    score over triggered rollouts) and c_trig; optional: subset, raw, n. Other columns are ignored and listed.
 
-    A number that differs, but lies inside our interval, is told and does not count as a difference. Exits with 3 where
-    a number differs or is missing here.
+    A number that differs but lies within the interval of RUN is listed and does not count as a difference. Exits with 3
+    if a number differs or is missing from RUN.
     """
     from lookaway.engine.run import Run
     from lookaway.reports.lock_explanations import read_lock

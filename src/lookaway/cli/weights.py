@@ -11,17 +11,17 @@ EXIT_AMISS = 2
 
 @click.group("weights")
 def weights_command() -> None:
-    """Weights of networks: list what is published, fetch it, check what is here.
+    """List, fetch and check the published weights of networks.
 
-    Nothing is ever fetched but by `lookaway weights fetch`. Files lie in the cache of the Hugging Face hub:
-    HF_HOME, HF_HUB_CACHE, HF_ENDPOINT, HF_HUB_OFFLINE and HF_TOKEN are honoured.
+    Only `lookaway weights fetch` ever downloads anything. Files are stored in the Hugging Face cache: HF_HOME,
+    HF_HUB_CACHE, HF_ENDPOINT, HF_HUB_OFFLINE and HF_TOKEN are honoured.
     """
 
 
 @weights_command.command("list")
 @json_option
 def list_command(as_json: bool) -> None:
-    """List all published weights that extractors load, and whether they are here."""
+    """List all published weights that extractors load, and whether they are installed."""
     from lookaway.perception.weights import CATALOGUE, published
     from lookaway.reports.numbers import print_rows
 
@@ -42,7 +42,7 @@ def list_command(as_json: bool) -> None:
 
 @weights_command.command("fetch")
 @click.argument("names", nargs=-1, required=True)
-@click.option("--force", is_flag=True, help="Fetch again what is here already.")
+@click.option("--force", is_flag=True, help="Fetch again even if installed.")
 def fetch_command(names: tuple[str, ...], force: bool) -> None:
     """Fetch the weights NAMES and check them against the published hashes."""
     from lookaway.perception.weights.fetching import fetch
@@ -57,9 +57,9 @@ def fetch_command(names: tuple[str, ...], force: bool) -> None:
 @click.argument("names", nargs=-1)
 @json_option
 def check_command(names: tuple[str, ...], as_json: bool) -> int:
-    """Read the weights NAMES whole, or all that are here, and compare them with the published hashes.
+    """Compare the weights NAMES, or all that are installed, with the published hashes.
 
-    Exits with 2 where a file is missing or is not what was published.
+    Exits with 2 if a file is missing or differs from the published one.
     """
     from lookaway.core import UnknownName
     from lookaway.perception.weights import CATALOGUE, published

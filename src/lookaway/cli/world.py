@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lookaway.cli.options import json_option, split_names
+from lookaway.cli.options import COUNT, PATH, json_option, split_names
 
 if TYPE_CHECKING:
     from lookaway.core import Executor
@@ -43,35 +43,37 @@ def _size(context: click.Context, parameter: click.Parameter, value: str) -> tup
 
 @click.group("world")
 def world_command() -> None:
-    """Render clips of a simulated world whose truth is known, with memory faults of known severity."""
+    """Render clips of a simulated world with known ground truth and memory faults of known severity."""
 
 
 @world_command.command("render")
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Folder to write or go on with.")
+@click.option("-o", "--output", type=PATH, required=True, help="Folder to write or resume.")
 @click.option("--families", callback=split_names, metavar="A,B", help="Families of scenes; by default all.")
 @click.option("--events", callback=split_names, default="none", show_default=True, metavar="A,B", help="Names, or all.")
 @click.option(
     "--cameras", callback=split_names, default="yaw_right_60", show_default=True, metavar="A,B", help="Names, or all."
 )
-@click.option("--camera-file", type=click.Path(path_type=Path), help="A camera path of your own, instead of --cameras.")
+@click.option("--camera-file", type=PATH, help="File with a camera path of your own, instead of --cameras.")
 @click.option("--faults", callback=split_names, default="", metavar="A,B", help="Faults to inject, or all.")
-@click.option("--severities", callback=_numbers, default="", metavar="S,T", help="Of each fault, from 0 to 1.")
-@click.option("--actors", callback=split_names, default="", metavar="A,B", help="Actors to play the cases, or all.")
 @click.option(
-    "--takes", type=click.IntRange(min=1), default=1, show_default=True, help="Times each actor plays a case."
+    "--severities", callback=_numbers, default="", metavar="S,T", help="Severities of each fault, from 0 to 1."
 )
-@click.option("--seeds", callback=_seeds, default="0", show_default=True, metavar="0,3,10-19", help="Of the scenes.")
+@click.option("--actors", callback=split_names, default="", metavar="A,B", help="Simulated models to render, or all.")
+@click.option("--takes", type=COUNT, default=1, show_default=True, help="Clips of each actor per case.")
+@click.option(
+    "--seeds", callback=_seeds, default="0", show_default=True, metavar="0,3,10-19", help="Seeds of the scenes."
+)
 @click.option("--size", callback=_size, default="256x448", show_default=True, metavar="HxW", help="Height and width.")
 @click.option("--fps", type=click.IntRange(1, 120), default=12, show_default=True, help="Frames per second.")
 @click.option("--seconds", type=float, default=3.0, show_default=True, help="Length of a clip.")
-@click.option("--wait", type=float, default=1.0, show_default=True, help="Seconds that the camera stays away.")
-@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="More than one needs Ray.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("--wait", type=float, default=1.0, show_default=True, help="Seconds during which the camera looks away.")
+@click.option("--workers", type=COUNT, default=1, show_default=True, help="More than one needs Ray.")
+@click.option("--quiet", is_flag=True, help="Print only errors.")
 @json_option
 def render_command(output: Path, workers: int, quiet: bool, as_json: bool, **options: Any) -> int:
-    """Render every combination of families, events, cameras and seeds: remembered, with faults, and by actors.
+    """Render every combination of families, events, cameras and seeds: without faults, with faults, and by actors.
 
-    A set that was cut off goes on with the same command. Exits with 2 where some clips could not be made.
+    The same command resumes an interrupted set. Exits with 2 if some clips could not be rendered.
     """
     from lookaway.reports.progress import rendering_bar
     from lookaway.reports.world import print_reports
@@ -86,10 +88,10 @@ def render_command(output: Path, workers: int, quiet: bool, as_json: bool, **opt
 
 
 @world_command.command("show")
-@click.argument("clip", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="PNG to write; by default sheet.png in CLIP.")
+@click.argument("clip", type=PATH)
+@click.option("-o", "--output", type=PATH, help="PNG to write; by default sheet.png in CLIP.")
 def show_command(clip: Path, output: Path | None) -> None:
-    """Write a contact sheet of CLIP, a folder with a clip.json: frames, instances, depth, and what was remembered."""
+    """Write a contact sheet of CLIP, a folder with a clip.json: frames, instances, depth, and the fault-free clip."""
     from lookaway.io.world_clips import WorldClip
     from lookaway.reports.contact_sheet import write_contact_sheet
     from lookaway.world.recipe import PERFECT
@@ -103,11 +105,11 @@ def show_command(clip: Path, output: Path | None) -> None:
 
 
 @world_command.command("export")
-@click.argument("world", type=click.Path(path_type=Path))
-@click.option("--layout", required=True, help="mbench-a, mbench-t, mind, memobench or wrbench.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Folder to write.")
+@click.argument("world", type=PATH)
+@click.option("--layout", required=True, help="Layout: mbench-a, mbench-t, mind, memobench or wrbench.")
+@click.option("-o", "--output", type=PATH, required=True, help="Folder to write.")
 def export_command(world: Path, layout: str, output: Path) -> None:
-    """Write WORLD, a rendered set, in the layout of a benchmark, poses included."""
+    """Write WORLD, a rendered set, in the layout of a benchmark, including poses."""
     from lookaway.reports.numbers import amount, print_lines
     from lookaway.world.exports import export_world
 
@@ -127,7 +129,7 @@ def list_command(as_json: bool) -> None:
 
 
 def executor_of(workers: int) -> Executor:
-    """This process for one worker, Ray for more."""
+    """The inline executor for one worker, Ray for more."""
     from lookaway.core import Resources, plugins
 
     name = "ray" if workers > 1 else "inline"
@@ -146,8 +148,8 @@ def _recipes(options: dict[str, Any]) -> list[Any]:
     from lookaway.world.recipe import ClipRecipe
 
     def chosen(name: str, known: Any) -> tuple[str, ...]:
-        asked: tuple[str, ...] = options.pop(name) or ()
-        return tuple(known) if "all" in asked else asked
+        names: tuple[str, ...] = options.pop(name) or ()
+        return tuple(known) if "all" in names else names
 
     height, width = options.pop("size")
     camera_file = options.pop("camera_file")

@@ -1,4 +1,4 @@
-"""What is asked of a model, what it answered, and a folder of both."""
+"""Cases, the rollouts that models generated for them, and datasets of both."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lookaway.core.lock import Json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """The thing whose memory is tested."""
+    """The object whose memory is tested."""
 
     name: str | None = None
     attributes: tuple[str, ...] = ()
@@ -23,20 +23,20 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """The video that shows what is true, for suites that compare with one."""
+    """The reference video, for suites that compare with one."""
 
     video: Path
     start: int = 0
-    """The frame of it that the first frame of an answer stands for."""
+    """The frame that corresponds to the first frame of a generated video."""
     end: int | None = None
-    """How many frames it has, as the dataset says; the file may have more or fewer."""
+    """Number of frames according to the dataset; the file may have more or fewer."""
     artifacts: Mapping[str, Path] = field(default_factory=dict)
-    """Files that lie beside it, by what they are: `poses`."""
+    """Files beside it, by kind: `poses`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """What is asked: prompt segments, camera action, target, first frame, and the true answer where there is one."""
+    """A test case: prompt segments, camera action, target, and the reference video if there is one."""
 
     id: str
     subset: str
@@ -47,28 +47,28 @@ class Case:
     target: Target | None = None
     first_frame: Path | None = None
     controls: tuple[str, ...] | None = None
-    """What is steered from each frame of the answer to the next, such as `forward+look_left`; `None` is not known."""
+    """Controls from each generated frame to the next, such as `forward+look_left`; `None` is unknown."""
     reference: Reference | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rollout:
-    """What one model answered to one case with one seed."""
+    """The video that one model generated for one case with one seed."""
 
     case: Case
     model: str
     video: Path
     seed: str = "0"
     artifacts: Mapping[str, Path] = field(default_factory=dict)
-    """Files of other tools that lie beside the video, by what they are: `poses`, `depth`, `masks`."""
+    """Files of other tools beside the video, by kind: `poses`, `depth`, `masks`."""
     phases: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """First frame and one past the last frame of each named phase, where known."""
+    """First frame and one past the last frame of each named phase, if known."""
     problem: Unmeasurable | None = None
     """Set by the suite's reader when the record itself rules out any measurement."""
 
     @property
     def id(self) -> str:
-        """One text for one rollout of a run."""
+        """A unique id in the run."""
         return f"{self.model}/{self.case.id}/{self.seed}"
 
 
@@ -82,18 +82,18 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
-    """A folder as its suite reads it."""
+    """A dataset as read by its suite."""
 
     suite: str
     root: Path
     rollouts: tuple[Rollout, ...]
     identity: Mapping[str, Json] = field(default_factory=dict)
-    """What the dataset says of itself: id, version."""
+    """Id and version of the dataset."""
     settings: Mapping[str, Json] = field(default_factory=dict)
-    """What the dataset says that moves numbers, such as the convention of its poses."""
+    """Settings of the dataset that change numbers, such as the convention of its poses."""
     problems: tuple[Problem, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)
-    """What `read` was given beside the folder, without what was left to its default."""
+    """Arguments of `read` other than the folder, without defaults."""
 
     def select(self, keep: Callable[[Rollout], bool], limit: int | None = None) -> Dataset:
         """The same dataset with fewer rollouts; `limit` keeps the first cases of each model and subset."""

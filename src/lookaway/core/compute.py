@@ -1,4 +1,4 @@
-"""Where networks run and how precisely, which moves numbers, and what a run may use of a machine, which does not."""
+"""Device and precision of networks, which change numbers, and resources of a run, which do not."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Precision: TypeAlias = Literal["float32", "bfloat16", "float16"]
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """Where a network runs, and how precisely."""
+    """Device and precision of a network."""
 
     device: Annotated[str, "`cpu`, `cuda` or `cuda:1`, as torch names devices"] = "cpu"
-    precision: Annotated[Precision, "in which the network computes; `float16` is for GPUs"] = "float32"
+    precision: Annotated[Precision, "precision of the network; `float16` is for GPUs"] = "float32"
 
     def __post_init__(self) -> None:
         if self.precision not in get_args(Precision):
@@ -25,20 +25,20 @@ class Compute:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:
-    """How many workers there are, where, and which networks they share."""
+    """Workers of a run, where they run, and which networks they share."""
 
     workers: int | None = None
-    """How many rollouts are worked on at once; `None` is as many as there are cores."""
+    """Number of rollouts measured at once; `None` is one per core."""
     address: str | None = None
-    """Of a Ray cluster that is already running; `None` starts one on this machine, for this run only."""
+    """Address of a running Ray cluster; `None` starts one on this machine for this run."""
     gpus_per_worker: float | None = None
-    """How much of a GPU each of those gets that hold networks; `None` is an equal share."""
+    """GPUs for each process that runs networks; `None` is an equal share."""
     replicas: Mapping[str, int] = field(default_factory=dict)
-    """How many processes share the work of an extractor, by its name; the others are loaded by every worker."""
+    """Number of processes that run an extractor, by its name; other extractors are loaded by every worker."""
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
-            raise UserError(f"{self.workers} workers cannot work; at least one is needed.")
+            raise UserError(f"{self.workers} workers; at least one is needed.")
         if self.gpus_per_worker is not None and not self.gpus_per_worker >= 0:
             raise UserError(f"{self.gpus_per_worker} GPUs for each worker; expected zero or more.")
         for name, count in self.replicas.items():

@@ -1,4 +1,4 @@
-"""What was perceived in a rollout, as named arrays that can be kept and shared."""
+"""Features of a rollout: named arrays that can be stored and shared."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Pixels: TypeAlias = NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """Named arrays and the facts that come with them."""
+    """Named arrays with details."""
 
     arrays: Mapping[str, NDArray[Any]]
     detail: Mapping[str, Json] = field(default_factory=dict)

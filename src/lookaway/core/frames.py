@@ -1,4 +1,4 @@
-"""Frames, when they are shown, and which of them somebody asks for."""
+"""Frames, their times, and requests for them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Frame:
     time_seconds: float
     pixels: Pixels
     partner: Frame | None = None
-    """The frame that it is compared with, where the request names one."""
+    """The frame that it is compared with, if the request names one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """When each frame of a video is shown, and its upright size; known without decoding a frame."""
+    """Time of each frame of a video, and its upright size; known without decoding."""
 
     times_seconds: Floats
     width: int
@@ -43,7 +43,7 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Partners:
-    """Which frame of which video every requested frame is compared with; their indices only rise, or only fall."""
+    """The frame of a video that every requested frame is compared with; indices only increase or only decrease."""
 
     video: Path
     indices: Mapping[int, int]
@@ -52,7 +52,7 @@ class Partners:
     def __post_init__(self) -> None:
         order = [self.indices[index] for index in sorted(self.indices)]
         if order not in (sorted(order), sorted(order, reverse=True)):
-            raise ValueError("the partners of frames in order must be in order as well, forwards or backwards.")
+            raise ValueError("partner indices must be in increasing or decreasing order.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The lock: everything that can move a number, as canonical JSON with a SHA-256."""
+"""The lock: everything that can change a number, as canonical JSON with a SHA-256."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Json: TypeAlias = Any
 
 
 def describe(value: object) -> Json:
-    """A frozen dataclass and all its fields as JSON, so that no constant can stay out of the lock.
+    """A frozen dataclass with all its fields as JSON, so that no constant is missing from the lock.
 
     >>> @dataclass(frozen=True)
     ... class Sharpness:
@@ -59,7 +59,7 @@ def _describe_dataclass(value: Any) -> dict[str, Json]:
 
 
 def canonical_json(value: Json) -> str:
-    """JSON with one spelling for one value: sorted keys, no spaces, no NaN.
+    """JSON with one spelling per value: sorted keys, no spaces, no NaN.
 
     >>> canonical_json({"b": 1.0, "a": [True, None]})
     '{"a":[true,null],"b":1.0}'
@@ -74,7 +74,7 @@ def digest(value: Json) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """Everything that can move the numbers of one run.
+    """Everything that can change the numbers of one run.
 
     >>> Lock({"tau": 10}).sha256 == Lock({"tau": 10}).sha256
     True
@@ -86,11 +86,11 @@ class Lock:
 
     @property
     def sha256(self) -> str:
-        """The identity of the lock."""
+        """The hash of the lock."""
         return digest(self.entries)
 
     def differences(self, other: Lock) -> Iterator[tuple[str, Json, Json]]:
-        """Dotted path, our value and the other's value wherever the two locks differ."""
+        """Dotted path and both values of every difference between two locks."""
         yield from _differences("", self.entries, other.entries)
 
 

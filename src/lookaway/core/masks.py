@@ -1,4 +1,4 @@
-"""Where things are seen: masks over frames, kept as the lengths of their runs."""
+"""Masks of things over frames, run-length encoded."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Mask: TypeAlias = NDArray[np.bool_]
 class MaskTrack:
     """Masks of one size, each of one thing in one frame.
 
-    A mask is kept as the lengths of its runs, row by row. The first run is outside the mask and may be empty.
+    Masks are run-length encoded, row by row. The first run is outside the mask and may be empty.
     """
 
     runs: NDArray[np.int32]
-    """[R] of all masks, one after the other."""
+    """[R] run lengths of all masks, concatenated."""
     offsets: Indices
     """[M + 1]: the runs of mask m are those from `offsets[m]` to `offsets[m + 1]`."""
     frame_indices: Indices
@@ -30,7 +30,7 @@ class MaskTrack:
     things: Indices
     """[M]: which thing each mask shows; a thing keeps its number over frames."""
     scores: Floats
-    """[M]: how sure the source is; 1 where it is true by construction."""
+    """[M]: confidence of the source; 1 for ground truth."""
     width: int
     height: int
 
@@ -38,7 +38,7 @@ class MaskTrack:
     def of(
         cls, masks: Sequence[Mask], frame_indices: Sequence[int], things: Sequence[int], scores: Sequence[float]
     ) -> MaskTrack:
-        """Keep masks; at least one, since their size is told by them."""
+        """Encode masks, at least one."""
         if not masks or len({mask.shape for mask in masks}) != 1:
             sizes = sorted({mask.shape for mask in masks})
             raise ValueError(f"a track holds one or more masks of one size, found {sizes}.")

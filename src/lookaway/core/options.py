@@ -23,7 +23,7 @@ _EXPECTED: dict[OptionType, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """Something that a user can choose about how a suite reads or measures a dataset.
+    """An option of how a suite reads or measures a dataset.
 
     >>> alignment = Option(name="alignment", help="What is fitted.", choices=("sim3", "none"), default="sim3")
     >>> alignment.flag, alignment.check(None), alignment.check("none")
@@ -35,23 +35,23 @@ class Option:
     """
 
     name: str
-    """As a keyword of `read`, such as `max_frames`; the flag is `--max-frames`."""
+    """Keyword of `read`, such as `max_frames`; the flag is `--max-frames`."""
     help: str
     """One sentence for `--help`."""
     type: OptionType = str
     """An option of type `bool` is off by default, and a flag without a value."""
     choices: tuple[str, ...] = ()
-    """All values that it can have, where it is text; empty is any."""
+    """All possible values of a text option; empty is any."""
     minimum: float | None = None
-    """Of a number."""
+    """Minimum of a number."""
     default: Any = None
-    """What a suite gets where the option is not given."""
+    """Value if the option is not given."""
     metavar: str | None = None
-    """Stands for the value in `--help`."""
+    """Placeholder for the value in `--help`."""
     moves_numbers: bool = False
-    """Whether the value itself can move a number, and therefore belongs into the lock.
+    """Whether the value itself can change a number, and therefore belongs in the lock.
 
-    Not so where it only leads to files or cases: the lock holds what is in them.
+    Not so for paths and selections: the lock covers the content of files.
     """
     lock_name: str | None = None
     """Its name in the settings of a dataset, and so in the lock; by default its own."""
@@ -66,7 +66,7 @@ class Option:
         if self.minimum is not None and self.type not in (int, float):
             raise TypeError(f"{self.flag}: a minimum is for numbers, found the type {self.type.__name__}.")
         if self.moves_numbers and self.is_path:
-            raise TypeError(f"{self.flag}: a path does not belong into the lock; what lies there does.")
+            raise TypeError(f"{self.flag}: a path does not belong in the lock, only the content of its files.")
         if self.type is bool:
             if self.default:
                 raise ValueError(f"{self.flag}: a flag without a value is off by default, found {self.default!r}.")
@@ -80,7 +80,7 @@ class Option:
 
     @property
     def is_path(self) -> bool:
-        """Whether it names a file or a folder, which lies elsewhere on another machine."""
+        """Whether it is a path, which differs between machines."""
         return self.type is Path
 
     @property
@@ -90,7 +90,7 @@ class Option:
 
     @property
     def expected(self) -> str:
-        """Its values in words."""
+        """Description of its values."""
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         return _EXPECTED[self.type] + (f", {self.minimum:g} or more" if self.minimum is not None else "")

@@ -1,4 +1,4 @@
-"""What a measurement ends in: a score, an abstention with a typed reason, or a failure."""
+"""Outcomes of a measurement: a score, an abstention with a typed reason, or a failure."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class Reason(StrEnum):
 
 
 WORTH_ANOTHER_TRY = frozenset({Reason.JUDGE_FAILED})
-"""What a later run may find otherwise, though the rollout and the lock are the same."""
+"""Reasons that may not recur in a later run with the same rollout and lock."""
 
 OF_THE_MACHINE = frozenset({Reason.MISSING_WEIGHTS, Reason.WRONG_WEIGHTS, Reason.NO_JUDGE})
-"""What is missing here, and not in the dataset."""
+"""Reasons of this machine, not of the dataset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Abstention:
-    """The measurement looked, and says why it cannot answer."""
+    """There is no score, for a typed reason."""
 
     reason: Reason
     message: str
@@ -91,7 +91,7 @@ class Failure:
     error: str
     message: str
     trace: str = field(default="", compare=False)
-    """Where it crashed, for the people who mend it; kept with the run's events, not in its rows."""
+    """Traceback; stored with the run's events, not in its rows."""
 
 
 Outcome: TypeAlias = Score | Abstention | Failure

@@ -1,4 +1,4 @@
-"""Finds suites, metrics, extractors, judges and executors by name, ours and other packages' alike."""
+"""Finds suites, metrics, extractors, judges and executors by name, of this and other packages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Kind: TypeAlias = Literal["suites", "metrics", "extractors", "judges", "executor
 
 
 def names(kind: Kind) -> list[str]:
-    """Names of everything of this kind that is installed, without importing any of it."""
+    """Names of all installed plugins of this kind, without importing them."""
     return sorted(_offers(kind))
 
 

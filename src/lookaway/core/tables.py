@@ -1,4 +1,4 @@
-"""From outcomes to estimates: what a table is made of, before anything is rounded."""
+"""Groups of outcomes, and the unrounded estimates of a table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """All outcomes of one model, metric and subset: columns, not objects, for there may be millions."""
+    """All outcomes of one model, metric and subset; as columns, since there may be millions."""
 
     model: str
     metric: str
@@ -35,32 +35,32 @@ class Group:
     scenes: tuple[str, ...]
     """Scene of each value."""
     raw_values: Floats
-    """Native values, of those outcomes that have one."""
+    """Native values of the outcomes that have one."""
     has_raw: NDArray[np.bool_]
     """Whether each value has a native one."""
     asked: int
     failures: int
     reasons: Mapping[str, int]
-    """How many abstained, by typed reason."""
+    """Number of abstentions by reason."""
     is_gate: bool = False
-    """Whether values say if a rollout was put to the test (1) or not (0)."""
+    """Whether values say if a rollout is triggered (1) or not (0)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gated:
-    """What a gate makes of a cell."""
+    """The gated statistics of a cell."""
 
     coverage: Estimate | None
-    """Share of rollouts that were put to the test, of those that could be judged. `None` where none could: the judge
-    failed or refused, and which scores count is not known."""
+    """Share of triggered rollouts among those that could be judged. `None` if none could: the judge failed or refused,
+    and which scores count is unknown."""
     combined: Estimate | None
-    """Harmonic mean of coverage and score: neither avoiding the test nor failing it pays. `None` where nothing of what
-    was put to the test has a score, or nothing could be judged."""
+    """Harmonic mean of coverage and score: neither avoiding nor failing the test pays. `None` if no triggered rollout
+    has a score, or none could be judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One number of a table with its support; `estimate` is None where nothing could be scored."""
+    """One number of a table with its support; `estimate` is None if nothing has a score."""
 
     model: str
     metric: str
@@ -71,11 +71,11 @@ class Cell:
     failures: int
     reasons: Mapping[str, int]
     gated: Gated | None = None
-    """Where a gate decided which rollouts count; the estimate is then over those that were put to the test."""
+    """Set if a gate decided which rollouts count; the estimate is then over triggered rollouts."""
 
     @property
     def scored(self) -> int:
-        """How many of the asked rollouts have a score."""
+        """Number of rollouts with a score."""
         return self.estimate.scored if self.estimate else 0
 
 

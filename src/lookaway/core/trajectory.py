@@ -1,4 +1,4 @@
-"""A camera's path: where it was and how it saw, at some frames of a video."""
+"""A camera path: poses and intrinsics at some frames of a video."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lookaway.core.features import Feature, Floats, Indices
 class Trajectory:
     """Camera poses in OpenCV axes: x right, y down, z forward.
 
-    Pixel coordinates count from the corner of the image: the centre of the first pixel is (0.5, 0.5).
+    Pixel coordinates start at the corner of the image: the centre of the first pixel is (0.5, 0.5).
     """
 
     camera_to_world: Floats
@@ -40,10 +40,10 @@ class Trajectory:
         return self.camera_to_world[:, :3, 3]
 
     def relative_centres(self, negligible_extent: float) -> Floats:
-        """[N, 3] from the first centre, divided by the path's extent; all zero where the camera only turns.
+        """[N, 3] from the first centre, divided by the path's extent; all zero if the camera only rotates.
 
         The extent is the largest distance from the first centre. A camera whose path is shorter than
-        `negligible_extent`, as a part of the median depth, only turns.
+        `negligible_extent`, as a fraction of the median depth, only rotates.
         """
         offsets = self.centres - self.centres[0]
         extent = float(np.linalg.norm(offsets, axis=1).max())
@@ -95,7 +95,7 @@ TRAJECTORY_ARRAYS = {
 def angles_degrees(rotations: Floats, others: Floats) -> Floats:
     """Angle between rotations, broadcasting over leading axes.
 
-    From the chord, not the trace: the trace of single-precision matrices cannot tell angles below 0.03 degrees apart.
+    From the chord, not the trace: the trace of single-precision matrices cannot resolve angles below 0.03 degrees.
     """
     chord = np.linalg.norm(rotations - others, axis=(-2, -1)) / np.sqrt(8)
     return np.asarray(np.degrees(2 * np.arcsin(np.clip(chord, 0, 1))))

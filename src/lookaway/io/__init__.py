@@ -1,1 +1,1 @@
-"""Files: video, poses, arrays, JSON. The only room that decodes video."""
+"""Files: video, poses, arrays, JSON. The only package that decodes video."""

@@ -1,4 +1,4 @@
-"""Reads `.npz` archives and `.npy` files that others made: no pickle, no more memory than asked for."""
+"""Reads `.npz` archives and `.npy` files safely: without pickle, and within a memory limit."""
 
 from __future__ import annotations
 
@@ -58,15 +58,15 @@ class ArrayArchive:
             shape, fortran, dtype = self._header(name, member)
             size = math.prod(shape) * dtype.itemsize
             if size > MAX_BYTES_WHOLE:
-                raise self.error(f"{name} claims the shape {shape}, which is too large to be what it should be.")
+                raise self.error(f"{name} claims the shape {shape}, which is too large.")
             return np.ndarray(shape, dtype, self._bytes(name, member, size), order="F" if fortran else "C")
 
     def rows(self, name: str) -> Generator[NDArray[Any], None, None]:
-        """An array one entry of its first axis at a time, for arrays that do not fit into memory."""
+        """Iterate over the first axis of an array that does not fit into memory."""
         with self._open(name) as member:
             shape, fortran, dtype = self._header(name, member)
             if fortran or not shape:
-                raise self.error(f"{name} is not stored row after row; save it with numpy's default order.")
+                raise self.error(f"{name} is not stored in row-major order; save it with numpy's default order.")
             size = math.prod(shape[1:]) * dtype.itemsize
             if size > MAX_BYTES_WHOLE:
                 raise self.error(f"{name} claims entries of the shape {shape[1:]}, which is too large.")
@@ -94,11 +94,11 @@ class ArrayArchive:
 
 
 Refuse: TypeAlias = Callable[..., ArtifactError]
-"""Makes the error about one file, from a message and a reason."""
+"""Makes an error about one file from a message and a reason."""
 
 
 def read_array(path: Path) -> tuple[NDArray[Any], Refuse]:
-    """The array in a `.npy` file, and what makes a typed error about that file."""
+    """The array in a `.npy` file, and a function that makes typed errors about that file."""
 
     def error(message: str, reason: Reason = Reason.INVALID_INPUT) -> ArtifactError:
         return ArtifactError(reason, f"{path.name}: {message}")
@@ -108,18 +108,18 @@ def read_array(path: Path) -> tuple[NDArray[Any], Refuse]:
     try:
         file = path.open("rb")
     except OSError as problem:
-        raise error(f"it cannot be read ({problem}).") from problem
+        raise error(f"cannot be read ({problem}).") from problem
     with file:
         shape, fortran, dtype = _read_header("the file", file, path.stat().st_size, error)
         size = math.prod(shape) * dtype.itemsize
         if size > MAX_BYTES_WHOLE:
-            raise error(f"it claims the shape {shape}, which is too large to be what it should be.")
+            raise error(f"it claims the shape {shape}, which is too large.")
         data = _read_bytes("the file", file, size, error)
     return np.ndarray(shape, dtype, data, order="F" if fortran else "C"), error
 
 
 def _read_header(name: str, file: IO[bytes], held: int, error: Refuse) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether columns come first, and type of an array in `held` bytes."""
+    """Shape, Fortran order and type of an array in `held` bytes."""
     try:
         version = npy.read_magic(file)
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
@@ -141,5 +141,5 @@ def _read_bytes(name: str, file: IO[bytes], count: int, error: Refuse) -> bytes:
     except DAMAGE as problem:
         raise error(f"{name} is damaged ({problem}).") from problem
     if len(data) < count:
-        raise error(f"{name} is cut off.")
+        raise error(f"{name} is truncated.")
     return data

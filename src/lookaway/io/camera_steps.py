@@ -1,4 +1,4 @@
-"""What a camera path asks for, step by step: the keys of a game, and the words of a prompt."""
+"""A camera path step by step: as held keys, and as words of an action prompt."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy as np
 from lookaway.core import Floats
 
 STILL_METRES, STILL_DEGREES = 1e-4, 1e-3
-"""Smaller steps are no motion."""
+"""Smaller steps count as standing still."""
 MAIN_SHARE = 0.5
-"""A move has a direction where at least this part of it goes there."""
+"""A move has a direction if at least this fraction of it points there."""
 MIN_PURE, MIN_COVERED = 0.9, 0.6
 WAIT = "wait"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steps:
-    """How the camera moves from each frame to the next, seen by somebody who walks upright; [N-1] each."""
+    """Camera motion from each frame to the next for a camera that stays upright; [N-1] each."""
 
     forward: Floats
     right: Floats
@@ -30,9 +30,9 @@ class Steps:
     """Degrees."""
 
     def held_keys(self) -> list[dict[str, int]]:
-        """Which keys are held in each step; 0 is a key that is not.
+        """Keys held in each step; 0 is none.
 
-        To walk: `ws` 1 forward, 2 backward; `ad` 1 left, 2 right. To turn: `ud` 1 up, 2 down; `lr` 1 left, 2 right.
+        Movement: `ws` 1 forward, 2 backward; `ad` 1 left, 2 right. Rotation: `ud` 1 up, 2 down; `lr` 1 left, 2 right.
         """
         length = np.hypot(self.forward, self.right)
         least = np.maximum(STILL_METRES, MAIN_SHARE * length)
@@ -70,27 +70,27 @@ def camera_steps(camera_to_world: Floats) -> Steps:
 
 
 def timed_action(words: Sequence[str]) -> str:
-    """An action whose phases share the clip in equal parts, as MBench reads it, with the waits that the path has.
+    """An action whose phases divide the clip equally, as MBench reads it, including waits.
 
-    The fewest parts are taken of which most steps of every motion fall into parts that hold hardly anything else.
+    Uses the smallest number of phases that separates the motions.
 
     >>> timed_action(["wait"] * 4 + ["left"] * 4 + ["wait"] * 4 + ["right"] * 4)
     'wait_then_left_then_wait_then_right'
     """
-    asked = {word: words.count(word) for word in set(words) - {WAIT}}
+    counts = {word: words.count(word) for word in set(words) - {WAIT}}
     for parts in range(1, len(words) + 1):
         named = _parts(words, parts)
-        covered = {word: 0 for word in asked}
+        covered = {word: 0 for word in counts}
         for word, steps in named:
             if word in covered:
                 covered[word] += steps.count(word)
-        if all(covered[word] >= MIN_COVERED * count for word, count in asked.items()):
+        if all(covered[word] >= MIN_COVERED * count for word, count in counts.items()):
             return "_then_".join(word for word, _ in named)
     raise AssertionError("one part for every step covers all of them")
 
 
 def _parts(words: Sequence[str], parts: int) -> list[tuple[str, list[str]]]:
-    """Each part with the word that nearly all of its steps share, else `wait`, and its steps."""
+    """Each part with its steps and the word that nearly all of them share, else `wait`."""
     held: list[list[str]] = [[] for _ in range(parts)]
     for step, word in enumerate(words):
         held[min(int((step + 0.5) / len(words) * parts), parts - 1)].append(word)
@@ -102,7 +102,7 @@ def _parts(words: Sequence[str], parts: int) -> list[tuple[str, list[str]]]:
 
 
 def runs(words: Sequence[str]) -> list[tuple[str, int, int]]:
-    """Stretches of one word: the word, the first step, and one past the last.
+    """Runs of one word: the word, the first step, and one past the last.
 
     >>> runs(["wait", "left", "left"])
     [('wait', 0, 1), ('left', 1, 3)]

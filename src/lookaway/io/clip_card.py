@@ -1,4 +1,4 @@
-"""`clip.json`: what is known of a clip of the simulated world, beside its arrays and pictures."""
+"""`clip.json`: metadata of a clip of the simulated world."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ class _Record(BaseModel):
 
 
 class InjectionCard(_Record):
-    """A fault in the clip."""
+    """An injected fault."""
 
     fault: str
     severity: Fraction
     dose: float
-    """Realised, counted in the truth."""
+    """Realised dose, measured in the ground truth."""
     dose_unit: str
 
 
 class ThingCard(_Record):
-    """Something with a name."""
+    """A named thing in the scene."""
 
     id: Annotated[int, Field(ge=1, le=255)]
-    """Its value in the pictures of instances."""
+    """Its value in the instance masks."""
     name: str
     role: Literal["target", "interactor", "anchor", "prop", "structure", "copy"]
     is_movable: bool
@@ -49,7 +49,7 @@ class ThingCard(_Record):
 
 
 class PhasesCard(_Record):
-    """When the target is seen."""
+    """When the target is visible."""
 
     visible: Frames
     disappeared: Frames
@@ -59,16 +59,16 @@ class PhasesCard(_Record):
 
 
 class QuestionCard(_Record):
-    """What a viewer can be asked about the end of the clip."""
+    """A multiple-choice question about the end of the clip."""
 
     question: str
     choices: tuple[str, ...]
     answer: str
-    """One of the choices: what is true when everything is remembered."""
+    """The choice that is true if everything is remembered."""
 
 
 class HashesCard(_Record):
-    """SHA-256 of what was drawn, before anything was encoded."""
+    """SHA-256 of the rendered content, before encoding."""
 
     frames: Hash
     depth: Hash
@@ -77,13 +77,13 @@ class HashesCard(_Record):
 
 
 class ClipCard(_Record):
-    """All of `clip.json`."""
+    """The content of `clip.json`."""
 
     format: Literal[1] = 1
     world_version: int
-    """Clips of different versions differ though their recipes are equal."""
+    """Clips of different versions differ even if their recipes are equal."""
     case: str
-    """One text for what is asked, whoever answers."""
+    """Id of the case, the same for all models."""
     family: str
     event: Literal["none", "spatial", "in_place", "both"]
     camera: str
@@ -101,11 +101,11 @@ class ClipCard(_Record):
     things: Annotated[tuple[ThingCard, ...], Field(min_length=1)]
     """The first one is the target."""
     target_box: tuple[float, float, float, float]
-    """Centre x, centre y, width, height in the first frame, as fractions of its size; all 0 where it is unseen."""
+    """Centre x, centre y, width, height in the first frame, as fractions of its size; all 0 if it is not visible."""
     motion: str
-    """`rolls across the rug`; asked of the target where the event is spatial."""
+    """`rolls across the rug`; happens if the event is spatial."""
     process: tuple[str, str, str]
-    """What happens in place, and the state before and after: `burns down`, `whole`, `burnt down`."""
+    """Change in place, and the state before and after: `burns down`, `whole`, `burnt down`."""
     phases: PhasesCard
     caption: str
     caption_segments: tuple[str, str, str, str, str]
@@ -113,7 +113,7 @@ class ClipCard(_Record):
     question: QuestionCard
     depth_metres_per_step: Annotated[float, Field(gt=0)]
     software: dict[str, str]
-    """Versions of what drew and simulated it."""
+    """Versions of the software that rendered it."""
     hashes: HashesCard
 
     @model_validator(mode="after")
@@ -135,7 +135,7 @@ class ClipCard(_Record):
 
 
 def hash_pictures(pictures: Iterable[NDArray[Any]]) -> str:
-    """Of pictures in their order, each with its type and shape."""
+    """Hash of pictures in order, each with its type and shape."""
     digest = hashlib.sha256()
     for picture in pictures:
         _add(digest, picture)
@@ -143,7 +143,7 @@ def hash_pictures(pictures: Iterable[NDArray[Any]]) -> str:
 
 
 def hash_arrays(arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Of named arrays, in the order of their names, each with its type and shape."""
+    """Hash of named arrays in the order of their names, each with its type and shape."""
     digest = hashlib.sha256()
     for name in sorted(arrays):
         digest.update(f"{name} ".encode())
@@ -162,11 +162,11 @@ class ClipArrays:
     """N frames of T things, in the order of the card. Metres, Z up; cameras in OpenCV axes."""
 
     camera_to_world: Floats
-    """[N, 4, 4] as executed."""
+    """[N, 4, 4] executed path."""
     requested_camera_to_world: Floats
     """[N, 4, 4]"""
     intrinsics: Floats
-    """[3, 3]; pixels are counted from the corner of the picture."""
+    """[3, 3]; pixel coordinates start at the corner of the image."""
     timestamps: Floats
     """[N] seconds in the video."""
     position: Floats
@@ -176,11 +176,11 @@ class ClipArrays:
     opacity: Floats
     """[N, T] from 0 (absent) to 1."""
     progress: Floats
-    """[N, 2] of the motion and of the process, each from 0 to 1."""
+    """[N, 2] progress of motion and process, each from 0 to 1."""
     visible_area: Indices
     """[N, T] pixels."""
     scene_time: Floats
-    """[N] seconds as the scene counts them; not those of the video where a fault skips or stops time."""
+    """[N] seconds in scene time; differs from video time if a fault skips or stops time."""
 
     def named(self) -> dict[str, Any]:
         """By name."""
@@ -188,12 +188,12 @@ class ClipArrays:
 
 
 def write_clip_arrays(path: Path, arrays: ClipArrays) -> None:
-    """Write `truth.npz`, whole or not at all; the same arrays give the same bytes."""
+    """Write `truth.npz` atomically; equal arrays give equal bytes."""
     write_whole(path, lambda file: np.savez_compressed(file, **arrays.named()))
 
 
 def read_clip_arrays(path: Path, card: ClipCard) -> ClipArrays:
-    """The arrays, checked against the card of their clip; an `ArtifactError` where they do not fit."""
+    """The arrays, checked against the card of their clip; raises an `ArtifactError` if they do not match."""
     with ArrayArchive(path) as archive:
         return ClipArrays(**{name: _read(archive, name, shape) for name, shape in _shapes(card).items()})
 
@@ -231,14 +231,14 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def read_record(path: Path, model: type[Model]) -> Model:
-    """The record in a JSON file, or a `DatasetError` that says what was found and what was expected."""
+    """The record in a JSON file, or a `DatasetError` with what was found and expected."""
     value = read_json(path)
     try:
         return model.model_validate(value)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(step) for step in first["loc"]) or "the record"
-        raise DatasetError(f"{path}: {place}: {first['msg']}; found {_shown(first['input'])}.") from error
+        field = ".".join(str(step) for step in first["loc"]) or "the record"
+        raise DatasetError(f"{path}: {field}: {first['msg']}; found {_shown(first['input'])}.") from error
 
 
 def _shown(value: object) -> str:

@@ -1,4 +1,4 @@
-"""What can be told about a video file from its outermost boxes, before any of it is decoded."""
+"""Checks a video container from its outermost boxes, before decoding."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ BOXES_THAT_BEGIN_A_FILE = {b"ftyp", b"moov", b"mdat", b"free", b"skip", b"wide",
 
 
 def identify(path: Path) -> str:
-    """FFmpeg's name for the container of a file that is whole, judged by its bytes and not by its name.
+    """FFmpeg's name for the container of a complete file, detected from its bytes, not its name.
 
-    Known are those containers that say where they end; others (MPEG-TS, FLV, raw streams) do not show that their
-    end is missing. Playlists, image sequences and text art count as containers too, and some of them open other files.
+    Only containers that record their length are accepted; others (MPEG-TS, FLV, raw streams) do not show truncation.
+    FFmpeg also reads playlists, image sequences and text art as containers, some of which open other files.
     """
     if not path.exists():
         raise VideoError(Reason.MISSING_VIDEO, f"{path.name}: there is no such file.")
@@ -43,7 +43,7 @@ def identify(path: Path) -> str:
 
 
 def announced_seconds(container: InputContainer, stream: av.VideoStream) -> float | None:
-    """When a Matroska file says that its stream ends: what it lost on the way is skipped without a word."""
+    """End time of the stream according to a Matroska file, since damage in between is skipped silently."""
     if "matroska" not in container.format.name:
         return None
     if match := re.fullmatch(r"(\d+):(\d+):(\d+(?:\.\d+)?)", stream.metadata.get("DURATION", "")):
@@ -67,7 +67,7 @@ def _container(head: bytes) -> tuple[str, Callable[[BinaryIO, int], int]] | None
 
 
 def _end_of_boxes(file: BinaryIO, size: int) -> int:
-    """Where the last outermost box of an MP4 ends; past the end of the file where none says where the frames are."""
+    """Where the last outermost box of an MP4 ends; past the end of the file if there is no frame index."""
     position, has_index = 0, False
     while position + 8 <= size:
         file.seek(position)
@@ -83,7 +83,7 @@ def _end_of_boxes(file: BinaryIO, size: int) -> int:
 
 
 def _end_of_matroska(file: BinaryIO, size: int) -> int:
-    """Where the EBML header and the segment after it end; 0 where the segment does not say."""
+    """Where the EBML header and the segment after it end; 0 if the segment does not say."""
     file.seek(4)
     length = _ebml_size(file)
     if length is None:
@@ -102,7 +102,7 @@ def _end_of_gif(file: BinaryIO, size: int) -> int:
 
 
 def _ebml_size(file: BinaryIO) -> int | None:
-    """A length as EBML writes it: the leading zero bits of the first byte count the bytes that follow."""
+    """An EBML length: the leading zero bits of the first byte count the bytes that follow."""
     first = int.from_bytes(file.read(1), "big")
     following = 8 - first.bit_length()
     value = int.from_bytes(bytes([first & ((1 << (7 - following)) - 1)]) + file.read(following)) if first else None

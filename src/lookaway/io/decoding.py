@@ -1,8 +1,8 @@
-"""Finds and decodes the pictures of a video file, in order, each once, or says why it cannot.
+"""Decodes the pictures of a video file in order, each once, or raises a typed error.
 
-A file is read as it should look or not at all. Whatever a decoder reports as damaged or conceals, and every picture
-that is missing between two others, is an error. Damage that is valid code again goes unseen: PNG and HEVC with picture
-hashes show all damage, H.264 and MPEG-4 most of it, HEVC without hashes, VP8, VP9, GIF and FFV1 little.
+Damage is never concealed: whatever a decoder reports as damaged, and every picture missing between two others, is an
+error. Damage that is still valid code goes unnoticed: PNG and HEVC with picture hashes reveal all damage, H.264 and
+MPEG-4 most of it, HEVC without hashes, VP8, VP9, GIF and FFV1 little.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from lookaway.core import Floats, Indices, Reason, VideoError
 from lookaway.io.containers import announced_seconds, identify
 
 MAX_REORDERED = 16
-"""No codec shows a frame earlier than this many frames that it is made from."""
+"""Maximum number of later frames that a frame can depend on, in any codec."""
 
 
 @dataclass(frozen=True, slots=True)
 class PacketTime:
-    """When the frame in a packet is shown, in ticks of the stream's clock, and whether decoding can start with it."""
+    """Presentation time of a packet's frame, in ticks of the time base, and whether decoding can start there."""
 
     ticks: int | None
     duration_ticks: int
@@ -36,26 +36,26 @@ class PacketTime:
 
     @property
     def end_ticks(self) -> int:
-        """When the frame is no longer shown."""
+        """Time at which the frame ends."""
         return (self.ticks or 0) + self.duration_ticks
 
 
 @dataclass(frozen=True, slots=True)
 class FrameIndex:
-    """Time of every frame in the order in which they are shown, and which of them a decoder can start from."""
+    """Time of every frame in presentation order, and the frames from which decoding can start."""
 
     times_seconds: Floats
     ticks: tuple[int, ...]
-    """Presentation times that name each frame; empty where they are missing or repeat: then frames are counted."""
+    """Presentation times that identify frames; empty if they are missing or repeat, so that frames are counted."""
     keyframes: tuple[int, ...]
     trusted_after: Indices
-    """Until which frame to decode before a frame can be trusted: later ones that it is made from may prove damaged."""
+    """Last frame to decode before a frame can be trusted: later ones that it depends on may be damaged."""
 
     @classmethod
     def of(
         cls, packets: Sequence[PacketTime], *, seconds_per_tick: float, fps: float, has_order: bool = True
     ) -> FrameIndex:
-        """The index of all packets of a stream; without `has_order` their times say when they are stored, not shown."""
+        """The index of all packets of a stream; without `has_order` their times are in storage order."""
         known = np.array([packet.ticks for packet in packets if packet.ticks is not None])
         count = len(packets)
         if len(np.unique(known)) < count:
@@ -78,19 +78,19 @@ class FrameIndex:
         return len(self.times_seconds)
 
     def keyframe_before(self, index: int) -> int:
-        """The last frame up to this one that a decoder can start from; the first frame where there is none."""
+        """The last frame up to this one from which decoding can start; the first frame if there is none."""
         position = bisect_right(self.keyframes, index)
         return self.keyframes[position - 1] if position else 0
 
 
 SEEK_PAYS_FRAMES = 24
-"""A seek restarts the decoder; it pays only where it skips more frames than this."""
+"""A seek restarts the decoder; it pays off only if it skips more frames than this."""
 MAX_PIXELS = 8192 * 8192
 """A header that claims a larger picture is damaged or hostile."""
 USUAL_FPS = 25.0
-"""Where the frames have neither times nor a rate."""
+"""Used if frames have neither times nor a rate."""
 SECONDS_AMISS = 0.5
-"""How much earlier than announced the frames of a whole file may end."""
+"""How much earlier than announced the frames of a complete file may end."""
 
 
 class Decoder:
@@ -100,13 +100,13 @@ class Decoder:
         self._path = path
         self._is_closed = False
         self.decoded_pictures = 0
-        """How many pictures all passes had to decode so far, asked for or not."""
+        """Number of pictures decoded so far in all passes, requested or not."""
         self._format = identify(path)
         with self._open() as container:
             self.index, self.first_picture = self._survey(container, self._video_stream(container))
 
     def close(self) -> None:
-        """Stop every pass that is still under way."""
+        """Stop every pass in progress."""
         self._is_closed = True
 
     def error(self, reason: Reason, message: str) -> VideoError:
@@ -114,7 +114,7 @@ class Decoder:
         return VideoError(reason, f"{self._path.name}: {message}")
 
     def pictures(self, wanted: Sequence[int]) -> Iterator[tuple[int, av.VideoFrame]]:
-        """The pictures of increasing indices, in one pass; keyframes in between are used where that saves work."""
+        """The pictures of increasing indices, in one pass that seeks to keyframes if that saves work."""
         delivered = 0
         for may_seek in (True, False):
             try:
@@ -148,7 +148,7 @@ class Decoder:
     def _from_keyframe(
         self, container: InputContainer, stream: av.VideoStream, keyframe: int
     ) -> Iterator[tuple[int, av.VideoFrame]]:
-        """Pictures from a keyframe on, or `_Astray` where decoding does not start with just this keyframe."""
+        """Pictures from a keyframe on; raises `_Astray` if decoding does not start with this keyframe."""
         has_started = False
         try:
             container.seek(self.index.ticks[keyframe], stream=stream)
@@ -168,7 +168,7 @@ class Decoder:
     def _in_order(
         self, container: InputContainer, stream: av.VideoStream, first: int
     ) -> Iterator[tuple[int, av.VideoFrame]]:
-        """Pictures with their indices, none missing, each as soon as nothing can be found wrong with it any more."""
+        """Pictures with their indices, none missing, each as soon as it can be trusted."""
         waiting: deque[tuple[int, av.VideoFrame]] = deque()
         for index, picture in enumerate(self._from(container, stream, first), first):
             self._check_picture(index, picture)
@@ -178,7 +178,7 @@ class Decoder:
         yield from waiting
 
     def _from(self, container: InputContainer, stream: av.VideoStream, first: int) -> Iterator[av.VideoFrame]:
-        """Pictures without those shown before `first`, which lack what they were made from."""
+        """Pictures without those before `first`, whose dependencies are missing."""
         for picture in self._decode(container, stream):
             if not self.index.ticks or picture.pts is None or picture.pts >= self.index.ticks[first]:
                 yield picture
@@ -191,7 +191,7 @@ class Decoder:
             raise self.error(Reason.UNDECODABLE, f"frame {index} is damaged.")
         if (picture.width, picture.height) != (first.width, first.height):
             raise self.error(
-                Reason.UNDECODABLE, f"the picture size changes to {picture.width} x {picture.height} on the way."
+                Reason.UNDECODABLE, f"the picture size changes to {picture.width} x {picture.height} within the video."
             )
 
     def _decode(self, container: InputContainer, stream: av.VideoStream) -> Iterator[av.VideoFrame]:
@@ -199,15 +199,15 @@ class Decoder:
             for packet in container.demux(stream):
                 for picture in packet.decode():
                     if self._is_closed:
-                        raise ValueError(f"{self._path.name}: reading from a closed video.")
+                        raise ValueError(f"{self._path.name}: the video is closed.")
                     self.decoded_pictures += 1
                     yield picture
         except av.error.FFmpegError as error:
-            raise self.error(Reason.UNDECODABLE, f"the decoder gave up: {error.strerror}.") from error
+            raise self.error(Reason.UNDECODABLE, f"the decoder failed: {error.strerror}.") from error
 
     @contextmanager
     def _open(self) -> Iterator[InputContainer]:
-        """The file, opened anew for every pass: not every container can be wound back."""
+        """The file, opened anew for every pass, since not every container can be rewound."""
         try:
             container = av.open(
                 f"file:{self._path.absolute()}",
@@ -218,7 +218,7 @@ class Decoder:
         except av.error.EOFError as error:
             raise self.error(Reason.NO_FRAMES, "the file ends before its first frame.") from error
         except av.error.FFmpegError as error:
-            raise self.error(Reason.UNDECODABLE, f"it starts like a video, but is none: {error.strerror}.") from error
+            raise self.error(Reason.UNDECODABLE, f"not a readable video: {error.strerror}.") from error
         with container:
             yield container
 
@@ -226,7 +226,7 @@ class Decoder:
         streams = [stream for stream in container.streams.video if not _is_cover(stream)]
         if not streams:
             if container.streams.audio:
-                raise self.error(Reason.AUDIO_ONLY, "the file holds sound but no pictures.")
+                raise self.error(Reason.AUDIO_ONLY, "the file holds audio but no pictures.")
             raise self.error(Reason.NO_FRAMES, "the file holds no video stream.")
         context = streams[0].codec_context
         if context is None:
@@ -237,12 +237,12 @@ class Decoder:
         return streams[0]
 
     def _survey(self, container: InputContainer, stream: av.VideoStream) -> tuple[FrameIndex, av.VideoFrame]:
-        """Read all packets, and decode the first picture for what only a picture can tell."""
+        """Read all packets, and decode the first picture for its format."""
         packets, first = self._read_packets(container, stream)
         if not packets:
             raise self.error(Reason.NO_FRAMES, "the video stream holds no frame.")
         if first is None:
-            raise self._without_size(stream) or self.error(Reason.NO_FRAMES, "not one frame could be decoded.")
+            raise self._without_size(stream) or self.error(Reason.NO_FRAMES, "no frame could be decoded.")
         seconds_per_tick = float(stream.time_base or 1)
         end = max(packet.end_ticks for packet in packets) * seconds_per_tick
         announced = announced_seconds(container, stream)
@@ -264,7 +264,7 @@ class Decoder:
         try:
             for packet in container.demux(stream):
                 if packet.is_corrupt:
-                    raise self.error(Reason.UNDECODABLE, f"what follows {len(packets)} frames is damaged.")
+                    raise self.error(Reason.UNDECODABLE, f"the data after {len(packets)} frames is damaged.")
                 if packet.size and not packet.is_discard:
                     packets.append(PacketTime(packet.pts, packet.duration or 0, packet.is_keyframe))
                 if first is None:
@@ -277,14 +277,14 @@ class Decoder:
 
     def _without_size(self, stream: av.VideoStream) -> VideoError | None:
         width, height = stream.codec_context.width, stream.codec_context.height
-        message = f"the picture size is {width} x {height}, or beyond {MAX_PIXELS} pixels."
+        message = f"the picture size is {width} x {height}, expected 1 to {MAX_PIXELS} pixels."
         return None if width and height else self.error(Reason.ZERO_SIZE, message)
 
 
 class _Astray(Exception):
-    """A seek did not lead to a picture that decoding can start from."""
+    """A seek did not reach a picture from which decoding can start."""
 
 
 def _is_cover(stream: av.VideoStream) -> bool:
-    """Sound files carry their cover as a video stream of one picture."""
+    """Audio files carry their cover as a video stream of one picture."""
     return bool(stream.disposition & av.stream.Disposition.attached_pic)

@@ -1,4 +1,4 @@
-"""Lets a database read objects where they lie, patiently, with one request for a small one."""
+"""Lets DuckDB read objects on object storage, with retries, and with one request for a small object."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from lookaway.core import StorageError
 from lookaway.io.object_storage import OBJECT_STORAGE, read_object
 
 SMALL_BYTES: Final = 4 * 1024 * 1024
-"""Up to which an object is fetched as a whole; of larger ones only what is asked for."""
-REMEMBERED_BYTES: Final = 64 * 1024 * 1024
-"""Of small objects, which a database opens several times for one question."""
+"""Objects up to this size are fetched whole; of larger ones only the requested ranges."""
+CACHED_BYTES: Final = 64 * 1024 * 1024
+"""Cache of small objects, which DuckDB opens several times per query."""
 UNKNOWN: Final = datetime.fromtimestamp(0, UTC)
 
 
 class DuckDBObjectFS(AbstractFileSystem):  # type: ignore[misc]
-    """Objects of known sizes, as the files of a database."""
+    """A file system of objects with known sizes."""
 
     protocol = OBJECT_STORAGE
     cachable = False
@@ -28,25 +28,25 @@ class DuckDBObjectFS(AbstractFileSystem):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self._held: dict[str, tuple[Path, int]] = {}
-        self._remembered: dict[str, bytes] = {}
-        self._fault: StorageError | None = None
+        self._cached: dict[str, bytes] = {}
+        self._error: StorageError | None = None
 
     def hold(self, sizes: Mapping[Path, int]) -> None:
-        """Know these objects, with their bytes, and no others."""
+        """Serve these objects, given with their sizes, and no others."""
         self._held = {str(path): (path, size) for path, size in sizes.items()}
-        self._remembered = {}
+        self._cached = {}
 
-    def take_fault(self) -> StorageError | None:
-        """Why object storage could not be read since this was last asked: a database tells of it only as text."""
-        fault, self._fault = self._fault, None
-        return fault
+    def take_error(self) -> StorageError | None:
+        """The last error of object storage since the last call: DuckDB reports it only as text."""
+        error, self._error = self._error, None
+        return error
 
     @classmethod
     def _strip_protocol(cls, path: str) -> str:
         return path
 
     def glob(self, path: str, **options: Any) -> list[str]:
-        """The object of this name: the name of a run may hold what others take for a pattern."""
+        """The object of exactly this name: a run's name may look like a pattern."""
         return [path] if path in self._held else []
 
     def info(self, path: str, **options: Any) -> dict[str, Any]:
@@ -56,23 +56,23 @@ class DuckDBObjectFS(AbstractFileSystem):  # type: ignore[misc]
         return {"name": path, "size": self._held[path][1], "type": "file"}
 
     def modified(self, path: str) -> datetime:
-        """The same for all, since objects are never changed."""
+        """A constant, since objects never change."""
         return UNKNOWN
 
     def read(self, path: str, start: int, end: int) -> bytes:
-        """Some bytes of an object; of a small one, which is asked for once, all that it holds now."""
+        """A range of an object; all of a small one, which is requested whole."""
         where, size = self._held[path]
         try:
             if size > SMALL_BYTES:
                 return read_object(where, start, end)
-            if path in self._remembered:
-                return self._remembered[path]
+            if path in self._cached:
+                return self._cached[path]
             content = read_object(where)
         except StorageError as error:
-            self._fault = error
+            self._error = error
             raise
-        if len(content) + sum(map(len, self._remembered.copy().values())) <= REMEMBERED_BYTES:
-            self._remembered[path] = content
+        if len(content) + sum(map(len, self._cached.copy().values())) <= CACHED_BYTES:
+            self._cached[path] = content
         return content
 
     def _open(self, path: str, mode: str = "rb", **options: Any) -> _ObjectFile:

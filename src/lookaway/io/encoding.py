@@ -19,20 +19,20 @@ from lookaway.io.files import write_whole
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encoding:
-    """How pictures are kept."""
+    """Codec and container settings."""
 
     container: str
     codec: str
     fps: int
     options: Mapping[str, str]
-    """Of the encoder."""
+    """Options of the encoder."""
     colour: Mapping[str, int] = field(default_factory=dict)
     """Tags: `colorspace`, `color_range`, `color_primaries`, `color_trc`."""
     metadata: Mapping[str, str] = field(default_factory=dict)
 
 
 def write_pictures(path: Path, pictures: Iterable[av.VideoFrame], encoding: Encoding) -> None:
-    """Write pictures of one size and pixel format; none at all is a ValueError."""
+    """Write pictures of one size and pixel format, at least one."""
     write_whole(path, lambda file: _encode(file, pictures, encoding))
 
 
@@ -82,10 +82,10 @@ EXACT: Final = (
 
 
 def write_video(path: Path, frames: Iterable[Pixels], fps: int, *, lossless: bool = False) -> None:
-    """Write frames, [height, width, 3] with even sides, as H.264 in MP4, whole or not at all.
+    """Write frames, [height, width, 3] with even sides, as H.264 in MP4, atomically.
 
-    Colour is kept at half the resolution, which costs saturated textures more than the rest of the encoding; a lossless
-    video keeps every pixel, at about five times the size, and not every player shows it.
+    Chroma is stored at half the resolution, which affects saturated textures more than the rest of the encoding. A
+    lossless video keeps every pixel, is about five times as large, and does not play everywhere.
     """
     if lossless:
         options = {"qp": "0", "preset": "medium", "x264-params": X264}
@@ -107,7 +107,7 @@ def _checked(frames: Iterable[Pixels]) -> Iterator[Pixels]:
                 f"frame {index} is {frame.shape[0]}x{frame.shape[1]}, expected even sides; crop or pad it."
             )
         if shape not in (None, frame.shape):
-            raise ValueError(f"frame {index} has the shape {frame.shape}, but those before it {shape}.")
+            raise ValueError(f"frame {index} has the shape {frame.shape}, but earlier ones {shape}.")
         shape = frame.shape
         yield frame
 

@@ -1,4 +1,4 @@
-"""Files and objects alike: written whole or not at all, and JSON that is read without surprises."""
+"""Files and objects: atomic writes, strict JSON, safe paths, content hashes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ from lookaway.io import object_storage
 from lookaway.io.object_storage import is_remote
 
 PARTIAL = ".partial"
-"""How the names of files end that are being written, or whose writer was killed."""
+"""Suffix of files that are being written, or whose writer was killed."""
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object], *, is_durable: bool = True) -> None:
     """Write a file so that a reader, or a crash, sees either all of it or none of it.
 
-    With `is_durable` that holds of a power cut too: the content is on the disk before the name is, which takes
-    milliseconds. Objects always are.
+    With `is_durable` this also holds for a power cut, at a cost of milliseconds. Objects are always durable.
     """
     if is_remote(path):
         content = io.BytesIO()
@@ -46,7 +45,7 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object], *, is_durable: 
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file; a `FileNotFoundError` where there is none."""
+    """The content of a file; raises a `FileNotFoundError` if there is none."""
     return object_storage.read_object(path) if is_remote(path) else path.read_bytes()
 
 
@@ -63,14 +62,14 @@ def is_file(path: Path) -> bool:
 
 
 def list_files(folder: Path, suffix: str) -> list[Path]:
-    """The files of a folder whose names end so, in order; none where there is no folder."""
+    """The files of a folder with this suffix, sorted; none if there is no folder."""
     if is_remote(folder):
         return sorted(path for path in object_storage.object_sizes(folder) if path.name.endswith(suffix))
     return sorted(folder.glob(f"*{suffix}"))
 
 
 def remove_all(paths: Sequence[Path]) -> None:
-    """Remove several files of one folder, those that are still there."""
+    """Remove several files of one folder, ignoring missing ones."""
     if paths and is_remote(paths[0]):
         object_storage.for_all(object_storage.remove_object, paths)
         return
@@ -79,18 +78,18 @@ def remove_all(paths: Sequence[Path]) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder with all above it; object storage has none, and needs none."""
+    """Make a folder and its parents; does nothing on object storage."""
     if not is_remote(path):
         path.mkdir(parents=True, exist_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write text whole or not at all."""
+    """Write text atomically."""
     write_whole(path, lambda file: file.write(text.encode()))
 
 
 def write_json(path: Path, value: Json) -> None:
-    """Write JSON whole or not at all, in a form that people can read and compare."""
+    """Write JSON atomically, indented and sorted."""
     write_text(path, json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n")
 
 
@@ -100,7 +99,7 @@ def read_json(path: Path) -> Json:
 
 
 def parse_json(text: str | bytes, where: str) -> Json:
-    """Parse JSON from a named place; numbers are finite and text can be written again."""
+    """Parse JSON, with `where` for messages; numbers must be finite and text valid Unicode."""
     try:
         value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
         if isinstance(text, bytes) or "\\u" in text:
@@ -113,10 +112,10 @@ def parse_json(text: str | bytes, where: str) -> Json:
 def _read_text(path: Path) -> str:
     try:
         if not is_remote(path) and path.exists() and not path.is_file():
-            raise OSError("not a regular file")  # a pipe would keep its reader waiting for ever
+            raise OSError("not a regular file")  # reading a pipe would block for ever
         return read_bytes(path).decode("utf-8")
     except StorageError:
-        raise  # nothing is wrong with the file
+        raise  # not a problem of the file
     except FileNotFoundError as error:
         raise DatasetError(f"{path}: there is no such file.") from error
     except (OSError, UnicodeDecodeError) as error:
@@ -135,17 +134,17 @@ def _finite(text: str) -> float:
 
 
 def _refuse_half_characters(value: Json) -> None:
-    """Escapes can spell one half of a surrogate pair, which no file could hold again."""
+    """Escapes can spell half of a surrogate pair, which cannot be written as UTF-8."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise ValueError("an escape stands for half a character") from error
+        raise ValueError("an escape is half of a surrogate pair") from error
 
 
 def inside(root: Path, path: str, *, base: Path | None = None, allow_outside: bool = False) -> Path:
-    """The file that a dataset names, or an `UnsafePath` where it lies outside the dataset's root.
+    """The file that a dataset names; raises an `UnsafePath` if it lies outside the dataset's root.
 
-    Links are followed before the question is asked. `base` is the folder that relative paths start from.
+    Links are resolved first. Relative paths start from `base`.
     """
     if not path:
         raise UnsafePath(Reason.UNSAFE_PATH, "the path is empty.")
@@ -155,7 +154,7 @@ def inside(root: Path, path: str, *, base: Path | None = None, allow_outside: bo
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         pass  # the reader of the file will say so
     except (OSError, ValueError) as error:  # too long, a ring of links, NUL, half a surrogate pair
-        raise UnsafePath(Reason.UNSAFE_PATH, f"the path {path[:80]!r} cannot be a path ({error}).") from error
+        raise UnsafePath(Reason.UNSAFE_PATH, f"the path {path[:80]!r} is not a valid path ({error}).") from error
     if allow_outside:
         return Path(os.path.normpath(named))
     real = Path(os.path.realpath(named))
@@ -174,9 +173,9 @@ SAMPLED_BLOCKS = 16
 def content_hash(path: Path) -> str:
     """SHA-256 over the size and at most 1 MiB of the content: sixteen blocks spread from the first byte to the last.
 
-    It does not depend on name, place or time. Files of up to 1 MiB are read whole. In larger ones a change that
-    keeps the size and touches none of the blocks goes unseen; video and archive formats keep their index at one
-    end of the file, so that re-encoding, cutting or repacking always shows.
+    It does not depend on name, path or time. In files above 1 MiB a change that keeps the size and touches none of the
+    blocks goes unnoticed; video and archive formats keep their index at one end of the file, so re-encoding, cutting
+    or repacking always changes the hash.
     """
     size = path.stat().st_size
     digest = hashlib.sha256(str(size).encode())

@@ -1,13 +1,13 @@
-"""Lines that many processes add to one file, and never change.
+"""An append-only journal of lines that many processes share.
 
-On disk that is one file, and every append one call to the system, so that lines never mix. Object storage cannot add to
-an object, so there every append is an object of its own, in a folder of the journal's name:
+On disk it is one file, and every append is one system call, so lines never mix. Object storage cannot append to an
+object, so there every append is an object of its own, in a folder of the journal's name:
 
     events.jsonl/01763...-ab12....jsonl    the lines of one append
-    events.jsonl/merged-...jsonl           those of many, each after a line that names it
+    events.jsonl/merged-...jsonl           the lines of many, each append after a line that names it
 
-An append is known by its name, and counts once wherever it is found: a merger that is killed half-way, or two at once,
-leave some of them twice, and none is removed before it is in place elsewhere.
+An append is identified by its name and counts once: an interrupted merge, or two at once, may leave copies, and an
+append is removed only after it has been merged.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from lookaway.io.object_storage import is_remote
 
 SUFFIX: Final = ".jsonl"
 MERGED: Final = "merged-"
-"""Listings are in order of names: what is moved while one is made is still to come."""
+"""Sorts after the appends: what is merged during a listing is then still listed."""
 MIN_MERGED: Final = 2
 TRIES: Final = 20
-"""How often what is listed may have been merged before it is read."""
+"""How often listed appends may be merged by others before they are read."""
 ONE_FILE: Final = ""
-"""Name of what lies in the journal's own place: a run that was copied from a disk."""
+"""Name of an object at the journal's own path: a run that was copied from a disk."""
 
 
 class Journal:
-    """One journal, as one of its writers or readers."""
+    """One writer or reader of a journal."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -62,17 +62,17 @@ class Journal:
         with self._path.open("ab", buffering=0) as file:
             written = file.write(content)  # one call to the system
             if written < len(content):
-                _take_back(file, written)
+                _undo_write(file, written)
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def lines(self) -> list[bytes]:
-        """Every whole line, in the order of the appends."""
+        """Every complete line, in the order of the appends."""
         return Journal(self._path).news()
 
     def news(self, *, of_others: bool = True) -> list[bytes]:
-        """Every whole line that this reader has not been given before.
+        """Every complete line that this reader has not returned before.
 
-        Without `of_others` object storage is not asked, and only what this writer has added comes back.
+        Without `of_others` object storage is not read, and only this writer's own lines are returned.
         """
         if not self._is_folder():
             return list(self._news_of_file())
@@ -83,7 +83,7 @@ class Journal:
         return [line for name in sorted(news) for line in news[name].split(b"\n")[:-1]]
 
     def merge(self) -> None:
-        """Put many appends into one object. A journal that is one file is left as it is."""
+        """Merge many appends into one object. Does nothing if the journal is a file."""
         if not self._is_folder():
             return
         paths = [path for path in list_files(self._path, SUFFIX) if not path.name.startswith(MERGED)]
@@ -113,7 +113,7 @@ class Journal:
                 yield line[:-1]
 
     def _find_news(self, news: dict[str, bytes]) -> None:
-        """Add what is new to the news, by the names of the appends."""
+        """Add new appends to `news`, by name."""
         if ONE_FILE not in self._given:
             news[ONE_FILE] = _content_if_any(self._path) if is_remote(self._path) else b""
         for path, content in self._read_unknown(self._given | news.keys()):
@@ -130,11 +130,11 @@ class Journal:
                 return list(zip(wanted, read_all(wanted), strict=True))
             except FileNotFoundError:
                 continue  # somebody merged them since they were listed
-        raise RunError(f"{self._path}: what it lists cannot be read. Run the same command again.")
+        raise RunError(f"{self._path}: its listed appends cannot be read. Run the same command again.")
 
 
-def _take_back(file: FileIO, written: int) -> None:
-    """Remove what there was room for, so that the next append does not go on in the middle of a line."""
+def _undo_write(file: FileIO, written: int) -> None:
+    """Remove a partial write, so that the next append does not continue in the middle of a line."""
     end = file.tell()
     if os.fstat(file.fileno()).st_size == end:  # somebody else may have found room behind it
         file.truncate(end - written)
@@ -160,7 +160,7 @@ def _sections(path: Path, content: bytes) -> Iterator[tuple[str, bytes]]:
             entry = json.loads(content[start:begin])
             name, end = str(entry["append"]), begin + int(entry["bytes"])
             if not begin <= end <= len(content):
-                raise ValueError("an append does not end outside")
+                raise ValueError("an append ends outside the object")
         except (ValueError, KeyError, TypeError) as error:
             raise RunError(f"{path}: damaged, expected an append at byte {start}. Delete it.") from error
         yield name, content[begin:end]

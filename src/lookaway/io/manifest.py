@@ -1,4 +1,4 @@
-"""`manifest.json`: which clips a rendered set holds, and their hashes."""
+"""`manifest.json`: the clips of a rendered set and their hashes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ManifestEntry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: str
-    """Its folder, from the root."""
+    """Its folder, relative to the root."""
     case: str
     model: str
     take: int
@@ -29,17 +29,17 @@ class ManifestEntry(BaseModel):
 
 
 class Manifest(BaseModel):
-    """All of `manifest.json`."""
+    """The content of `manifest.json`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: Literal[1] = 1
     clips: tuple[ManifestEntry, ...]
-    """In the order of their paths."""
+    """Sorted by path."""
 
 
 def write_manifest(root: Path) -> Manifest:
-    """Write down the clips that are there; the same clips give the same bytes."""
+    """Write the manifest of the clips in a folder; equal clips give equal bytes."""
     entries = [
         ManifestEntry(
             path=clip.folder.relative_to(root).as_posix(),
@@ -56,7 +56,7 @@ def write_manifest(root: Path) -> Manifest:
 
 
 def read_manifest(root: Path) -> Manifest:
-    """The manifest, with every path kept inside the root and listed once."""
+    """The manifest; every path is inside the root and listed once."""
     manifest = read_record(root / MANIFEST, Manifest)
     paths = [entry.path for entry in manifest.clips]
     for path in paths:

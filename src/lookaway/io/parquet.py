@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 
 def read_parquet(content: bytes, columns: Sequence[str] | None = None) -> pa.Table:
-    """The table in a file of this content, or some of its columns."""
+    """The table in a file with this content, or some of its columns."""
     file = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False)
     if missing := sorted(set(columns or ()) - set(file.schema_arrow.names)):
         raise pa.ArrowInvalid(f"lacks the columns {', '.join(missing)}")

@@ -1,4 +1,4 @@
-"""Brings every frame together with the one it is compared with, in another video or elsewhere in its own."""
+"""Pairs every frame with the one it is compared with, in the same or another video."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from lookaway.core import Frame, FrameRequest, Partners, VideoError
 from lookaway.io.video import Video
 
 BLOCK_BYTES = 128 * 1024 * 1024
-"""What is held of a video that is read backwards: some 20 frames of 1080p."""
+"""Buffer for a video that is read backwards: about 20 frames of 1080p."""
 
 
 class PartnerFrames:
-    """The partners of all frames of some requests, each read when its frame is there. Use as a context manager.
+    """The partners of all requested frames, read on demand. Use as a context manager.
 
-    Where partners follow each other in time, one frame is held; where they go backwards, one block of frames.
+    One frame is in memory if partners are in order, a block of frames if they go backwards.
     """
 
     def __init__(self, requests: Sequence[FrameRequest]) -> None:
@@ -26,7 +26,7 @@ class PartnerFrames:
         self._readings: dict[int, _Reading] = {}
         for request in requests:
             if request.partners is not None:
-                self._heights[self._place(request.partners)][1].add(request.height)
+                self._heights[self._index_of(request.partners)][1].add(request.height)
 
     def __enter__(self) -> Self:
         return self
@@ -39,32 +39,32 @@ class PartnerFrames:
 
     @property
     def decoded_pictures(self) -> int:
-        """How many pictures had to be decoded so far."""
+        """Number of pictures decoded so far."""
         return sum(reading.video.decoded_pictures for reading in self._readings.values())
 
     def join(self, request: FrameRequest, frame: Frame) -> Frame:
-        """A requested frame with its partner; without one where the request names none."""
+        """A requested frame with its partner, if the request names one."""
         if request.partners is None:
             return frame
         try:
-            reading = self._reading(self._place(request.partners))
+            reading = self._reading(self._index_of(request.partners))
             return replace(frame, partner=reading.frame(request.partners.indices[frame.index], request.height))
         except VideoError as error:
             raise VideoError(error.reason, f"the video to compare with: {error}") from error
 
-    def _place(self, partners: Partners) -> int:
-        """Requests with equal partners share one reading."""
-        for place, (known, _) in enumerate(self._heights):
+    def _index_of(self, partners: Partners) -> int:
+        """Requests with equal partners share one reader."""
+        for index, (known, _) in enumerate(self._heights):
             if known == partners:
-                return place
+                return index
         self._heights.append((partners, set()))
         return len(self._heights) - 1
 
-    def _reading(self, place: int) -> _Reading:
-        if place not in self._readings:
-            partners, heights = self._heights[place]
-            self._readings[place] = _Reading(Video(partners.video), partners, tuple(heights))
-        return self._readings[place]
+    def _reading(self, index: int) -> _Reading:
+        if index not in self._readings:
+            partners, heights = self._heights[index]
+            self._readings[index] = _Reading(Video(partners.video), partners, tuple(heights))
+        return self._readings[index]
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""From a decoded picture, in whatever form its codec stores it, to upright RGB."""
+"""Converts decoded pictures of any pixel format to upright RGB."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from lookaway.core import Pixels
 EXACT = Interpolation.ACCURATE_RND | Interpolation.BITEXACT | Interpolation.FULL_CHR_H_INT
 SHRINK, ENLARGE = Interpolation.AREA | EXACT, Interpolation.BICUBIC | EXACT
 ONE = 1 << 16
-"""The number one in the fixed point of display matrices."""
+"""1.0 in the fixed-point format of display matrices."""
 
 
 @dataclass(frozen=True, slots=True)
 class Orientation:
-    """How a stored picture is turned and mirrored before it is shown: first transposed, then flipped."""
+    """How a stored picture is oriented for display: transposed, then flipped."""
 
     is_transposed: bool = False
     flips_rows: bool = False
     flips_columns: bool = False
 
     def upright(self, pixels: Pixels) -> Pixels:
-        """The picture as it is shown."""
+        """The upright picture."""
         if self.is_transposed:
             pixels = pixels.swapaxes(0, 1)
         return pixels[:: -1 if self.flips_rows else 1, :: -1 if self.flips_columns else 1]
 
 
 def orientation(picture: av.VideoFrame) -> Orientation | None:
-    """The orientation that the file asks for; None for turns and scales that no exchange of pixels can show.
+    """The orientation of a display matrix; None for rotations and scales that need resampling.
 
     A display matrix sends the stored point (p, q) to (a p + c q, b p + d q), with rows counted downwards.
     """
@@ -53,7 +53,7 @@ def orientation(picture: av.VideoFrame) -> Orientation | None:
 
 
 def to_rgb(scaler: VideoReformatter, picture: av.VideoFrame, width: int, height: int) -> Pixels | None:
-    """The picture at a size, [height, width, 3]; None where parts of it are transparent, so that it has no one look."""
+    """The picture at a size, [height, width, 3]; None if parts of it are transparent."""
     has_alpha = any(component.is_alpha for component in picture.format.components) or picture.format.has_palette
     interpolation = ENLARGE if height > picture.height else SHRINK
     target = "rgba" if has_alpha else "rgb24"
@@ -67,24 +67,24 @@ JPEG_QUALITY = 95
 
 
 def png_bytes(pixels: Pixels) -> bytes:
-    """The picture, [height, width, 3], without loss."""
+    """Encode a picture, [height, width, 3], as lossless PNG."""
     return _encoded(".png", pixels, [])
 
 
 def jpeg_bytes(pixels: Pixels) -> bytes:
-    """The picture, a fifth of the size, with loss."""
+    """Encode a picture as JPEG, at about a fifth of the size."""
     import cv2
 
     return _encoded(".jpg", pixels, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
 
 
 def picture_pixels(encoded: bytes) -> Pixels:
-    """The pixels, [height, width, 3], of an encoded picture; a `ValueError` where it is none."""
+    """The pixels, [height, width, 3], of an encoded picture; raises a `ValueError` if it is none."""
     import cv2
 
     found = cv2.imdecode(np.frombuffer(encoded, np.uint8), cv2.IMREAD_COLOR_RGB) if encoded else None
     if found is None:
-        raise ValueError(f"{len(encoded)} bytes are no picture.")
+        raise ValueError(f"{len(encoded)} bytes are not a valid picture.")
     return np.asarray(found, np.uint8)
 
 

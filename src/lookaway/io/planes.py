@@ -1,7 +1,7 @@
-"""Pictures of one channel, such as depth and instances, kept without loss: FFV1 in Matroska.
+"""Lossless single-channel images, such as depth and instances: FFV1 in Matroska.
 
-FFmpeg's decoder notices damage by the checksum of every slice, but then shows an older picture in its place and says
-nothing. So the checksums are compared here.
+FFmpeg's decoder detects damage by the checksum of every slice, but then silently repeats an older picture. Therefore
+checksums are compared here.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ FFV1: Final = Encoding(
     options={"level": "3", "slicecrc": "1", "g": "1"},
 )
 SHAPE: Final = "SHAPE"
-"""Tag with height and width: nothing in Matroska would show that those in its header are damaged."""
+"""Tag with height and width, since Matroska would not reveal damage to those in its header."""
 FOOTER_BYTES: Final = 8
-"""Of a slice: three for its length, one for its state, four for its checksum."""
+"""Bytes at the end of a slice: three for its length, one for its state, four for its checksum."""
 REVERSED_BITS: Final = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 
 
 def write_planes(path: Path, planes: Iterable[Plane]) -> None:
-    """Write pictures [height, width] of one size and type, 8 or 16 bits, whole or not at all."""
+    """Write pictures [height, width] of one size and type, 8 or 16 bits, atomically."""
     pictures = _pictures(planes)
     first = next(pictures, None)
     if first is None:
@@ -52,7 +52,7 @@ def write_planes(path: Path, planes: Iterable[Plane]) -> None:
 
 
 def read_planes(path: Path) -> Iterator[Plane]:
-    """All pictures in order, never more than one in memory; an `ArtifactError` where the file is not as written."""
+    """All pictures in order, one in memory at a time; raises an `ArtifactError` if the file was not written by us."""
     with _opened(path) as container:
         yield from _Reader(path, container).planes()
 
@@ -66,7 +66,7 @@ def _pictures(planes: Iterable[Plane]) -> Iterator[av.VideoFrame]:
                 f"picture {index} is {found[0]} {found[1]}, expected [height, width] of 8 or 16 bits, 2 or more each."
             )
         if first not in (None, found):
-            raise ValueError(f"picture {index} is {found[0]} {found[1]}, but those before it {first}.")
+            raise ValueError(f"picture {index} is {found[0]} {found[1]}, but earlier ones {first}.")
         first = found
         stored: NDArray[Any] = np.ascontiguousarray(plane)
         yield av.VideoFrame.from_ndarray(stored, format=FORMATS[found[0]])
@@ -76,7 +76,7 @@ def _pictures(planes: Iterable[Plane]) -> Iterator[av.VideoFrame]:
 def _opened(path: Path) -> Iterator[InputContainer]:
     try:
         if identify(path) != "matroska":
-            raise _error(path, "not a Matroska file, as `write_planes` makes them.")
+            raise _error(path, "not a Matroska file as written by `write_planes`.")
         with av.open(
             f"file:{path.absolute()}",
             format="matroska",
@@ -100,7 +100,7 @@ class _Reader:
         self._stream = container.streams.video[0]
         context = self._stream.codec_context
         if context is None or context.name != "ffv1":
-            raise _error(path, "its pictures are not kept as FFV1.")
+            raise _error(path, "its pictures are not encoded as FFV1.")
         context.thread_count = 1
         context.options = {"err_detect": "crccheck+explode", "max_pixels": str(MAX_PIXELS)}
         self._shape = container.metadata.get(SHAPE, "an unknown size")
@@ -133,7 +133,7 @@ class _Reader:
 
 
 def _is_whole(packet: bytes) -> bool:
-    """Whether the checksums of all slices are right. Slices are found from the end, where each keeps its length."""
+    """Whether the checksums of all slices are right. Slices are found from the end, where each stores its length."""
     end = len(packet)
     while end > FOOTER_BYTES:
         length = int.from_bytes(packet[end - FOOTER_BYTES : end - FOOTER_BYTES + 3], "big") + FOOTER_BYTES
@@ -144,7 +144,7 @@ def _is_whole(packet: bytes) -> bool:
 
 
 def _sums_to_zero(data: bytes) -> bool:
-    """FFV1 counts the bits of CRC-32 from the other end than zlib, and begins with 0."""
+    """FFV1's CRC-32 has the opposite bit order of zlib's, and starts with 0."""
     return zlib.crc32(data.translate(REVERSED_BITS), 0xFFFFFFFF) == 0xFFFFFFFF
 
 

@@ -1,4 +1,4 @@
-"""Which frames of a video to look at: samplers are small frozen values, so they hash and go into the lock."""
+"""Frame samplers: frozen dataclasses, so that they are part of the lock."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from lookaway.core import Reason, Rollout, Timeline, Unmeasurable
 from lookaway.core.frames import segment_bounds
 
 CLOCK_ERROR_SECONDS = 0.51e-3
-"""Containers with a clock of milliseconds stamp frames up to half of one late or early."""
+"""Containers with millisecond time stamps are off by up to half a millisecond."""
 
 
 @dataclass(frozen=True, slots=True)
 class UniformFrames:
-    """A number of frames spread evenly from the first to the last; all frames where there are fewer."""
+    """A number of frames spread evenly from the first to the last; all frames if there are fewer."""
 
     count: Annotated[int, "frames"]
 
@@ -45,7 +45,7 @@ class EveryFrame:
 
 @dataclass(frozen=True, slots=True)
 class AtFps:
-    """The frame on screen at each tick of a clock, whatever the video's own rate is."""
+    """The frame shown at each tick of a fixed rate, whatever the video's own rate."""
 
     fps: Annotated[float, "frames a second"]
 
@@ -62,7 +62,7 @@ class AtFps:
 
 @dataclass(frozen=True, slots=True)
 class BySegment:
-    """A number of frames from each prompt segment; segments share the video in equal parts."""
+    """A number of frames from each prompt segment; segments divide the video equally."""
 
     count: Annotated[int, "frames of each segment"]
 
@@ -77,7 +77,7 @@ class BySegment:
 
 @dataclass(frozen=True, slots=True)
 class OverSegments:
-    """A number of frames shared by all prompt segments; where it does not divide, earlier ones get one more."""
+    """A number of frames divided among all prompt segments; earlier ones get the remainder."""
 
     total: Annotated[int, "frames of all segments together"]
 
@@ -88,7 +88,7 @@ class OverSegments:
         """Increasing frame indices, none twice."""
         bounds = segment_bounds(timeline.frame_count, max(1, len(rollout.case.prompt)))
         each, more = divmod(self.total, len(bounds))
-        counts = [each + (place < more) for place in range(len(bounds))]
+        counts = [each + (index < more) for index in range(len(bounds))]
         return tuple(
             index for (start, stop), count in zip(bounds, counts, strict=True) for index in spread(start, stop, count)
         )
@@ -110,7 +110,7 @@ class ByPhase:
         if missing:
             known = ", ".join(rollout.phases) or "none"
             raise Unmeasurable(
-                Reason.MISSING_INPUT, f"phases {', '.join(missing)} are not marked; the rollout marks: {known}."
+                Reason.MISSING_INPUT, f"phases {', '.join(missing)} are not annotated; the rollout has: {known}."
             )
         chosen: set[int] = set()
         for phase in self.phases:
@@ -143,4 +143,4 @@ def spread(start: int, stop: int, count: int) -> tuple[int, ...]:
 def _check_positive(**values: float) -> None:
     for name, value in values.items():
         if not 0 < value < math.inf:
-            raise ValueError(f"the {name} of a sampler is positive and finite, found {value}.")
+            raise ValueError(f"the {name} of a sampler must be positive and finite, found {value}.")

@@ -1,4 +1,4 @@
-"""Reads frames of a video: one pass, every requested frame once, scaled while it is converted to upright RGB."""
+"""Reads frames of a video in one pass, each requested frame once, scaled and converted to upright RGB."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from lookaway.io.decoding import Decoder
 from lookaway.io.pictures import orientation, to_rgb
 
 KEPT_BYTES = 512 * 1024 * 1024
-"""Decoded pictures that a video may hold for a later pass: some 900 of 480p."""
+"""Cache of decoded pictures for later passes: about 900 of 480p."""
 
 
 def decoder_identity() -> dict[str, Json]:
-    """What turns bytes into frames here: part of every lock."""
+    """The decoder and its settings, part of every lock."""
     libraries = {name: list(av.library_versions[name]) for name in ("libavcodec", "libavformat", "libswscale")}
     return {
         "pyav": av.__version__,
@@ -36,8 +36,8 @@ def decoder_identity() -> dict[str, Json]:
 class Video:
     """A video file. Use as a context manager.
 
-    Index and time of every frame are known before the second one is decoded, also where the frame rate varies.
-    Sizes are those of the stored pixels, turned upright; a pixel aspect ratio other than 1 is not applied.
+    Index and time of every frame are known before the second one is decoded, even at a variable frame rate.
+    Sizes are those of the stored pixels, upright; the pixel aspect ratio is not applied.
 
     >>> with Video("no_such.mp4") as video:
     ...     video.timeline.frame_count
@@ -52,7 +52,8 @@ class Video:
         turned = orientation(first)
         if turned is None:
             raise self._decoder.error(
-                Reason.UNDECODABLE, "its display matrix is neither a turn by right angles nor a mirroring."
+                Reason.UNDECODABLE,
+                "its display matrix is neither a reflection nor a rotation by a multiple of 90 degrees.",
             )
         self._orientation = turned
         self._stored_size = (first.width, first.height)
@@ -75,27 +76,27 @@ class Video:
 
     @property
     def decoded_pictures(self) -> int:
-        """How many pictures all passes had to decode so far, asked for or not."""
+        """Number of pictures decoded so far in all passes, requested or not."""
         return self._decoder.decoded_pictures
 
     def frames(self, requests: Sequence[FrameRequest], *, keep: bool = False) -> Iterator[tuple[int, Frame]]:
         """Every requested frame with the position of its request, in order of frames, in one pass.
 
-        With `keep`, later passes find all pictures as they were decoded here, unless they take too much memory.
+        With `keep`, decoded pictures are cached for later passes, unless they take too much memory.
         """
         wanted = sorted(frozenset().union(*(request.indices for request in requests)))
         count = self.timeline.frame_count
         if wanted and not 0 <= wanted[0] <= wanted[-1] < count:
-            raise IndexError(f"frames {wanted[0]} to {wanted[-1]} asked for, of a video of {count} frames.")
+            raise IndexError(f"frames {wanted[0]} to {wanted[-1]} were requested from a video of {count} frames.")
         if any(request.height is not None and request.height < 1 for request in requests):
             raise ValueError("the height of a frame is at least 1.")
         return self._frames(requests, wanted, keep)
 
     def windows(self, frames: int, *, step: int | None = None, height: int | None = None) -> Iterator[list[Frame]]:
-        """Consecutive windows that cover all frames, the last one shorter; no more than one window is in memory."""
+        """Consecutive windows that cover all frames, the last one shorter; one window is in memory at a time."""
         step = frames if step is None else step
         if not 1 <= step <= frames:
-            raise ValueError(f"windows of {frames} frames that move by {step} do not cover a video.")
+            raise ValueError(f"windows of {frames} frames with step {step} do not cover a video.")
         every = FrameRequest(indices=frozenset(range(self.timeline.frame_count)), height=height)
         return _windows(self.frames([every]), frames, step)
 
@@ -139,7 +140,7 @@ class Video:
         stored = to_rgb(scaler, picture, width, stored_height)
         if stored is None:
             raise self._decoder.error(
-                Reason.UNDECODABLE, "its pictures are transparent in part; put them on a background and encode again."
+                Reason.UNDECODABLE, "its pictures are partly transparent; add a background and encode them again."
             )
         pixels = np.ascontiguousarray(self._orientation.upright(stored))
         pixels.flags.writeable = False

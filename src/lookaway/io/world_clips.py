@@ -1,4 +1,4 @@
-"""Clips of the simulated world on disk, with all that is true of them."""
+"""Clips of the simulated world on disk, with their ground truth."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ DEPTH: Final = "depth.mkv"
 INSTANCES: Final = "masks.mkv"
 ARRAYS: Final = "truth.npz"
 CARD: Final = "clip.json"
-"""Written last: where it is, the clip is whole."""
+"""Written last: a clip with a card is complete."""
 DEPTH_STRIDE: Final = 8
 """Every eighth pixel in both directions is enough for a median."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldClip:
-    """One folder: a video and its truth.
+    """One folder: a video and its ground truth.
 
-    What is wrong with the card is a `DatasetError`, with any other file an `ArtifactError`.
+    A bad card is a `DatasetError`, any other bad file an `ArtifactError`.
     """
 
     folder: Path
@@ -40,17 +40,17 @@ class WorldClip:
 
     @classmethod
     def open(cls, folder: Path) -> WorldClip:
-        """Read and check `clip.json`; everything else is read when it is asked for."""
+        """Read and check `clip.json`; other files are read on demand."""
         return cls(folder=folder, card=read_record(folder / CARD, ClipCard))
 
     @property
     def video(self) -> Path:
-        """What a model made, or would have made."""
+        """The generated video."""
         return self.folder / VIDEO
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """All that belongs to the clip."""
+        """All files of the clip."""
         return tuple(self.folder / name for name in (VIDEO, DEPTH, INSTANCES, ARRAYS, CARD))
 
     def arrays(self) -> ClipArrays:
@@ -58,7 +58,7 @@ class WorldClip:
         return read_clip_arrays(self.folder / ARRAYS, self.card)
 
     def trajectory(self) -> Trajectory:
-        """The executed path of the camera; a frame of nothing but sky has the median depth of the whole clip."""
+        """The executed camera path; a frame of only sky gets the median depth of the whole clip."""
         arrays = self.arrays()
         return Trajectory(
             camera_to_world=arrays.camera_to_world,
@@ -71,27 +71,27 @@ class WorldClip:
         )
 
     def timed_action(self) -> str:
-        """What was asked of the camera, with its waits: one that stands still for a while then does as it was told."""
+        """The requested camera action, including waits."""
         return timed_action(camera_steps(self.arrays().requested_camera_to_world).words())
 
     def depth(self) -> Iterator[NDArray[np.float32]]:
-        """[height, width] metres along the axis of the camera, frame by frame; 0 where there is only sky."""
+        """[height, width] metres along the optical axis, frame by frame; 0 is sky."""
         step = self.card.depth_metres_per_step
         return ((plane * step).astype(np.float32) for plane in self._planes(DEPTH, np.uint16))
 
     def instances(self) -> Iterator[NDArray[np.uint8]]:
-        """[height, width] ids of things, frame by frame; 0 where there is only sky."""
+        """[height, width] ids of things, frame by frame; 0 is sky."""
         return self._planes(INSTANCES, np.uint8)
 
     def masks(self, thing: int) -> Iterator[NDArray[np.bool_]]:
-        """[height, width] where the thing of this id is seen, frame by frame."""
+        """[height, width] mask of the thing with this id, frame by frame."""
         known = [known.id for known in self.card.things]
         if thing not in known:
             raise ValueError(f"no thing has the id {thing}; known: {known}.")
         return (plane == thing for plane in self.instances())
 
     def check(self) -> list[Problem]:
-        """All that differs from what was written. The video was encoded with loss: it is decoded, not compared."""
+        """Every difference from what was written. The lossy video is decoded, not compared."""
         hashes = self.card.hashes
         checks: dict[str, Callable[[], str]] = {
             VIDEO: self._video_problem,
@@ -137,28 +137,28 @@ class WorldClip:
             medians.append(float(np.median(seen)) if seen.size else np.nan)
         found = np.array(medians)
         if np.isnan(found).all():
-            raise _error(f"{DEPTH}: there is nothing but sky.", Reason.POSE_FAILED)
+            raise _error(f"{DEPTH}: there is only sky.", Reason.POSE_FAILED)
         return np.where(np.isnan(found), np.nanmedian(found), found)
 
 
 def open_world(root: Path) -> list[WorldClip]:
     """All clips below `clips/<case>/<model>/<take>`, in the order of their paths.
 
-    An `UnsafePath` where one leads out of the root, a `DatasetError` where a card is not valid or two clips are one
-    take.
+    Raises an `UnsafePath` if one leads out of the root, a `DatasetError` if a card is not valid or two clips are the
+    same take.
     """
     clips: dict[tuple[str, str, int], WorldClip] = {}
     for folder in clip_folders(root):
         clip = WorldClip.open(folder)
         take = (clip.card.case, clip.card.model, clip.card.take)
         if take in clips:
-            raise DatasetError(f"{folder}: this is the same take as {clips[take].folder}; remove one of them.")
+            raise DatasetError(f"{folder}: the same take as {clips[take].folder}; remove one of them.")
         clips[take] = clip
     return list(clips.values())
 
 
 def clip_folders(root: Path) -> list[Path]:
-    """Folders that hold a finished clip, in the order of their paths."""
+    """Folders with a complete clip, sorted by path."""
     found = sorted(path.parent.relative_to(root) for path in root.glob(f"clips/*/*/*/{CARD}"))
     for folder in found:
         if not _is_text(folder):

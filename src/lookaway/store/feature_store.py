@@ -1,4 +1,4 @@
-"""Features, keyed by what they were perceived in and by the recipe that perceived them."""
+"""Stores features, keyed by content and recipe."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from lookaway.io.files import read_bytes, write_whole
 from lookaway.io.object_storage import is_remote, run_errors
 
 ARRAY, FACTS = "array.", "facts"
-"""Arrays are kept under their name with a prefix, so that no name clashes with ours or with NumPy's own."""
+"""Prefix of array names, so that none clashes with ours or NumPy's."""
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureStore:
-    """Keeps features up to a size; larger ones are cheaper to compute again than to keep for every rollout."""
+    """Stores features up to a size; larger ones are cheaper to compute again."""
 
     root: Path
     max_bytes: int = 4 * 1024 * 1024
 
     def get(self, content: str, recipe: str) -> Feature | None:
-        """A kept feature, whole and undamaged; `None` where there is none."""
+        """A stored feature; `None` if it is missing or damaged."""
         path = self._path(content, recipe)
         if not is_remote(path) and not path.is_file():
             return None
@@ -41,7 +41,7 @@ class FeatureStore:
             return None
 
     def put(self, content: str, recipe: str, feature: Feature) -> int:
-        """Keep a feature if it is small enough; returns how many bytes are kept."""
+        """Store a feature if it is small enough; returns the number of stored bytes."""
         if feature.nbytes > self.max_bytes:
             return 0
         facts = canonical_json({"arrays": list(feature.arrays), "detail": dict(feature.detail)})
@@ -51,9 +51,9 @@ class FeatureStore:
             np.savez(file, allow_pickle=False, **{FACTS: np.frombuffer(facts.encode(), np.uint8), **arrays})
 
         path = self._path(content, recipe)
-        with run_errors(f"{path.parent}: features cannot be kept here"):
-            # What a power cut damages is noticed by its checksum and perceived again; to make sure that it outlasts one
-            # would cost milliseconds for every feature of every rollout.
+        with run_errors(f"{path.parent}: features cannot be stored here"):
+            # Damage by a power cut is detected by a checksum and computed again; durable writes would cost
+            # milliseconds for every feature of every rollout.
             write_whole(path, save, is_durable=False)
         return feature.nbytes
 

@@ -1,4 +1,4 @@
-"""Reads the rows of a run: what counts, each key once, grouped without loading units."""
+"""Reads the rows of a run: each key once, grouped without loading units."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SETTINGS: dict[str, Any] = {
     "autoload_known_extensions": False,
 }
 TRIES = 5
-"""How often files may vanish while they are read, because a running `eval` just put them into one."""
+"""How often files may vanish while they are read, because a running `eval` merges them."""
 INTERRUPTED = "Query interrupted"
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ ITEMS = """
         ORDER BY CASE status WHEN 'score' THEN 0 WHEN 'abstention' THEN 1 ELSE 2 END, filename DESC
     ) = 1
 """
-"""A crash may leave one key in two files; a score is worth more than what an earlier try could not measure."""
+"""A crash may leave one key in two files; a score wins over an abstention or failure."""
 
 GROUPS = """
     WITH measured AS (
@@ -73,7 +73,7 @@ FRAME = "f[0-9]{1,9}"
 """The name of a unit that is one frame. Pairs of frames are named `f0_f16`."""
 
 IS_FRAME = f"u.status = 'score' AND i.status = 'score' AND regexp_full_match(u.unit, '{FRAME}')"
-"""One frame, of a measurement that as a whole has a score."""
+"""One frame of a measurement that has a score."""
 
 METRICS_WITH_UNITS = """
     SELECT metric FROM all_rows u JOIN items i USING (rollout, content, metric, lock, filename)
@@ -94,7 +94,7 @@ FRAMES = f"""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedMetric:
-    """A metric of the run: the hash of its lock, and the subsets it is asked of (`None` is all)."""
+    """A metric of the run: the hash of its lock, and its subsets (`None` is all)."""
 
     name: str
     lock: str
@@ -104,7 +104,7 @@ class AskedMetric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameUnits:
-    """Every frame that one metric gave a value to, in any order: columns, not objects, for there may be millions."""
+    """The per-frame values of one metric, in any order; as columns, since there may be millions."""
 
     rollouts: Indices
     """Number of the rollout of each value."""
@@ -117,18 +117,18 @@ class FrameUnits:
 
 
 class OutcomeReader:
-    """A view of one run's rows, as they are when it is made."""
+    """A snapshot of one run's rows."""
 
     def __init__(self, folder: RunFolder, metrics: Sequence[AskedMetric], rollouts: pa.Table | None = None) -> None:
-        """`rollouts` are what the run is about to ask; by default what it asked when it was last begun."""
+        """`rollouts` are those of the run to start; by default those of its last start."""
         asked = folder.rollouts() if rollouts is None else rollouts
         self._folder = folder
         self._gates = {metric.name for metric in metrics if metric.is_gate}
         self._parts: dict[Path, int] | None = None
-        # A folder of its own, made only when needed: processes and users that share one trip over each other's files.
+        # A folder of its own, made only if needed: processes and users must not share one.
         spill = str(Path(tempfile.gettempdir()) / f"lookaway-{uuid4().hex}")
         self._database = duckdb.connect(config={"temp_directory": spill, **SETTINGS})
-        self._database.execute("SET enable_progress_bar = false")  # in a notebook it would draw into what is printed
+        self._database.execute("SET enable_progress_bar = false")  # it would draw into the output of a notebook
         self._objects: Any = None
         if is_remote(folder.path):
             from lookaway.io.duckdb_object_fs import DuckDBObjectFS
@@ -136,11 +136,11 @@ class OutcomeReader:
             self._objects = DuckDBObjectFS()
             self._database.register_filesystem(self._objects)
         with _interruptible():
-            self._tell_what_is_asked(asked, metrics)
-            self._steadily(lambda: None)
+            self._create_tables(asked, metrics)
+            self._with_retry(lambda: None)
 
     def finished(self) -> set[tuple[str, str]]:
-        """Rollout and metric of every outcome that need not be tried again; failures are, and where nobody answered."""
+        """Rollout and metric of every outcome that need not be retried; failures and unanswered judge calls are."""
         again = [reason.value for reason in WORTH_ANOTHER_TRY]
         query = "SELECT rollout, metric FROM items WHERE status <> 'failure' AND NOT coalesce(reason IN ?, false)"
         with _interruptible():
@@ -180,23 +180,23 @@ class OutcomeReader:
             yield from _stream(self._database.cursor().execute(query))
 
     def units(self, metric: str) -> Iterator[Mapping[str, Any]]:
-        """Every unit of one metric as a row; only of the measurement that counts."""
+        """Every unit of one metric as a row, of the measurement that counts."""
         cursor = self._database.cursor()
         with _interruptible():
-            yield from _stream(self._steadily(lambda: cursor.execute(UNITS, [metric])))
+            yield from _stream(self._with_retry(lambda: cursor.execute(UNITS, [metric])))
 
     def metrics_with_frames(self) -> list[str]:
         """Metrics whose units are frames, in the order of the protocol."""
         return self.metrics_with_units(FRAME)
 
     def metrics_with_units(self, names: str) -> list[str]:
-        """Metrics that have scored units whose whole names match a pattern, in the order of the protocol."""
+        """Metrics with scored units whose full names match a pattern, in the order of the protocol."""
         with _interruptible():
-            found = self._steadily(lambda: self._database.execute(METRICS_WITH_UNITS, [names]).fetchall())
+            found = self._with_retry(lambda: self._database.execute(METRICS_WITH_UNITS, [names]).fetchall())
         return [metric for (metric,) in found]
 
     def frames(self, metric: str) -> FrameUnits:
-        """The value of every frame of one metric; only of measurements that count and have a score."""
+        """The value of every frame of one metric, of measurements that count and have a score."""
 
         def ask() -> FrameUnits:
             scored = self._database.execute(SCORED, [metric]).fetchall()
@@ -212,9 +212,9 @@ class OutcomeReader:
             )
 
         with _interruptible():
-            return self._steadily(ask)
+            return self._with_retry(ask)
 
-    def _tell_what_is_asked(self, rollouts: pa.Table, metrics: Sequence[AskedMetric]) -> None:
+    def _create_tables(self, rollouts: pa.Table, metrics: Sequence[AskedMetric]) -> None:
         run = self._database.execute
         run("SET preserve_insertion_order = false")
         self._database.register("given", rollouts)
@@ -229,8 +229,8 @@ class OutcomeReader:
                 run("INSERT INTO asked_subsets VALUES (?, ?)", [metric.name, subset])
         run("CREATE VIEW asked AS SELECT * FROM rollouts JOIN asked_subsets USING (subset) JOIN metrics USING (metric)")
 
-    def _steadily(self, ask: Callable[[], T]) -> T:
-        """Ask of the rows; where files vanished since they were listed, list them again and ask again."""
+    def _with_retry(self, ask: Callable[[], T]) -> T:
+        """Run a query; if files vanished since they were listed, list them again and retry."""
         for left in reversed(range(TRIES)):
             try:
                 if self._parts is None:
@@ -241,8 +241,8 @@ class OutcomeReader:
             except (duckdb.Error, RuntimeError) as error:
                 if str(error) == INTERRUPTED:
                     raise
-                if self._objects is not None and (fault := self._objects.take_fault()) is not None:
-                    raise fault from error
+                if self._objects is not None and (problem := self._objects.take_error()) is not None:
+                    raise problem from error
                 if left == 0 or self._parts == self._found():
                     raise RunError(
                         f"{self._folder.path}: its rows cannot be read ({error}). "
@@ -252,7 +252,7 @@ class OutcomeReader:
         raise AssertionError("the last try returns or raises")
 
     def _found(self) -> dict[Path, int]:
-        """The files as they are now, and of objects their bytes; those of files are not needed."""
+        """The current files, with the sizes of objects; sizes of files are not needed."""
         if not is_remote(self._folder.path):
             return dict.fromkeys(self._folder.parts(), 0)
         return {path: size for path, size in object_sizes(self._folder.outcomes).items() if path.suffix == ".parquet"}

@@ -1,4 +1,4 @@
-"""Outcomes as rows: one for the whole measurement, one for each of its units."""
+"""Outcomes as rows: one per measurement, and one per unit of it."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ SCHEMA = pa.schema(
 )
 """`unit` is null for the whole measurement. The key of a row is (rollout, content, metric, lock, unit)."""
 KEY: Final = ("rollout", "content", "metric", "lock")
-"""What one measurement is known by, with all its units."""
+"""Key of one measurement, with all its units."""
 STATUSES: Final = ("score", "abstention", "failure")
-"""Best first: of two measurements with one key, the better one counts."""
+"""Best first: of two measurements with one key, the best one counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """One outcome and what it is the outcome of."""
+    """One outcome and its key."""
 
     rollout: str
     content: str
@@ -54,7 +54,7 @@ def rows(measured: Sequence[Measured]) -> pa.Table:
 
 
 def each_measurement_once(tables: Sequence[pa.Table]) -> pa.Table:
-    """The rows of several files without measurements that a better or a later file holds as well."""
+    """The rows of several files, without measurements that a better or later file repeats."""
     rows = pa.concat_tables(tables)
     file = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
     is_item = pc.is_null(rows["unit"])
@@ -73,7 +73,7 @@ def each_measurement_once(tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def read_rows(path: Path, content: bytes) -> pa.Table:
-    """The rows that a file of this content holds."""
+    """The rows of a file with this content."""
     try:
         return read_parquet(content)
     except (pa.ArrowException, OSError) as error:
@@ -108,5 +108,5 @@ def _columns(outcome: Outcome) -> Mapping[str, Any]:
 
 
 def _text(message: str) -> str:
-    """Messages may quote file names that are no valid Unicode."""
+    """Messages may quote file names that are not valid Unicode."""
     return message.encode("utf-8", "backslashreplace").decode()

@@ -1,19 +1,19 @@
 """A run, on disk or on object storage.
 
     RUN/lock.json           everything that can move a number
-    RUN/run.json            what was asked: dataset, metrics, problems; for people and for `show`
+    RUN/run.json            dataset, metrics, options and problems; for people and for `show`
     RUN/rollouts.parquet    the rollouts of the run, with the hash of their content
     RUN/outcomes/*.parquet  rows, added as whole files; many small ones become one large one
-    RUN/features/           what was perceived, kept for the next metric
-    RUN/replies/            what a judge replied, under the hash of what it was asked
-    RUN/spending.jsonl      what asking it has cost
+    RUN/features/           extracted features, stored for the next metric
+    RUN/replies/            replies of a judge, by the hash of the request
+    RUN/spending.jsonl      cost of the judge calls
     RUN/events.jsonl        what happened when
-    RUN/costs.json          what each stage took, session by session
+    RUN/costs.json          time of each stage, session by session
 
-On object storage the last two are folders, since nothing can be added to an object.
+On object storage spending and events are folders, since nothing can be appended to an object.
 
-Measurements are only ever added. What counts is decided when they are read: rows of the rollouts, contents and locks
-that the run names now; of several measurements with one key, a score before an abstention before a failure.
+Measurements are only ever added. Readers decide which count: rows with the rollouts, contents and locks of the run; of
+several measurements with one key, a score before an abstention before a failure.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ from lookaway.io.parquet import read_parquet
 from lookaway.store.outcome_rows import Measured, each_measurement_once, read_rows, rows, write_rows
 
 COMPACT_AFTER_PARTS = 256
-"""Ten thousand tiny files take a minute to open; forty larger ones a moment."""
+"""Ten thousand small files take a minute to open; forty larger ones a moment."""
 COMPACT = "compact-"
 READ_AT_ONCE = 64
 ROWS_AT_ONCE = 500_000
-"""In memory, while they are put into one file."""
+"""In memory, while they are merged."""
 LITTER_SECONDS = 24 * 3600
-"""After which a file that is being written belongs to a writer that was killed."""
+"""Age after which a partial file belongs to a killed writer."""
 EVENTS, SPENDING = "events.jsonl", "spending.jsonl"
 ROLLOUT_COLUMNS = ("rollout", "content", "model", "case", "subset", "scene", "seed", "video")
 ABOUT_KEYS = frozenset({"suite", "lock_sha256", "metrics", "problems"})
@@ -64,7 +64,7 @@ ABOUT_KEYS = frozenset({"suite", "lock_sha256", "metrics", "problems"})
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """Writes and finds the files of one run."""
+    """The files of one run."""
 
     path: Path
 
@@ -89,11 +89,11 @@ class RunFolder:
         return self.path / "features"
 
     def start(self, lock: Lock, rollouts: Sequence[tuple[Rollout, str]], about: Json) -> None:
-        """Write what is asked, before anything is measured."""
+        """Write lock, rollouts and `run.json`, before anything is measured."""
         self.begin_with(lock, rollout_rows(rollouts), about)
 
     def begin_with(self, lock: Lock, rollouts: pa.Table, about: Json) -> None:
-        """The same, of rollouts as a run keeps them."""
+        """The same, for rollouts as a table."""
         with self._writing():
             make_folder(self.outcomes)
             write_whole(self.rollouts_file, lambda file: write_rows(rollouts, file))
@@ -112,7 +112,7 @@ class RunFolder:
         return about
 
     def rollouts(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """The rollouts that the run asked when it was last begun, as rows."""
+        """The rollouts of the run's last start, as rows."""
         try:
             return read_parquet(read_bytes(self.rollouts_file), columns)
         except StorageError:
@@ -123,7 +123,7 @@ class RunFolder:
             ) from error
 
     def add(self, measured: Sequence[Measured]) -> Path:
-        """Add the outcomes of some rollouts as one file, whole or not at all; the same outcomes give the same name."""
+        """Add the outcomes of some rollouts as one file, atomically; equal outcomes give equal names."""
         keys = sorted(f"{m.rollout}\n{m.content}\n{m.metric}\n{m.lock}\n{type(m.outcome).__name__}" for m in measured)
         path = self.outcomes / f"{_short_hash(keys)}.parquet"
         table = rows(measured)
@@ -136,7 +136,7 @@ class RunFolder:
         return list_files(self.outcomes, ".parquet")
 
     def compact(self) -> None:
-        """Put the rows of all small files into few. A crash half-way leaves rows twice, which reading allows for."""
+        """Merge the rows of all small files into few. A crash half-way leaves rows twice, which readers handle."""
         with self._writing():
             with self._alone() as is_alone:
                 if is_alone:
@@ -186,9 +186,9 @@ class RunFolder:
 
     @contextmanager
     def _alone(self) -> Iterator[bool]:
-        """Whether no other process compacts this run at the moment; none starts to before this ends.
+        """Hold the lock for compaction; false if another process holds it.
 
-        Object storage has no locks. Two that compact at once leave rows twice, and lose none.
+        Object storage has no locks. Two processes that compact at once leave rows twice, and lose none.
         """
         if is_remote(self.outcomes):
             yield True
@@ -203,7 +203,7 @@ class RunFolder:
 
 
 def rollout_rows(rollouts: Sequence[tuple[Rollout, str]]) -> pa.Table:
-    """Rollouts with the hash of their content, as the run keeps them."""
+    """Rollouts with the hash of their content, as a table."""
     records = [
         (r.id, content, r.model, r.case.id, r.case.subset, r.case.scene, r.seed, _path_text(r.video))
         for r, content in rollouts
@@ -214,7 +214,7 @@ def rollout_rows(rollouts: Sequence[tuple[Rollout, str]]) -> pa.Table:
 
 
 def _groups(parts: Sequence[Path]) -> Iterator[tuple[list[Path], list[pa.Table]]]:
-    """Files with their rows, as many at a time as fit into memory."""
+    """Files with their rows, in batches that fit into memory."""
     group: list[Path] = []
     tables: list[pa.Table] = []
     for start in range(0, len(parts), READ_AT_ONCE):
@@ -229,7 +229,7 @@ def _groups(parts: Sequence[Path]) -> Iterator[tuple[list[Path], list[pa.Table]]
 
 
 def _remove_litter(folder: Path) -> None:
-    """Remove what killed writers left behind."""
+    """Remove partial files of killed writers."""
     oldest = time.time() - LITTER_SECONDS
     for path in folder.glob(f".*{PARTIAL}"):
         with suppress(FileNotFoundError):  # a slow writer has finished
@@ -238,7 +238,7 @@ def _remove_litter(folder: Path) -> None:
 
 
 def _path_text(path: Path) -> str:
-    """File names are bytes; those that are no valid UTF-8 are shown, not refused."""
+    """Show file names that are not valid UTF-8 with escapes."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 

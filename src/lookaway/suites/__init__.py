@@ -1,1 +1,1 @@
-"""One folder per benchmark: its files, its protocol, its table."""
+"""One package per benchmark: its files, its protocol, its table."""

@@ -1,1 +1,1 @@
-"""The simulated world: known truth, injected memory faults."""
+"""The simulated world: known ground truth, injected memory faults."""

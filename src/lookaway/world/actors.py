@@ -1,4 +1,4 @@
-"""Actors: world models made of faults, so that there is a leaderboard whose true order is known."""
+"""Actors: simulated world models with known memory faults, for a leaderboard whose true order is known."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from lookaway.world.events import Event
 from lookaway.world.recipe import PERFECT, ClipRecipe, Injection
 
 Band = tuple[float, float]
-"""Least and greatest severity."""
+"""Minimum and maximum severity."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
-    """What it gets wrong, in every clip anew, within bands of severity."""
+    """A simulated model: its faults, each with a range of severities from which every clip draws."""
 
     name: str
     summary: str
     habits: tuple[tuple[str, Band], ...] = ()
 
     def plays(self, recipe: ClipRecipe, path: CameraPath, take: int) -> ClipRecipe:
-        """What it makes of a case; the same take is always the same."""
+        """The recipe of its clip for a case; equal takes give equal recipes."""
         injections = []
         for fault, (low, high) in self.habits:
             if _applies(fault, recipe.event, path):
@@ -46,25 +46,25 @@ _FROM_BEST_TO_WORST = (
     Actor(name=PERFECT, summary="remembers everything"),
     Actor(
         name="drifter",
-        summary="comes back a little off its way, in a little other light",
+        summary="returns slightly off course, under slightly different light",
         habits=(("camera_drift", (0.1, 0.25)), ("lighting_shift", (0.06, 0.12)), ("identity_colour", (0.1, 0.3))),
     ),
     Actor(
         name="forgetful",
-        summary="loses things: the target fades, some furniture has moved",
+        summary="forgets objects: the target fades, some furniture moves",
         habits=(("vanish", (0.5, 1.0)), ("layout_change", (0.45, 0.6)), ("lighting_shift", (0.22, 0.32))),
     ),
     Actor(
         name="hallucinator",
-        summary="adds what was never there: copies, other patterns",
+        summary="invents things: copies of the target, different patterns",
         habits=(("duplicate", (0.4, 0.8)), ("layout_change", (0.4, 0.6)), ("style_shift", (0.25, 0.4))),
     ),
     Actor(
         name="amnesiac",
-        summary="starts anew whenever it looks away: events undone, another arrangement, another light",
+        summary="starts over after looking away: events undone, new layout, new light",
         habits=(("state_reset", (1.0, 1.0)), ("layout_change", (0.9, 1.0)), ("lighting_shift", (0.7, 0.9))),
     ),
-    Actor(name="frozen", summary="never moves the camera, so that nothing is put to the test", habits=(
+    Actor(name="frozen", summary="never moves the camera, so memory is never tested", habits=(
         ("camera_never_moves", (1.0, 1.0)),
     )),
 )  # fmt: skip

@@ -15,35 +15,35 @@ VERTICAL_FIELD_DEGREES = 42.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Viewpoint:
-    """Where a camera stands before it moves, and what it must lose sight of."""
+    """Where a camera starts, and the target that it must lose sight of."""
 
     distance: float
     eye_height: float
     target_height: float
-    """Of the middle of the target above the ground."""
+    """Height of the target's centre above the ground."""
     aspect: float
-    """Width of the picture by its height."""
+    """Width of the image divided by its height."""
 
     @property
     def half_width_degrees(self) -> float:
-        """From the middle of the picture to its side."""
+        """Half of the horizontal field of view."""
         return float(np.degrees(np.arctan(self.aspect * np.tan(np.radians(VERTICAL_FIELD_DEGREES / 2)))))
 
 
 Place = tuple[float, float, float, float, float]
-"""x, y, z, and then yaw and pitch in degrees from where the camera looks at first."""
+"""Position x, y, z, then yaw and pitch in degrees, relative to the first pose."""
 Clock = Callable[[Floats, float, float], Floats]
-"""Which part of its way a camera has gone, from the times, the length of the clip and the wait, all in seconds."""
+"""Fraction of the path covered at each time, given the clip length and the wait, all in seconds."""
 
 
 def out_and_back(times: Floats, seconds: float, wait: float) -> Floats:
-    """From 0 to 1 and back to 0. What the wait leaves of the clip is four equal parts: before, out, back, after."""
+    """From 0 to 1 and back to 0. Before, out, back and after take equal parts of what the wait leaves of the clip."""
     out, back = _halves(times, seconds, wait)
     return out - back
 
 
 def once_around(times: Floats, seconds: float, wait: float) -> Floats:
-    """From 0 to 1 and, after the wait, on to 2: a way that comes back by going on."""
+    """From 0 to 1 and, after the wait, on to 2, for a path that closes a loop."""
     out, back = _halves(times, seconds, wait)
     return out + back
 
@@ -65,25 +65,25 @@ def _eased(progress: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CameraPath:
-    """A way to look away and back."""
+    """A named path that looks away and returns."""
 
     name: str
     action: str
-    """As the protocols write it: `left_then_right`."""
+    """In the protocols' notation: `left_then_right`."""
     words: str
     """As in a caption: `the camera turns right by 60 degrees and comes back`."""
     side: float
-    """Where the target stands at first: -1 in the left third, 1 in the right third, 0 in the middle."""
+    """Initial position of the target in the frame: -1 left third, 0 centre, 1 right third."""
     looks_away: bool
     reach: Callable[[Viewpoint, float], Place]
-    """Where it is, relative to its first place, when it has gone a part (0 to 1) of its way out."""
+    """Pose relative to the first one at a fraction (0 to 1) of the way out."""
     clock: Clock = out_and_back
     travel: float = 1.0
-    """How much of its way a target that moves goes here, towards the middle of the view; below 0, away from it."""
+    """Factor of a moving target's travel, towards the middle of the view; negative is away from it."""
 
     @property
     def inwards(self) -> float:
-        """The direction along x from where the target stands towards the middle of the first view and beyond."""
+        """Direction along x from the target towards the middle of the first view."""
         return -1.0 if self.side > 0 else 1.0
 
     def cameras(self, view: Viewpoint, times: Floats, seconds: float, wait: float) -> Floats:

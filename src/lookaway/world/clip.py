@@ -1,4 +1,4 @@
-"""Builds a clip: scene, camera, event, and the rules that make it a memory test."""
+"""Builds a clip: scene, camera and event."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ TAIL_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clip:
-    """A case before anything is drawn: what is there, where the camera is asked to go, what happens."""
+    """A case before rendering: its scene, its requested camera path and its event."""
 
     recipe: ClipRecipe
     scene: Scene
     path: CameraPath
     table: StateTable
-    """What is drawn when everything is remembered, and a tail after the last frame, for faults that skip time."""
+    """States of the fault-free clip, plus a tail after the last frame for faults that skip time."""
 
 
 def build_clip(recipe: ClipRecipe, attempt: int = 0) -> Clip:
-    """The case of a recipe; another attempt is another draw of the same scene."""
+    """The clip of a recipe; each attempt draws the scene again."""
     recipe = recipe.clean
     scene = build_scene(recipe.family, recipe.seed, attempt)
     path = path_of(recipe)
@@ -52,7 +52,7 @@ def build_clip(recipe: ClipRecipe, attempt: int = 0) -> Clip:
 
 
 def path_of(recipe: ClipRecipe) -> CameraPath:
-    """The way of the camera: one that has a name, or the one that the recipe holds."""
+    """The camera path of a recipe: a named one, or the recipe's own."""
     return recipe.free_path.camera_path if recipe.free_path else camera_path(recipe.camera)
 
 

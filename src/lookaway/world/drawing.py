@@ -1,4 +1,4 @@
-"""Draws one row of a state table: picture, depth and instances. The seam behind which the renderer sits."""
+"""Renders one row of a state table: picture, depth and instances. Only this module calls the renderer."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ UNPAINTED: Pixels = np.full((6, 1, 3), 128, np.uint8)
 SHOWN, HIDDEN = 0, 5
 """Groups of geoms; only the first is drawn."""
 SEED_TINT = 0.999
-"""MuJoCo takes one exact grey for `no colour given`; no tint of ours may be it."""
+"""MuJoCo reads one exact grey as `no colour given`; tints avoid it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quality:
-    """What drawing costs, and how it looks."""
+    """Rendering quality."""
 
     samples: int = 4
     shadow_texels: int = 1024
     is_painted: bool = True
-    """Without patterns a scene is ready sooner; its depth and instances are the same."""
+    """Without patterns a scene loads faster; depth and instances are the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
-    """One drawn row."""
+class DrawnFrame:
+    """A rendered frame."""
 
     picture: Pixels
     """[height, width, 3]"""
     depth: NDArray[np.float32]
-    """[height, width] metres along the axis of the camera; 0 where there is only sky."""
+    """[height, width] metres along the optical axis; 0 is sky."""
     instances: NDArray[np.uint8]
-    """[height, width] position of the thing in the scene, counted from 1; 0 is sky."""
+    """[height, width] index of the thing in the scene, counted from 1; 0 is sky."""
 
 
 class Drawer:
-    """A scene made ready to be drawn at one size. Use as a context manager, in one thread."""
+    """A scene loaded for rendering at one size. Use as a context manager, in one thread."""
 
     def __init__(self, scene: Scene, width: int, height: int, quality: Quality | None = None) -> None:
         self._mujoco: Any = load_mujoco()
@@ -85,16 +85,15 @@ class Drawer:
         self.close()
 
     def close(self) -> None:
-        """Free what the graphics library holds."""
+        """Free graphics resources."""
         self._gl.make_current()
         self._context.free()
         self._gl.free()
 
-    def draw(self, row: StateTable) -> View:
+    def draw(self, row: StateTable) -> DrawnFrame:
         """Picture, depth and instances of a table of one row.
 
-        A thing of opacity w weighs w in the picture: it is drawn with it and without it, and the two are mixed. In
-        depth and instances it is there from opacity 0.5 on.
+        A thing of opacity w is blended into the picture with weight w; depth and instances show it from opacity 0.5.
         """
         self._place(row)
         opacity = row.opacity[0]
@@ -106,7 +105,7 @@ class Drawer:
             mixed += weight * self._picture()
         picture = np.rint(mixed).astype(np.uint8)
         depth, instances = self._truth(opacity >= 0.5)
-        return View(picture=restyled(picture, float(row.style[0])), depth=depth, instances=instances)
+        return DrawnFrame(picture=restyled(picture, float(row.style[0])), depth=depth, instances=instances)
 
     def instances(self, row: StateTable) -> NDArray[np.uint8]:
         """Only the instances, at a third of the cost."""
@@ -128,7 +127,7 @@ class Drawer:
         self._repaint(row.part_repaint[0])
 
     def _repaint(self, weights: Floats) -> None:
-        """Textures belong to the model; only those whose weight has changed are sent again."""
+        """Textures belong to the model; upload only those whose weight has changed."""
         for index in np.flatnonzero(weights != self._repainted):
             part, weight = self._parts[index], float(weights[index])
             own = _texture(part).astype(np.float64)
@@ -166,7 +165,7 @@ class Drawer:
         return pixels[::-1]
 
     def _truth(self, is_there: NDArray[np.bool_]) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
-        """Depth and instances come from one drawing."""
+        """Depth and instances from one rendering pass."""
         self._show(is_there)
         self._flags(is_truth=True)
         codes = np.empty((self._size[1], self._size[0], 3), np.uint8)
@@ -187,7 +186,7 @@ class Drawer:
 
 
 def intrinsics(width: int, height: int) -> Floats:
-    """[3, 3] of every drawing; pixels are counted from the corner of the picture."""
+    """[3, 3] intrinsics of every frame; pixel coordinates start at the corner of the image."""
     focal = height / 2 / np.tan(np.radians(VERTICAL_FIELD_DEGREES) / 2)
     return np.array([[focal, 0, width / 2], [0, focal, height / 2], [0, 0, 1]])
 

@@ -1,4 +1,4 @@
-"""What happens to the target: nothing, it moves, it changes in place, or both, by two clocks that know no other."""
+"""What happens to the target: nothing, it moves, it changes in place, or both, independently."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from lookaway.world.turns import quaternion, quaternion_from_degrees, rotation
 Event = Literal["none", "spatial", "in_place", "both"]
 EVENTS: tuple[Event, ...] = get_args(Event)
 STARTS, ENDS = 0.08, 0.92
-"""A process takes up this part of the clip."""
+"""Fraction of the clip that a process takes."""
 
 
 def add_event(
     table: StateTable, scene: Scene, event: Event, *, direction: float, fps: float, seconds: float
 ) -> StateTable:
-    """The table with the event going on, seen or not; its motion goes along x in this direction."""
+    """The table with the event in it, whether or not it is seen; motion is along x in this direction."""
     if event in ("spatial", "both"):
         table = _with_motion(table, scene, direction, fps, seconds)
     if event in ("in_place", "both"):
@@ -32,7 +32,7 @@ def add_event(
 
 
 def with_process(table: StateTable, scene: Scene, progress: Floats) -> StateTable:
-    """The target's process at this progress, [N]: an exact state for every number."""
+    """The table with the target's process at this progress [N]."""
     columns = [table.part_position, table.part_quaternion, table.part_size, table.part_tint]
     position, turn, size, tint = (column.copy() for column in columns)
     for index, part in enumerate(scene.target.parts):
@@ -47,7 +47,7 @@ def with_process(table: StateTable, scene: Scene, progress: Floats) -> StateTabl
 
 
 def check_process(scene: Scene) -> None:
-    """A process may only name parts that the target has."""
+    """Check that a process names only parts of the target."""
     unknown = set(scene.process.changes) - {part.name for part in scene.target.parts}
     if unknown:
         raise ValueError(f"{scene.family}: {scene.process.name!r} changes parts that are not there: {sorted(unknown)}")

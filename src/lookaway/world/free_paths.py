@@ -1,4 +1,4 @@
-"""Camera paths from a file: keyframes in the frame of the first camera."""
+"""Camera paths from a file: keyframes relative to the first camera."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keyframe:
-    """Where the camera is at one time, relative to where it is at first."""
+    """Camera pose at one time, relative to the first pose."""
 
     time: float
-    """0 is the first frame, 1 the last one."""
+    """0 is the first frame, 1 the last."""
     position: tuple[float, float, float]
     """Metres to the right, forward along the ground, and up."""
     yaw: float
@@ -36,18 +36,18 @@ class Keyframe:
 
     @property
     def place(self) -> Place:
-        """As a camera path gives it."""
+        """As the tuple that a camera path uses."""
         return (*self.position, self.yaw, self.pitch)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreePath:
-    """A way of the camera through keyframes, smooth and without overshoot; a value, like the recipe that holds it."""
+    """A smooth camera path through keyframes, without overshoot."""
 
     name: str
     """Lower-case letters, digits and underscores."""
     action: str
-    """As the protocols write it: `left_then_right`."""
+    """In the protocols' notation: `left_then_right`."""
     words: str
     """As in a caption: `the camera looks behind the screen`."""
     looks_away: bool
@@ -85,12 +85,12 @@ class FreePath:
 
     @property
     def id(self) -> str:
-        """Its name and a mark of its content, so that two paths of one name are told apart."""
+        """Its name and a hash of its content, to distinguish paths of one name."""
         return f"{self.name}-{digest(asdict(self))[:8]}"
 
     @property
     def camera_path(self) -> CameraPath:
-        """The same way as the studio takes it; the target stands in the middle of the first view."""
+        """As a `CameraPath`; the target is in the middle of the first view."""
         curve = PchipInterpolator(
             [keyframe.time for keyframe in self.keyframes], [keyframe.place for keyframe in self.keyframes]
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from ctypes import ArgumentError
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
@@ -15,11 +16,11 @@ from lookaway.core import Floats, MissingExtra, Pixels, UserError
 from lookaway.world.nouns import Shape
 
 THINNEST = 1e-5
-"""Metres: MuJoCo takes no size of 0."""
+"""In metres; MuJoCo rejects a size of 0."""
 
 
 def load_mujoco() -> Any:
-    """The module, set up to draw in memory by Mesa's software renderer, whose pixels hang on no graphics card."""
+    """MuJoCo, set up for off-screen software rendering, so that pixels do not depend on a graphics card."""
     os.environ.setdefault("MUJOCO_GL", "egl")
     os.environ.setdefault("LIBGL_ALWAYS_SOFTWARE", "1")
     os.environ.setdefault("GALLIUM_DRIVER", "llvmpipe")
@@ -28,10 +29,17 @@ def load_mujoco() -> Any:
     except ImportError as error:
         if error.name == "mujoco":
             raise MissingExtra("The simulated world", "world") from error
-        raise UserError(f"MuJoCo cannot draw here: {error}. On Debian: apt install libegl1 libgl1-mesa-dri.") from error
-    except AttributeError as error:  # what PyOpenGL raises where there is no EGL library
-        raise UserError("MuJoCo finds no EGL library. On Debian: apt install libegl1 libgl1-mesa-dri.") from error
+        raise _cannot_draw(error) from error
+    except (AttributeError, ArgumentError) as error:  # what PyOpenGL raises if a library of OpenGL is missing
+        raise _cannot_draw(error) from error
     return mujoco
+
+
+def _cannot_draw(error: Exception) -> UserError:
+    return UserError(
+        f"MuJoCo cannot render here: a library of OpenGL is missing ({error}). "
+        "On Debian: apt install libegl1 libgl1-mesa-dri libopengl0."
+    )
 
 
 def geom_type(mujoco: Any, shape: Shape) -> Any:
@@ -47,7 +55,7 @@ def geom_type(mujoco: Any, shape: Shape) -> Any:
 
 
 def half_sizes(shape: Shape, size: Sequence[float] | Floats) -> tuple[float, float, float]:
-    """MuJoCo's numbers for the full extents of a shape."""
+    """MuJoCo's size of a shape with these full extents."""
     x, y, z = (max(float(side) / 2, THINNEST) for side in size)
     match shape:
         case "cylinder":
@@ -59,14 +67,14 @@ def half_sizes(shape: Shape, size: Sequence[float] | Floats) -> tuple[float, flo
 
 
 def software() -> dict[str, str]:
-    """Versions of all that pixels depend on."""
+    """Versions of everything that pixels depend on."""
     versions = {name: version(name) for name in ("lookaway", "mujoco", "numpy", "scipy")}
     return {**versions, "renderer": _renderer()}
 
 
 @cache
 def _renderer() -> str:
-    """The graphics driver, which only tells its name while something can be drawn."""
+    """Name of the graphics driver, known only while a context is current."""
     context = load_mujoco().GLContext(16, 16)
     context.make_current()
     opengl = import_module("OpenGL.GL")

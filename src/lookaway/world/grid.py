@@ -1,4 +1,4 @@
-"""Which clips to render: every combination of what is asked, and what is made of it."""
+"""Which clips to render: every combination of cases, faults and actors."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Grid:
     severities: tuple[float, ...] = ()
     actors: tuple[str, ...] = ()
     takes: int = 1
-    """How many times each actor plays each case."""
+    """Clips of each actor per case."""
 
     def recipes(self, form: ClipRecipe) -> Iterator[ClipRecipe]:
-        """All clips, those of one case together; `form` gives size, length, wait, and a camera path from a file."""
+        """All recipes, those of one case together; `form` gives size, length, wait, and a camera path from a file."""
         self._check(form)
         for family in self.families:
             for event in self.events:
@@ -40,18 +40,18 @@ class Grid:
                         yield from self._of_case(case)
 
     def _check(self, form: ClipRecipe) -> None:
-        """Mistakes are told before the first clip is rendered, not after the hundredth."""
+        """Fail before the first clip is rendered, not after the hundredth."""
         if self.faults and not self.severities:
-            raise UserError("faults are asked for without severities; add some, such as --severities 0.2,0.6,1.")
+            raise UserError("faults need severities; add some, such as --severities 0.2,0.6,1.")
         known = {"family": FAMILIES, "event": EVENTS, "camera path": CAMERAS, "fault": FAULTS, "actor": ACTORS}
-        asked = {
+        chosen = {
             "family": self.families,
             "event": self.events,
             "camera path": () if form.free_path else self.cameras,
             "fault": self.faults,
             "actor": self.actors,
         }
-        for kind, names in asked.items():
+        for kind, names in chosen.items():
             for name in names:
                 if name not in known[kind]:
                     raise UnknownName(kind, name, known[kind])
@@ -68,6 +68,6 @@ class Grid:
 
 
 def with_fault(case: ClipRecipe, fault: str, severity: float) -> ClipRecipe:
-    """A case with one fault; the fault and its severity are the name of the model."""
+    """A case with one fault; the model is named after the fault and its severity."""
     injection = Injection(fault=find_fault(fault).name, severity=severity)
     return replace(case, model=f"{fault}-{severity:.2f}", injections=(injection,))

@@ -11,7 +11,7 @@ Colour = tuple[float, float, float]
 """Red, green, blue, each from 0 to 1."""
 
 Shape = Literal["box", "cylinder", "ellipsoid", "capsule", "panel"]
-"""A panel is a thin box whose picture lies on its two z faces; the others are textured all over."""
+"""A panel is a thin box with an image on its two z faces; other shapes are textured all over."""
 Role = Literal["target", "interactor", "anchor", "prop", "structure", "copy"]
 ORIGIN: Vector = (0.0, 0.0, 0.0)
 WHITE: Colour = (1.0, 1.0, 1.0)
@@ -20,19 +20,19 @@ SAME: Vector = (1.0, 1.0, 1.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surface:
-    """The look of a part: a painted pattern that is unique to its seed."""
+    """Surface of a part: a pattern that is unique to its seed."""
 
     pattern: str
     """A name of `patterns.PATTERNS`."""
     colours: tuple[Colour, ...]
     seed: int
     emission: float = 0.0
-    """Light of its own, as a flame or a screen has it."""
+    """Emitted light, as of a flame or a screen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One solid of a thing, placed in the frame of the thing."""
+    """One solid of a thing, in the coordinates of the thing."""
 
     name: str
     shape: Shape
@@ -45,7 +45,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thing:
-    """Something with a name that moves as a whole; its origin is where it stands, or the middle of what rolls."""
+    """A named rigid object; its origin is its base, or its centre if it rolls."""
 
     name: str
     """As in a caption: `red ball`."""
@@ -55,17 +55,17 @@ class Thing:
     heading: float = 0.0
     """Degrees about z."""
     is_movable: bool = False
-    """Whether it could as well stand elsewhere: furniture and clutter, but not a wall."""
+    """Whether it could be moved: furniture and clutter, but not walls."""
 
     @property
     def diameter(self) -> float:
-        """Longest side of the box around its parts."""
+        """Longest side of its bounding box."""
         low, high = self.box
         return max(b - a for a, b in zip(low, high, strict=True))
 
     @property
     def box(self) -> tuple[Vector, Vector]:
-        """Lowest and highest corner, in its own frame, of the parts as if none were turned."""
+        """Lowest and highest corner of its parts in its own coordinates, ignoring their rotation."""
         lows = [[p - s / 2 for p, s in zip(part.position, part.size, strict=True)] for part in self.parts]
         highs = [[p + s / 2 for p, s in zip(part.position, part.size, strict=True)] for part in self.parts]
         low, high = ([f(axis) for axis in zip(*rows, strict=True)] for f, rows in ((min, lows), (max, highs)))
@@ -74,22 +74,22 @@ class Thing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What a process does to one part from its beginning to its end; in between, in proportion."""
+    """How a process changes one part from start to end, linearly in its progress."""
 
     move: Vector = ORIGIN
     grow: Vector = SAME
-    """Factors of the size at the end."""
+    """Size factors at the end."""
     turn: Vector = ORIGIN
     """Degrees about x, then y, then z, around the pivot."""
     pivot: Vector = ORIGIN
-    """In the frame of the thing."""
+    """In the coordinates of the thing."""
     tint: Colour = WHITE
-    """Factors of the colour at the end."""
+    """Colour factors at the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
-    """A change of state in place, in closed form: its progress is an exact number from 0 to 1."""
+    """A change of state in place; its progress is an exact number from 0 to 1."""
 
     name: str
     """`melts`, `burns down`, `opens`."""
@@ -97,31 +97,31 @@ class Process:
     """State at progress 0, as in `the candle is whole`."""
     after: str
     changes: Mapping[str, Change]
-    """By the name of the target's part."""
+    """Changes by part name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Motion:
-    """How the target goes from its place to another one."""
+    """How the target moves."""
 
     kind: Literal["roll", "slide", "fall", "carried"]
-    """All but the last are left to physics."""
+    """All but `carried` are simulated physically."""
     verb: str
     """`rolls across the rug`."""
     travel: float
-    """Metres to go across the view, towards its middle and beyond."""
+    """Metres of travel across the view, towards its middle."""
     carrier: str | None = None
-    """A thing that goes along: the trolley, the tray, the belt."""
+    """A thing that moves with it: a trolley, a tray, a belt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Light:
-    """One light that casts shadows, and the light from everywhere."""
+    """One light that casts shadows, and ambient light."""
 
     direction: Vector
-    """From a sun, or straight down from a lamp."""
+    """Of the sun, or straight down from a lamp."""
     lamp: Vector | None = None
-    """Where the lamp hangs; None for a sun."""
+    """Position of the lamp; None for a sun."""
     colour: Colour
     ambient: Colour
     sky: tuple[Colour, Colour] | None = None
@@ -130,7 +130,7 @@ class Light:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """A place with its things. The target stands at x = y = 0 and the camera looks from about (0, -distance)."""
+    """A scene and its things. The target is at x = y = 0 and the camera at about (0, -distance)."""
 
     family: str
     place: str
@@ -145,7 +145,7 @@ class Scene:
     eye_height: float
     """Metres from the ground to the camera."""
     extent: float
-    """Metres from the middle to the farthest thing."""
+    """Metres from the centre to the farthest thing."""
     names: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -161,10 +161,10 @@ class Scene:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """Of all things, in their order."""
+        """Parts of all things, in order."""
         return tuple(part for thing in self.things for part in thing.parts)
 
     @property
     def owners(self) -> tuple[int, ...]:
-        """For each part the position of its thing."""
+        """Index of the thing of each part."""
         return tuple(index for index, thing in enumerate(self.things) for _ in thing.parts)

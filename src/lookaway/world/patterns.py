@@ -1,4 +1,4 @@
-"""Patterns of surfaces. None repeats: a feature found twice would be matched with the wrong place."""
+"""Surface patterns. None repeats itself, since repeated features would be matched with the wrong place."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from lookaway.world.nouns import Colour
 Values = NDArray[np.float64]
 Generator = np.random.Generator
 Points = tuple[Values, Values, Values]
-"""Coordinates of every texel in metres, on a picture or around a solid."""
+"""Coordinates of every texel in metres, on an image or around a solid."""
 
 
 def noise(rng: Generator, points: Points, cells: float, octaves: int = 4) -> Values:
-    """Smooth random values from 0 to 1; the coarsest has so many cells to the metre."""
+    """Smooth noise from 0 to 1, with this many of the coarsest cells per metre."""
     total, weight, weights = np.zeros_like(points[0]), 1.0, 0.0
     for octave in range(octaves):
         total += weight * _lattice_noise(rng, points, cells * 2**octave)
@@ -70,7 +70,7 @@ def mixed(first: Colour, second: Colour, weight: Values) -> Values:
 
 
 def _cells(rng: Generator, points: Points, counts: tuple[float, float, float], stagger: float) -> tuple[Values, Values]:
-    """For every texel a random number that its cell shares, and the distance to the cell's border in parts of it."""
+    """For every texel a random number shared by its cell, and its distance from the cell's border as a fraction."""
     x, y, z = (axis - axis.min() for axis in points)
     row, across_row = _divided(rng, y, counts[1])
     shift = stagger * rng.uniform(0.6, 1.4, int(row.max()) + 1)[row] * (row % 2) / counts[0]
@@ -83,7 +83,7 @@ def _cells(rng: Generator, points: Points, counts: tuple[float, float, float], s
 
 
 def _divided(rng: Generator, line: Values, per_metre: float) -> tuple[NDArray[np.int64], Values]:
-    """In which cell a place lies, and where in it from 0 to 1. No two cells are equally wide: they would look alike."""
+    """Cell of a coordinate, and its position in it from 0 to 1. Cells differ in width, so that none look alike."""
     edges = np.cumsum(rng.uniform(0.75, 1.25, int(float(line.max()) * per_metre / 0.75) + 2)) / per_metre
     cell = np.searchsorted(edges, line.ravel(), side="right").reshape(line.shape)
     low = np.concatenate([[0.0], edges])[cell]
@@ -233,11 +233,9 @@ def _boards(rng: Generator, points: Points, colours: tuple[Colour, ...]) -> Valu
     x, y, z = points
     line = x + 0.6 * z if np.ptp(z) > 0 else x
     edges = np.cumsum(rng.uniform(0.08, 0.24, 400)) + float(line.min())
-    leaderboard = np.searchsorted(edges, line.ravel()).reshape(line.shape)
-    gap = np.minimum(
-        np.abs(line - edges[np.minimum(leaderboard, 399)]), np.abs(line - edges[np.maximum(leaderboard - 1, 0)])
-    )
-    picture = mixed(colours[0], colours[-1], rng.random(401)[leaderboard])
+    plank = np.searchsorted(edges, line.ravel()).reshape(line.shape)
+    gap = np.minimum(np.abs(line - edges[np.minimum(plank, 399)]), np.abs(line - edges[np.maximum(plank - 1, 0)]))
+    picture = mixed(colours[0], colours[-1], rng.random(401)[plank])
     picture = picture * (0.55 + 0.6 * noise(rng, (x, y * 0.2, z), 14, 2) + 0.3 * noise(rng, points, 3, 3))[..., None]
     picture[gap < 0.009] *= 0.35
     return picture

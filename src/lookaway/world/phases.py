@@ -1,4 +1,4 @@
-"""When the target is seen, and why not."""
+"""When the target is visible, and why not."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Cause = Literal["visible", "occluded", "out_of_view", "absent"]
 class Phases:
     """Visible `[0, d_start)`, disappeared `[d_start, r_start)`, reappeared `[r_start, frames)`.
 
-    The target has disappeared when not one of its pixels is left, and has reappeared when it is no longer cut off by
-    the edge of the picture. A target that never disappears has `d_start = r_start = frames`.
+    The target has disappeared when none of its pixels is left, and has reappeared when the edge of the frame no longer
+    cuts it off. A target that never disappears has `d_start = r_start = frames`.
     """
 
     d_start: int
@@ -38,7 +38,7 @@ class Phases:
 
     @property
     def returns(self) -> bool:
-        """Whether it comes back."""
+        """Whether it reappears."""
         return self.r_start < self.frames
 
 
@@ -61,7 +61,7 @@ def _longest_run(flags: NDArray[np.bool_]) -> tuple[int, int]:
 
 
 def is_cut(mask: NDArray[np.bool_]) -> bool:
-    """Whether the edge of the picture cuts off what the mask shows."""
+    """Whether the mask touches the edge of the frame."""
     return bool(mask[0].any() or mask[-1].any() or mask[:, 0].any() or mask[:, -1].any())
 
 

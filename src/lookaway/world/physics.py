@@ -1,4 +1,4 @@
-"""Lets a target roll, slide or fall among the things of its scene."""
+"""Simulates a target that rolls, slides or falls in its scene."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from lookaway.world.turns import quaternion_from_degrees
 STEPS_PER_SECOND = 960
 GRAVITY = 9.81
 LOWEST_SUPPORT = 0.06
-"""Metres: what is no higher than this is ground."""
+"""In metres; anything lower counts as ground."""
 SMOOTH, ROUGH = 1e-3, 0.9
 
 
 def simulate(scene: Scene, direction: float, frames: int, fps: float, seconds: float) -> tuple[Floats, Floats]:
     """[N, 3] positions and [N, 4] quaternions of the target, pushed along x at the first frame.
 
-    `seconds` is the time in which the motion takes place; it may go on afterwards.
+    `seconds` is the duration of the motion; it may continue afterwards.
     """
     mujoco = load_mujoco()
     motion, target = scene.motion, scene.target
@@ -48,7 +48,7 @@ def simulate(scene: Scene, direction: float, frames: int, fps: float, seconds: f
 
 
 def _push(kind: str, travel: float, seconds: float) -> tuple[float, float]:
-    """Speed at first, and friction that stops a sliding thing after its way."""
+    """Initial speed, and the friction that stops a sliding thing after its travel."""
     match kind:
         case "roll":
             return travel / seconds, ROUGH

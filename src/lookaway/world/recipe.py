@@ -1,4 +1,4 @@
-"""The recipe of a clip: everything that its frames and its truth are a function of."""
+"""The recipe of a clip: everything that determines its frames and its ground truth."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lookaway.world.events import EVENTS, Event
 from lookaway.world.free_paths import FreePath
 
 WORLD_VERSION = 1
-"""Raised whenever one recipe would give other frames or another truth."""
+"""Raised whenever a recipe gives different frames or a different ground truth."""
 PERFECT = "perfect"
 """The model that remembers everything."""
 DEFAULT_WAIT = 1.0
@@ -18,7 +18,7 @@ LONGEST_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Injection:
-    """A fault and how bad it is, from 0 (not there) to 1."""
+    """A fault and its severity, from 0 (absent) to 1."""
 
     fault: str
     severity: float
@@ -30,14 +30,14 @@ class Injection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClipRecipe:
-    """One case, and what one model makes of it."""
+    """One case, and the faults of one model in it."""
 
     family: str
     event: Event
     camera: str
     """Name of a camera path, or the id of `free_path`."""
     seed: int
-    """Of the scene."""
+    """Seed of the scene."""
     model: str = PERFECT
     take: int = 0
     """Seed of the model."""
@@ -47,9 +47,9 @@ class ClipRecipe:
     fps: int = 12
     seconds: float = 3.0
     wait: float = DEFAULT_WAIT
-    """Seconds that the camera stays away."""
+    """Seconds during which the camera looks away."""
     free_path: FreePath | None = None
-    """A way of the camera that no name stands for; it has its own timing."""
+    """A camera path from a file; it has its own timing."""
 
     def __post_init__(self) -> None:
         self._check_names()
@@ -59,14 +59,14 @@ class ClipRecipe:
         if self.event not in EVENTS:
             raise UnknownName("event", self.event, EVENTS)
         if self.seed < 0 or self.take < 0:
-            raise UserError(f"the seed is {self.seed} and the take is {self.take}, expected numbers from 0 on.")
+            raise UserError(f"the seed is {self.seed} and the take is {self.take}, expected numbers of 0 or more.")
         faults = [injection.fault for injection in self.injections]
         if len(set(faults)) < len(faults):
             raise UserError(f"the faults are {', '.join(faults)}, expected each at most once.")
         if self.free_path and self.camera != self.free_path.id:
             raise UserError(f"the camera is {self.camera!r}, expected the id of its path: {self.free_path.id!r}.")
         if self.free_path and self.wait != DEFAULT_WAIT:
-            raise UserError(f"a wait of {self.wait} s is asked for, but the path {self.camera} has its own timing.")
+            raise UserError(f"the wait is {self.wait} s, but the path {self.camera} has its own timing; leave it out.")
 
     def _check_form(self) -> None:
         if self.width < 64 or self.height < 64 or self.width % 2 or self.height % 2:
@@ -84,16 +84,16 @@ class ClipRecipe:
 
     @property
     def case(self) -> str:
-        """One text for what is asked, whoever answers."""
+        """Id of the case, the same for all models."""
         wait = "" if self.wait == DEFAULT_WAIT else f"-wait{self.wait:g}"
         return f"{self.family}-{self.event}-{self.camera}{wait}-{self.seed:03d}"
 
     @property
     def frames(self) -> int:
-        """How many there are."""
+        """Number of frames."""
         return round(self.seconds * self.fps)
 
     @property
     def clean(self) -> ClipRecipe:
-        """The same case, remembered."""
+        """The same case without faults."""
         return replace(self, model=PERFECT, take=0, injections=())

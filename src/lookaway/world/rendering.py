@@ -1,4 +1,4 @@
-"""Renders a set of clips into a folder, and goes on where it was cut off."""
+"""Renders a set of clips into a folder, and resumes an interrupted set."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from lookaway.world.writing import is_finished, write_shot
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseReport:
-    """What became of the clips of one case."""
+    """Result of rendering the clips of one case."""
 
     case: str
     rendered: int = 0
     kept: int = 0
-    """Rendered before, with the same recipe."""
+    """Clips already there, with the same recipe."""
     refused: tuple[str, ...] = ()
-    """Why clips could not be made."""
+    """Why clips could not be rendered."""
 
     @property
     def clips(self) -> int:
-        """All of them."""
+        """Number of clips."""
         return self.rendered + self.kept + len(self.refused)
 
 
 class CaseRenderer:
-    """Renders all clips of a case, one case after the other; one per process, used in one thread."""
+    """Renders the clips of one case after another; one per process, used in one thread."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._studio = Studio()
 
     def __call__(self, recipes: Sequence[ClipRecipe]) -> CaseReport:
-        """Render what is not there yet."""
+        """Render the missing clips of a case."""
         missing = [recipe for recipe in recipes if not is_finished(clip_folder(self._root, recipe), recipe)]
         refused = []
         for recipe in missing:
@@ -58,20 +58,17 @@ class CaseRenderer:
         )
 
     def close(self) -> None:
-        """Free what the graphics library holds, in the thread that drew."""
+        """Free graphics resources, in the thread that rendered."""
         self._studio.close()
 
 
 def clip_folder(root: Path, recipe: ClipRecipe) -> Path:
-    """Where a clip lies in its set."""
+    """Folder of a clip in its set."""
     return root / "clips" / recipe.case / recipe.model / str(recipe.take)
 
 
 def render_set(
-    recipes: Iterable[ClipRecipe],
-    root: Path,
-    executor: Executor,
-    on_case: Callable[[CaseReport], object] | None = None,
+    recipes: Iterable[ClipRecipe], root: Path, executor: Executor, on_case: Callable[[CaseReport], object] | None = None
 ) -> list[CaseReport]:
     """Render clips and write the manifest of the whole folder; clips of one case should follow each other."""
     cases = [list(group) for _, group in groupby(recipes, key=lambda recipe: recipe.case)]
@@ -79,8 +76,8 @@ def render_set(
     for report in executor.map(lambda clients: CaseRenderer(root), cases):
         if isinstance(report, GaveUp):
             raise UserError(
-                f"{report.workers} workers died of rendering {report.item[0].case}, perhaps for want of memory. "
-                "Take fewer with --workers; the same command goes on where it was cut off."
+                f"{report.workers} workers died while rendering {report.item[0].case}, perhaps out of memory. "
+                "Use fewer with --workers; the same command resumes."
             )
         reports.append(report)
         if on_case:

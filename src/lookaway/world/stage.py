@@ -1,4 +1,4 @@
-"""Where families build their scenes: rooms, yards, furniture, and the rules that all of them keep."""
+"""Builds scenes: ground plans, walls, lights, and things put into them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MORE_LIGHT, MORE_COLOURS = 0.08, 0.06
 COPIES = 5
 """Doubles of the target that wait unseen, for the fault that shows them."""
 WALLS: dict[Side, Vector] = {"back": (90, 0, 0), "front": (90, 0, 180), "left": (90, 0, 90), "right": (90, 0, -90)}
-"""Turns that stand a panel upright, so that its picture looks into the room."""
+"""Rotations that put a panel upright, facing into the room."""
 WOOD: tuple[Colour, ...] = ((0.62, 0.45, 0.26), (0.4, 0.27, 0.14))
 DARK_WOOD: tuple[Colour, ...] = ((0.45, 0.3, 0.18), (0.3, 0.18, 0.1))
 
@@ -50,7 +50,7 @@ def panel(name: str, size: Vector, surface: Surface, position: Vector = ORIGIN, 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class GroundPlan:
     """The ground plan of a room or a yard, seen from above with the back at the top."""
 
     left: float
@@ -60,13 +60,13 @@ class Plan:
     height: float
 
     @classmethod
-    def around(cls, distance: float, *, width: float, back: float, behind: float, height: float) -> Plan:
-        """As wide as this, and reaching so far beyond the target and behind the camera."""
+    def around(cls, distance: float, *, width: float, back: float, behind: float, height: float) -> GroundPlan:
+        """A plan of this width that reaches `back` beyond the target and `behind` the camera."""
         return cls(left=-width / 2, right=width / 2, back=back, front=-distance - behind, height=height)
 
     @property
     def middle(self) -> Vector:
-        """On the ground."""
+        """Centre of the ground."""
         return (self.left + self.right) / 2, (self.back + self.front) / 2, 0.0
 
     @property
@@ -75,23 +75,23 @@ class Plan:
         return float(np.hypot(max(-self.left, self.right), max(self.back, -self.front)))
 
     def at(self, side: Side) -> float:
-        """Where a wall stands: its y, or its x for those at the sides."""
+        """Position of a wall: its y, or its x for the side walls."""
         return {"back": self.back, "front": self.front, "left": self.left, "right": self.right}[side]
 
     def run(self, side: Side) -> tuple[float, float]:
-        """From where to where a wall goes."""
+        """Start and end of a wall."""
         return (self.left, self.right) if side in ("back", "front") else (self.front, self.back)
 
 
 @dataclass
 class Stage:
-    """Things are put down one after the other; every surface gets a seed of its own."""
+    """A scene under construction. Things are added one by one; every surface gets its own seed."""
 
     rng: np.random.Generator
     things: list[Thing] = field(default_factory=list)
 
     def surface(self, pattern: str, *colours: Colour, emission: float = 0.0) -> Surface:
-        """A new surface in about these colours."""
+        """A new surface in roughly these colours."""
         varied = []
         for colour in colours:
             shift = self.rng.uniform(-MORE_LIGHT, MORE_LIGHT) + self.rng.uniform(-MORE_COLOURS, MORE_COLOURS, 3)
@@ -104,15 +104,15 @@ class Stage:
         )
 
     def between(self, low: float, high: float) -> float:
-        """A random number."""
+        """A uniform random number."""
         return float(self.rng.uniform(low, high))
 
     def pick(self, *choices: Choice) -> Choice:
-        """One of them."""
+        """A random choice."""
         return choices[int(self.rng.integers(len(choices)))]
 
     def bright_colours(self, count: int) -> list[Colour]:
-        """Any colours, as on a poster."""
+        """Random colours, as on a poster."""
         rows = self.rng.uniform(0.1, 0.95, (count, 3))
         return [(float(red), float(green), float(blue)) for red, green, blue in rows]
 
@@ -126,7 +126,7 @@ class Stage:
         *,
         is_movable: bool = False,
     ) -> Thing:
-        """Put a thing down."""
+        """Add a thing."""
         listed = (parts,) if isinstance(parts, Part) else tuple(parts)
         thing = Thing(name=name, role=role, parts=listed, position=position, heading=heading, is_movable=is_movable)
         self.things.append(thing)
@@ -135,11 +135,11 @@ class Stage:
     def prop(
         self, name: str, parts: Sequence[Part] | Part, place: Vector, heading: float = 0.0, *, role: Role = "prop"
     ) -> Thing:
-        """Put down a thing that could as well stand elsewhere."""
+        """Add a movable thing."""
         return self.put(name, role, parts, place, heading, is_movable=True)
 
     def finished(self, target: Thing) -> tuple[Thing, ...]:
-        """All things, the target first, then its doubles at the end."""
+        """All things: the target first, its copies last."""
         others = [thing for thing in self.things if thing is not target]
         copies = [
             Thing(
@@ -160,14 +160,14 @@ class Stage:
 
     def enclose(
         self,
-        plan: Plan,
+        plan: GroundPlan,
         floor: Surface,
         walls: Mapping[Side, Surface],
         *,
         ceiling: Surface | None = None,
         heights: Mapping[Side, float] | None = None,
     ) -> None:
-        """Ground with its top at height 0, four walls around it, each of its own height if need be, and a ceiling."""
+        """Add the ground with its top at height 0, four walls, and a ceiling."""
         size = (plan.right - plan.left, plan.back - plan.front, 0.04)
         x, y, _ = plan.middle
         self.put("floor", "structure", panel("panel", size, floor), (x, y, -0.02))
@@ -181,9 +181,9 @@ class Stage:
             self.put("ceiling", "structure", part, (x, y, plan.height + 0.02))
 
     def hang(
-        self, name: str, plan: Plan, counts: Mapping[Side, int], size: Vector, *, pattern: str = "blotches"
+        self, name: str, plan: GroundPlan, counts: Mapping[Side, int], size: Vector, *, pattern: str = "blotches"
     ) -> None:
-        """Pictures spread along the walls; size is width, height, and the height of the middle."""
+        """Hang pictures along the walls; size is width, height, and the height of their centre."""
         number = 0
         for side, count in counts.items():
             start, end = plan.run(side)
@@ -200,7 +200,7 @@ class Stage:
     def mat(
         self, name: str, size: tuple[float, float], surface: Surface, middle: tuple[float, float] = (0, 0)
     ) -> float:
-        """Something flat on the ground: a rug, a road. Returns the height of its top."""
+        """Add something flat on the ground, such as a rug or a road. Returns the height of its top."""
         self.put(name, "structure", panel("panel", (*size, 0.012), surface), (*middle, 0.006))
         return 0.012
 
@@ -210,7 +210,7 @@ def _on_wall(side: Side, at: float, along: float, height: float) -> Vector:
 
 
 def lamp_light(place: Vector, warmth: float = 0.0) -> Light:
-    """A lamp under a ceiling; warmth from -1 (bluish) to 1 (yellowish)."""
+    """Light of a lamp under a ceiling; warmth from -1 (bluish) to 1 (yellowish)."""
     return Light(
         direction=(0.0, 0.0, -1.0),
         lamp=place,
@@ -220,7 +220,7 @@ def lamp_light(place: Vector, warmth: float = 0.0) -> Light:
 
 
 def sun_light(direction: Vector, *, horizon: Colour = (0.82, 0.88, 0.95), zenith: Colour = (0.35, 0.55, 0.85)) -> Light:
-    """A sun in the open."""
+    """Sunlight."""
     length = float(np.linalg.norm(direction))
     x, y, z = (float(axis) / length for axis in direction)
     return Light(direction=(x, y, z), colour=(0.66, 0.62, 0.54), ambient=(0.48, 0.49, 0.52), sky=(horizon, zenith))

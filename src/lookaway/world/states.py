@@ -1,4 +1,4 @@
-"""The state table: one row holds all that one frame depends on. Physics fills it once; a fault is an edit of it."""
+"""The state table: each row holds everything that determines one frame. A fault is an edit of it."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ class StateTable:
     opacity: Floats
     """[N, T] from 0 (absent) to 1."""
     part_position: Floats
-    """[N, P, 3] in the frame of the thing."""
+    """[N, P, 3] in the coordinates of the thing."""
     part_quaternion: Floats
     """[N, P, 4]"""
     part_size: Floats
     """[N, P, 3] full extents."""
     part_tint: Floats
-    """[N, P, 3] factors of the colour."""
+    """[N, P, 3] colour factors."""
     part_repaint: Floats
-    """[N, P] weight of another picture on the same part."""
+    """[N, P] weight of an alternative texture."""
     light: Floats
-    """[N, 3] factors of the light's colour."""
+    """[N, 3] light colour factors."""
     style: Floats
-    """[N] weight of another way of drawing: contrast and contours."""
+    """[N] weight of an alternative style: contrast and contours."""
     camera: Floats
     """[N, 4, 4] camera to world, OpenCV axes."""
     progress: Floats
-    """[N, 2] of the motion and of the process, each from 0 to 1. Known, not drawn."""
+    """[N, 2] progress of motion and process, each from 0 to 1. Not rendered."""
     time: Floats
-    """[N] seconds since the clip began, as the scene counts them. Known, not drawn."""
+    """[N] seconds since the clip began, in scene time. Not rendered."""
 
     def __len__(self) -> int:
         return len(self.camera)
 
     def rows(self) -> Iterator[StateTable]:
-        """Every row, as a table of one."""
+        """Each row, as a table of one row."""
         return (self.take(np.array([index])) for index in range(len(self)))
 
     def take(self, indices: Indices) -> StateTable:
@@ -58,7 +58,7 @@ class StateTable:
         return StateTable(**{f.name: getattr(self, f.name)[indices] for f in fields(self)})
 
     def drawn_key(self) -> str:
-        """A hash of everything that is drawn: rows with the same key give the same picture."""
+        """A hash of everything that is rendered: rows with equal keys give equal pictures."""
         digest = hashlib.sha256()
         for field in fields(self):
             if field.name not in NOT_DRAWN:
@@ -66,12 +66,12 @@ class StateTable:
         return digest.hexdigest()
 
     def edited(self, **columns: Floats) -> StateTable:
-        """The same table with other columns."""
+        """A copy with these columns replaced."""
         return replace(self, **columns)
 
 
 def still_table(scene: Scene, camera: Floats, times: Floats) -> StateTable:
-    """The scene as it is built, seen along a camera path [N, 4, 4] at these times [N]."""
+    """The scene at rest, seen along a camera path [N, 4, 4] at these times [N]."""
     count = len(camera)
     things, parts = scene.things, scene.parts
 

@@ -1,4 +1,4 @@
-"""Shoots clips: finds a scene that keeps the rules, injects faults, draws what has not been drawn yet."""
+"""Renders clips: finds a scene that satisfies the rules, injects faults, renders the frames not yet cached."""
 
 from __future__ import annotations
 
@@ -10,65 +10,65 @@ from numpy.typing import NDArray
 
 from lookaway.core import Floats, UserError
 from lookaway.world.clip import Clip, build_clip
-from lookaway.world.drawing import Drawer, Quality, View, intrinsics
+from lookaway.world.drawing import Drawer, DrawnFrame, Quality, intrinsics
 from lookaway.world.faults import FAULTS, FaultyCase, find_fault
 from lookaway.world.phases import Phases, find_phases, is_cut
 from lookaway.world.recipe import ClipRecipe
 from lookaway.world.states import StateTable
 
 MIN_AREA = 0.01
-"""Of the picture, while the target is in sight as a whole."""
+"""Fraction of the frame that the target covers when wholly visible."""
 MIN_UNSEEN = 0.25
-"""Of the frames."""
+"""Fraction of the frames."""
 MIN_UNSEEN_PROGRESS = 0.15
-"""Of each clock that runs."""
+"""Progress of each motion or process."""
 
 
 def broken_rule(clip: Clip, masks: Sequence[NDArray[np.bool_]]) -> str:
-    """The first rule that the clean clip breaks, in words; empty where it keeps all."""
+    """The first rule that the fault-free clip breaks, in words; empty if none."""
     areas = np.array([float(mask.mean()) for mask in masks])
     for name, frame in (("first", 0), ("last", len(areas) - 1)):
         if areas[frame] < MIN_AREA:
-            return f"the target fills {areas[frame]:.1%} of the {name} frame, expected {MIN_AREA:.0%}"
+            return f"the target fills {areas[frame]:.1%} of the {name} frame, expected at least {MIN_AREA:.0%}"
         if is_cut(masks[frame]):
-            return f"the edge of the picture cuts the target off in the {name} frame"
+            return f"the edge of the {name} frame cuts off the target"
     if not clip.path.looks_away:
         return ""
     unseen = np.flatnonzero(areas == 0)
     if len(unseen) < MIN_UNSEEN * len(areas):
-        return f"the target is out of sight in {len(unseen)} of {len(areas)} frames, expected {MIN_UNSEEN:.0%}"
+        return f"the target is out of sight in {len(unseen)} of {len(areas)} frames, expected at least {MIN_UNSEEN:.0%}"
     progress = clip.table.progress
     for clock, name in enumerate(("motion", "process")):
         gone = float(progress[unseen[-1], clock] - progress[unseen[0], clock])
         if progress[:, clock].any() and gone < MIN_UNSEEN_PROGRESS:
-            return f"{gone:.0%} of the {name} happens unseen, expected {MIN_UNSEEN_PROGRESS:.0%}"
+            return f"{gone:.0%} of the {name} happens unseen, expected at least {MIN_UNSEEN_PROGRESS:.0%}"
     return ""
 
 
 ATTEMPTS = 12
-"""Scenes drawn from one seed until one keeps the rules."""
+"""Maximum number of scenes drawn from one seed until one satisfies the rules."""
 
 
 class CannotShoot(UserError):
-    """No clip can be made of this recipe; others may be fine."""
+    """No clip can be rendered from this recipe; others may work."""
 
 
 class CannotInject(CannotShoot):
-    """A fault that makes no sense in a case, such as undoing an event where nothing happens."""
+    """A fault that does not apply to a case, such as undoing an event where nothing happens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shot:
-    """A drawn clip with all that is true of it."""
+    """A rendered clip with its ground truth."""
 
     recipe: ClipRecipe
     clip: Clip
     table: StateTable
-    """One row for every frame."""
-    views: tuple[View, ...]
+    """One row per frame."""
+    views: tuple[DrawnFrame, ...]
     phases: Phases
     doses: tuple[float, ...]
-    """Realised, for each injection of the recipe."""
+    """Realised dose of each injection of the recipe."""
 
     @property
     def intrinsics(self) -> Floats:
@@ -77,15 +77,15 @@ class Shot:
 
 
 class Studio:
-    """Keeps the last case, its drawer and its views, since faulty clips share most of their frames with the clean one.
+    """Renders clips, and caches the frames of the last case: faulty clips share most of them.
 
-    Make and use it in one thread.
+    Create and use it in one thread.
     """
 
     def __init__(self) -> None:
         self._drawer: Drawer | None = None
         self._clean: Shot | None = None
-        self._views: dict[str, View] = {}
+        self._views: dict[str, DrawnFrame] = {}
 
     def shoot(self, recipe: ClipRecipe) -> Shot:
         """The clip of a recipe."""
@@ -96,7 +96,7 @@ class Studio:
         return self._shot(recipe, clean.clip, table, doses)
 
     def close(self) -> None:
-        """Free what the graphics library holds."""
+        """Free graphics resources."""
         if self._drawer:
             self._drawer.close()
         self._drawer, self._clean = None, None
@@ -116,8 +116,8 @@ class Studio:
                 self._clean = self._shot(recipe, clip, clip.table, ())
                 return self._clean
         raise CannotShoot(
-            f"{recipe.case}: {ATTEMPTS} scenes were drawn and none is a memory test: {broken}. Take another seed, "
-            "camera, wait or length."
+            f"{recipe.case}: none of {ATTEMPTS} drawn scenes is a memory test: {broken}. Choose another seed, camera, "
+            "wait or length."
         )
 
     def _shot(self, recipe: ClipRecipe, clip: Clip, table: StateTable, doses: tuple[float, ...]) -> Shot:
@@ -127,13 +127,13 @@ class Studio:
         phases = find_phases([view.instances == 1 for view in views], shown, clip.scene, camera)
         return Shot(recipe=recipe, clip=clip, table=shown, views=views, phases=phases, doses=doses)
 
-    def _view(self, row: StateTable) -> View:
+    def _view(self, row: StateTable) -> DrawnFrame:
         key = row.drawn_key()
         known = self._views.get(key)
         if known is not None:
             return known
         if self._drawer is None:
-            raise RuntimeError("nothing has been built yet")
+            raise RuntimeError("no scene is loaded")
         view = self._drawer.draw(row)
         if self._clean is None:  # only the frames of the clean clip come again
             self._views[key] = view
@@ -141,7 +141,7 @@ class Studio:
 
 
 def injected(recipe: ClipRecipe, clean: Shot) -> tuple[StateTable, tuple[float, ...]]:
-    """The table with all faults, in the order of `FAULTS` whatever the order in the recipe, and their doses."""
+    """The table with all faults injected in the order of `FAULTS`, and their doses in the order of the recipe."""
     order = list(FAULTS)
     table, doses = clean.clip.table, [0.0] * len(recipe.injections)
     for number, injection in sorted(
@@ -150,7 +150,7 @@ def injected(recipe: ClipRecipe, clean: Shot) -> tuple[StateTable, tuple[float, 
         fault = FAULTS[injection.fault]
         case = FaultyCase(clip=clean.clip, phases=clean.phases, take=recipe.take)
         if refusal := fault.declines(case):
-            raise CannotInject(f"{recipe.case}: {fault.name} cannot be injected, for {refusal}.")
+            raise CannotInject(f"{recipe.case}: {fault.name} cannot be injected: {refusal}.")
         if injection.severity > 0:
             case = replace(case, clip=replace(clean.clip, table=table))
             table = fault.edit(case, table, injection.severity)

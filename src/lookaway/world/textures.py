@@ -1,4 +1,4 @@
-"""Paints surfaces and skies."""
+"""Paints textures of surfaces and skies."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from lookaway.world.patterns import PATTERNS, Points, Values, mixed, noise
 
 TEXELS_PER_METRE = 120
 MAX_TEXELS = 1280
-"""Along the longer side of a picture."""
+"""Along the longer side of an image."""
 SKY_TEXELS = 256
 
 
 @lru_cache(maxsize=256)
 def paint_picture(surface: Surface, width: float, height: float) -> Pixels:
-    """A flat picture of so many metres, [rows, columns, 3]."""
+    """Texture of a flat image of this size in metres, [rows, columns, 3]."""
     density = min(TEXELS_PER_METRE, MAX_TEXELS / max(width, height))
     columns, rows = (max(round(side * density), 48) for side in (width, height))
     upwards = (np.arange(rows)[::-1] + 0.5) * height / rows
@@ -29,7 +29,7 @@ def paint_picture(surface: Surface, width: float, height: float) -> Pixels:
 
 @lru_cache(maxsize=256)
 def paint_solid(surface: Surface, width: float, depth: float, height: float) -> Pixels:
-    """Six faces of a box of so many metres below each other, [6 side, side, 3], seamless from face to face."""
+    """Textures of the six faces of a box of this size in metres, stacked as [6 side, side, 3], without seams."""
     side = round(float(np.clip(max(width, depth, height) * TEXELS_PER_METRE, 32, 128)))
     u, v = np.meshgrid(*[(np.arange(side) + 0.5) / side - 0.5] * 2)
     half = np.full_like(u, 0.5)
@@ -40,7 +40,7 @@ def paint_solid(surface: Surface, width: float, depth: float, height: float) -> 
 
 
 def paint_sky(light: Light) -> Pixels:
-    """Clouds all around, six faces below each other, as MuJoCo wants a sky: [6 side, side, 3]."""
+    """Sky with clouds as MuJoCo expects it: six faces stacked as [6 side, side, 3]."""
     if light.sky is None:
         raise ValueError("there is no sky under a ceiling")
     u, v = np.meshgrid(*[(np.arange(SKY_TEXELS) + 0.5) / SKY_TEXELS * 2 - 1] * 2)
@@ -61,7 +61,7 @@ def paint_sky(light: Light) -> Pixels:
 
 
 def another(surface: Surface) -> Surface:
-    """What a forgetful painter would make of it: the same kind of pattern with other colours in other places."""
+    """A surface of the same pattern with other colours in other places."""
     rotated = tuple((blue, 1 - red, green) for red, green, blue in surface.colours)
     return replace(surface, colours=rotated, seed=surface.seed + 7919)
 

@@ -16,17 +16,17 @@ def rotation(quaternions: Floats) -> Rotation:
 
 
 def quaternion_from_degrees(turn: Sequence[float]) -> Floats:
-    """[4] of a turn about x, then y, then z, in the axes that stay."""
+    """[4] of rotations about the fixed axes x, then y, then z."""
     return quaternion(Rotation.from_euler("xyz", turn, degrees=True))
 
 
 def quaternion(turn: Rotation) -> Floats:
-    """[4] or [N, 4], with w at least 0, so that equal turns have equal numbers."""
+    """[4] or [N, 4] with w of at least 0, so that equal rotations have equal numbers."""
     return np.asarray(turn.as_quat(canonical=True, scalar_first=True)) + 0.0
 
 
 def between_frames(quaternions: Floats, frames: Floats) -> Floats:
-    """[M, 4] of a track [N, 4] at M frames that need not be whole."""
+    """[M, 4] interpolated from a track [N, 4] at M fractional frames."""
     if len(quaternions) == 1:
         return np.repeat(quaternions, len(frames), axis=0)
     slerp = Slerp(np.arange(len(quaternions)), rotation(quaternions))
@@ -34,7 +34,7 @@ def between_frames(quaternions: Floats, frames: Floats) -> Floats:
 
 
 def steps(cameras: Floats) -> tuple[Rotation, Floats]:
-    """Turn and move from each camera to the next, each in the frame of the earlier one: [N-1], [N-1, 3]."""
+    """Rotation and translation from each camera to the next, in the coordinates of the earlier one: [N-1], [N-1, 3]."""
     rotations = cameras[:, :3, :3]
     turns = Rotation.from_matrix(rotations[:-1].transpose(0, 2, 1) @ rotations[1:])
     moves = np.einsum("nji,nj->ni", rotations[:-1], np.diff(cameras[:, :3, 3], axis=0))
@@ -52,7 +52,7 @@ def look(position: Sequence[float], yaw_degrees: float, pitch_degrees: float) ->
 
 
 def project(points: Floats, camera: Floats, intrinsics: Floats) -> tuple[Floats, Floats]:
-    """[N, 2] pixels, counted from the corner of the picture, and [N] depth of points [N, 3] of the world."""
+    """[N, 2] pixels, counted from the corner of the image, and [N] depth of world points [N, 3]."""
     seen = (points - camera[:3, 3]) @ camera[:3, :3]
     depth = seen[:, 2]
     divisor = np.where(depth == 0, np.finfo(float).tiny, depth)

@@ -1,4 +1,4 @@
-"""The words of a clip: caption, five segments, action, and a question about its end."""
+"""Text of a clip: caption, five segments, action, and a question about its end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ AWAY = "Meanwhile {target} is out of sight; everything goes on."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClipWords:
-    """What a model is told, and what a viewer can be asked."""
+    """The prompt for a model, and a question for a viewer."""
 
     caption: str
     caption_segments: tuple[str, str, str, str, str]
@@ -23,7 +23,7 @@ class ClipWords:
 
 
 def words_of(clip: Clip) -> ClipWords:
-    """Words for a case; they are true of a world that remembers."""
+    """Text of a case; true of a world that remembers everything."""
     scene, event, path = clip.scene, clip.recipe.event, clip.path
     target = f"the {scene.target.name}"
     happening = _happening(scene, event)

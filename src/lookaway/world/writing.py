@@ -1,4 +1,4 @@
-"""Writes a shot and all that is true of it into a folder."""
+"""Writes a rendered clip and its ground truth into a folder."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ from lookaway.world.words import ClipWords
 
 METRES_PER_STEP: Final = 0.001
 MAX_STEPS: Final = np.iinfo(np.uint16).max
-"""65.5 m; what is farther away is kept as this far."""
+"""65.5 m; larger depths are clipped."""
 
 
 def write_shot(shot: Shot, folder: Path, words: ClipWords) -> ClipCard:
-    """Write video, depth, instances, arrays, and last the card: where it is, the clip is whole."""
+    """Write video, depth, instances, arrays, and the card last: a clip with a card is complete."""
     (folder / CARD).unlink(missing_ok=True)
     pictures = [view.picture for view in shot.views]
     instances = [view.instances for view in shot.views]
@@ -62,7 +62,7 @@ def write_shot(shot: Shot, folder: Path, words: ClipWords) -> ClipCard:
 
 
 def is_finished(folder: Path, recipe: ClipRecipe) -> bool:
-    """Whether a whole clip of just this recipe is there."""
+    """Whether a complete clip of this recipe is there."""
     try:
         clip = WorldClip.open(folder)
         # A path from a file is known by its id, which holds a hash of it.

@@ -224,7 +224,7 @@ def test_matrices_that_are_no_rotations_have_failed(tmp_path, change, convention
     change(values)
     reason, message = refused(tmp_path, extrinsics=values, convention=convention)
     assert reason is Reason.POSE_FAILED
-    assert "no rotations" in message
+    assert "not rotations" in message
 
 
 def test_transposed_matrices_are_not_taken_for_poses(tmp_path):

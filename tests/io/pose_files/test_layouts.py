@@ -172,7 +172,7 @@ def test_poses_of_some_frames_stay_with_their_frames(tmp_path):
     [
         ({"data": np.ones((COUNT, 5))}, "pinhole"),
         ({"data": np.ones((COUNT - 1, 4)), "inds": FRAMES[1:]}, "expected (6, 4)"),
-        ({"inds": FRAMES + 1}, "not the frames of the poses"),
+        ({"inds": FRAMES + 1}, "inds differ from the frames of the poses"),
         ({"inds": None}, "no array named 'inds'"),
     ],
 )
@@ -245,7 +245,7 @@ FIRST, *OTHERS = image_lines()
     [
         ("", Reason.INVALID_INPUT, "no image"),
         (HEAD, Reason.INVALID_INPUT, "no image"),
-        (FIRST + FIRST, Reason.INVALID_INPUT, "a second time"),
+        (FIRST + FIRST, Reason.INVALID_INPUT, "repeats the image"),
         (FIRST + FIRST.replace("images/", "more/"), Reason.INVALID_INPUT, "must increase"),
         (FIRST.replace("frame_000000", "frame"), Reason.INVALID_INPUT, "does not end in the number"),
         (FIRST.replace("000000", "9" * 40), Reason.INVALID_INPUT, "does not end in the number"),

@@ -9,7 +9,7 @@ import pytest
 
 from lookaway.core import Rollout
 from lookaway.judges.oracle import OracleServer
-from lookaway.suites.folder.world import world_rollouts
+from lookaway.suites.folder.layout import world_rollouts
 from lookaway.world.grid import Grid
 from tests.support.rendered import copy_clips
 from tests.support.world import FORM

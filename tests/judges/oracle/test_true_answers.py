@@ -18,7 +18,7 @@ from lookaway.judges.rating import CorrectnessRating, ProgressRating
 from lookaway.judges.reobservation import Reobservation
 from lookaway.judges.settings import Ready
 from lookaway.judges.trigger_verdict import TriggerVerdict
-from lookaway.suites.folder.world import world_rollouts
+from lookaway.suites.folder.layout import world_rollouts
 from tests.judges.oracle.sending import ask, pictures, put
 
 pytestmark = pytest.mark.render

@@ -61,4 +61,4 @@ def test_the_page_says_so_where_the_reference_videos_have_moved(run: Path) -> No
     page = html.unescape(page_of(run))
     assert players(page) == ["v0"]
     assert "Captions, phases and reference videos are not shown, since the dataset cannot be read again: " in page
-    assert "/references: there is no such folder. Name that of the references with --ground-truth." in page
+    assert "/references: there is no such folder. Set the folder of reference videos with --ground-truth." in page

@@ -354,7 +354,7 @@ def test_the_command_writes_the_file(run, tmp_path):
 def test_filmstrips_are_left_out_of_a_single_file_only(run, tmp_path):
     result = lookaway("report", run, "-o", tmp_path / "site", "--without-filmstrips")
     assert result.code == 2
-    assert "--without-filmstrips goes with --single-file only" in result.err
+    assert "--without-filmstrips only applies with --single-file" in result.err
     assert not (tmp_path / "site").exists()
 
 

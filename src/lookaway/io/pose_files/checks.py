@@ -1,4 +1,4 @@
-"""What every pose has to satisfy, whoever estimated it."""
+"""Checks that all poses must pass, whatever their source."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from lookaway.core import Floats, Indices, Reason, Unmeasurable
 Convention: TypeAlias = Literal["world_to_camera", "camera_to_world"]
 AMBIGUOUS: Final = "ambiguous"
 ToldConvention: TypeAlias = Convention | Literal["ambiguous"]
-"""A convention, or that it could not be told."""
+"""A convention, or that it is ambiguous."""
 
 ROTATION_TOLERANCE = 1e-2
-"""How far R R^T may be from the identity; estimated rotations stored in half precision stay below it."""
+"""Tolerance of R R^T = I; estimated rotations stored in half precision stay below it."""
 RotationTolerance: TypeAlias = Annotated[float, "how far R R^T may be from the identity before poses count as failed"]
 LARGEST_NUMBER = 1e12
-"""No scene and no lens is larger, and products of such numbers still stay finite."""
+"""No scene or lens needs larger numbers, and their products stay finite."""
 DEPTH_STRIDE = 8
 """Every eighth pixel in both directions is enough for a median."""
 DepthStride: TypeAlias = Annotated[int, "every so many pixels of a depth map, in both directions, go into its median"]
 
 
 class Refuse(Protocol):
-    """Makes the error that says what is wrong with the poses of one place."""
+    """Makes an error about the poses of one file."""
 
     def __call__(self, message: str, reason: Reason = ...) -> Unmeasurable:
         """An error to raise."""
@@ -73,7 +73,7 @@ def as_camera_to_world(
     rotations = matrices[:, :3, :3]
     defect = np.abs(rotations @ rotations.transpose(0, 2, 1) - np.eye(3)).max()
     if defect > tolerance or (np.linalg.det(rotations) <= 0).any():
-        raise refuse(f"{name} holds matrices that are no rotations (off by {defect:.2g}).", Reason.POSE_FAILED)
+        raise refuse(f"{name} holds matrices that are not rotations (off by {defect:.2g}).", Reason.POSE_FAILED)
     return matrices if convention == "camera_to_world" else np.linalg.inv(matrices)
 
 
@@ -103,7 +103,7 @@ def as_frame_indices(name: str, given: NDArray[Any], count: int, frame_count: in
 
 
 def spread_over_video(count: int, frame_count: int, refuse: Refuse) -> Indices:
-    """[N] frames for poses that do not say theirs: evenly from the first frame to the last."""
+    """[N] frames for poses without frame indices: evenly from the first frame to the last."""
     if count > frame_count:
         raise refuse(f"{count} poses for a video of {frame_count} frames; add `frame_indices`.")
     return np.rint(np.linspace(0, frame_count - 1, count)).astype(np.int64)

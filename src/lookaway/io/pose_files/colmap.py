@@ -1,4 +1,4 @@
-"""Reads COLMAP's text: `images.txt`, and `cameras.txt` as the lens."""
+"""Reads COLMAP's text files: `images.txt` and `cameras.txt`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_BYTES = 256 * 1024 * 1024
 IMAGE_FIELDS = 10
 """Id, quaternion, translation, camera, name."""
 LENSES: Mapping[str, tuple[int, ...]] = {"SIMPLE_PINHOLE": (0, 0, 1, 2), "PINHOLE": (0, 1, 2, 3)}
-"""Where fx, fy, cx and cy stand among the parameters of a camera."""
+"""Indices of fx, fy, cx and cy among the parameters of a camera."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class _Image:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A file of lines; whatever is wrong with them is told with its name."""
+    """A text file whose errors name it."""
 
     path: Path
 
@@ -39,12 +39,12 @@ class _Text:
         return ArtifactError(reason, f"{self.path.name}: {message}")
 
     def lines(self) -> Iterator[tuple[int, list[str]]]:
-        """Number and fields of each line that is no comment."""
+        """Number and fields of each line that is not a comment."""
         if not self.path.is_file():
             raise self.error("there is no such file.", Reason.MISSING_INPUT)
         try:
             if self.path.stat().st_size > MAX_BYTES:
-                raise self.error(f"it is larger than {MAX_BYTES} bytes, which no file of poses is.")
+                raise self.error(f"it is larger than {MAX_BYTES} bytes, too large for a file of poses.")
             text = self.path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise self.error(f"it cannot be read as text ({error}).") from error
@@ -102,7 +102,7 @@ def _images(text: _Text) -> Iterator[_Image]:
             continue
         name = fields[-1]
         if name in names:
-            raise text.error(f"line {number} names the image {name:.80} a second time.")
+            raise text.error(f"line {number} repeats the image {name:.80}.")
         names.add(name)
         may_be_points = True
         yield _Image(
@@ -113,7 +113,7 @@ def _images(text: _Text) -> Iterator[_Image]:
 
 
 def _are_points(fields: Sequence[str]) -> bool:
-    """Whether a line is x, y and the id of a point, many times; a name with spaces must not pass for it."""
+    """Whether a line consists of x, y and point id triples; a name with spaces must not match."""
     return len(fields) % 3 == 0 and fields[-1].removeprefix("-").isdigit()
 
 
@@ -146,8 +146,8 @@ def _lens(
 ) -> tuple[Floats, tuple[int, int], Mapping[str, Json]]:
     """Intrinsics of every image, the width and height that they are for, and what was assumed."""
     if source.lens is None:
-        intrinsics, told = assumed_intrinsics(source, len(images), text.error)
-        return intrinsics, (source.timeline.width, source.timeline.height), told
+        intrinsics, assumed = assumed_intrinsics(source, len(images), text.error)
+        return intrinsics, (source.timeline.width, source.timeline.height), assumed
     lens = _Text(source.lens)
     cameras = dict(_cameras(lens))
     missing = {image.camera for image in images} - cameras.keys()
@@ -165,16 +165,16 @@ def _cameras(lens: _Text) -> Iterator[tuple[int, tuple[tuple[int, int], Floats]]
     for number, fields in lens.lines():
         if not fields:
             continue
-        places = LENSES.get(fields[1] if len(fields) > 1 else "")
-        if places is None:
+        indices = LENSES.get(fields[1] if len(fields) > 1 else "")
+        if indices is None:
             raise lens.error(
-                f"line {number} is no camera of the kinds {' and '.join(LENSES)}; undistort the images first."
+                f"line {number} is not a camera of the model {' or '.join(LENSES)}; undistort the images first."
             )
-        if len(fields) != 4 + max(places) + 1:
-            raise lens.error(f"line {number} has {len(fields) - 4} parameters, expected {max(places) + 1}.")
+        if len(fields) != 4 + max(indices) + 1:
+            raise lens.error(f"line {number} has {len(fields) - 4} parameters, expected {max(indices) + 1}.")
         camera, width, height = (int(n) for n in lens.numbers(number, int, (fields[0], *fields[2:4])))
         if not (0 < width < 2**31 and 0 < height < 2**31):
             raise lens.error(f"line {number} has an image of {width} by {height}.")
         parameters = lens.numbers(number, float, fields[4:])
-        fx, fy, cx, cy = (parameters[place] for place in places)
+        fx, fy, cx, cy = (parameters[index] for index in indices)
         yield camera, ((width, height), np.array([[fx, 0, cx], [0, fy, cy], [0, 0, 1]]))

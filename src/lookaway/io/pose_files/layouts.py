@@ -1,4 +1,4 @@
-"""The layouts of poses that can be read, by the tool that wrote them."""
+"""Readers of pose files, by the tool that wrote them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def read_da3(source: PoseSource) -> PosesRead:
 def read_vipe(source: PoseSource) -> PosesRead:
     """The trajectory in `data` (camera-to-world matrices) and `inds` (their frames).
 
-    Depth is left alone: ViPE keeps it as archives of pictures in a format of their own.
+    Depth is not read: ViPE stores it as archives of pictures in its own format.
     """
     timeline = source.timeline
     with ArrayArchive(source.path) as archive:
@@ -77,8 +77,8 @@ def read_vipe(source: PoseSource) -> PosesRead:
             "data", archive.read("data"), "camera_to_world", source.rotation_tolerance, archive.error
         )
         frames = as_frame_indices("inds", archive.read("inds"), count, timeline.frame_count, archive.error)
-        intrinsics, told_lens = _lens(source, frames, archive.error)
-    depth, told_depth = assumed_depths(source, camera_to_world)
+        intrinsics, lens_assumed = _lens(source, frames, archive.error)
+    depth, depth_assumed = assumed_depths(source, camera_to_world)
     trajectory = Trajectory(
         camera_to_world=camera_to_world,
         intrinsics=intrinsics,
@@ -88,7 +88,7 @@ def read_vipe(source: PoseSource) -> PosesRead:
         height=timeline.height,
         frame_count=timeline.frame_count,
     )
-    return PosesRead(trajectory, {**told_lens, **told_depth})
+    return PosesRead(trajectory, {**lens_assumed, **depth_assumed})
 
 
 def _lens(source: PoseSource, frames: Indices, refuse: Refuse) -> tuple[Floats, Mapping[str, Json]]:
@@ -103,7 +103,7 @@ def _lens(source: PoseSource, frames: Indices, refuse: Refuse) -> tuple[Floats, 
                 "for each pose."
             )
         if not np.array_equal(inds, frames):
-            raise archive.error("inds are not the frames of the poses.")
+            raise archive.error("inds differ from the frames of the poses.")
         rows = as_numbers("data", rows, archive.error)
         matrices = np.tile(np.eye(3), (len(rows), 1, 1))
         matrices[:, [0, 1, 0, 1], [0, 1, 2, 2]] = rows
@@ -112,12 +112,12 @@ def _lens(source: PoseSource, frames: Indices, refuse: Refuse) -> tuple[Floats, 
 
 @dataclass(frozen=True, slots=True)
 class NetworkArchive:
-    """The names that a network's archive gives to its arrays."""
+    """Array names in a network's archive."""
 
     poses: str
     convention: Convention
     intrinsics: tuple[str, ...]
-    """Names under which intrinsics are found, the first one first."""
+    """Possible names of the intrinsics, the first one preferred."""
     depth: str = "depth"
 
     def read(self, source: PoseSource) -> PosesRead:
@@ -128,8 +128,8 @@ class NetworkArchive:
             camera_to_world = as_camera_to_world(
                 self.poses, archive.read(self.poses), self.convention, source.rotation_tolerance, refuse
             )
-            intrinsics, (width, height), told_lens = self._lens(archive, source, count)
-            depth, told_depth = self._depth(archive, source, camera_to_world)
+            intrinsics, (width, height), lens_assumed = self._lens(archive, source, count)
+            depth, depth_assumed = self._depth(archive, source, camera_to_world)
             trajectory = Trajectory(
                 camera_to_world=camera_to_world,
                 intrinsics=intrinsics,
@@ -139,7 +139,7 @@ class NetworkArchive:
                 height=height,
                 frame_count=source.timeline.frame_count,
             )
-        return PosesRead(trajectory, {**told_lens, **told_depth})
+        return PosesRead(trajectory, {**lens_assumed, **depth_assumed})
 
     def _lens(
         self, archive: ArrayArchive, source: PoseSource, count: int
@@ -148,8 +148,8 @@ class NetworkArchive:
         video = source.timeline.width, source.timeline.height
         name = next((name for name in self.intrinsics if name in archive), None)
         if name is None:
-            intrinsics, told = assumed_intrinsics(source, count, archive.error)
-            return intrinsics, video, told
+            intrinsics, assumed = assumed_intrinsics(source, count, archive.error)
+            return intrinsics, video, assumed
         given = archive.read(name)
         if given.shape == (3, 3):
             given = np.broadcast_to(given, (count, 3, 3))
@@ -157,8 +157,8 @@ class NetworkArchive:
         if self.depth in archive:
             height, width = check_depth_shape(_flat(archive.shape(self.depth)), count, archive.error)
             return intrinsics, (width, height), {}
-        intrinsics, told = intrinsics_at_video_size(source, intrinsics, archive.error)
-        return intrinsics, video, told
+        intrinsics, assumed = intrinsics_at_video_size(source, intrinsics, archive.error)
+        return intrinsics, video, assumed
 
     def _depth(
         self, archive: ArrayArchive, source: PoseSource, camera_to_world: Floats
@@ -195,8 +195,8 @@ def _read_bare(source: PoseSource) -> PosesRead:
     given, refuse = read_array(source.path)
     timeline = source.timeline
     camera_to_world = as_camera_to_world("the array", given, "camera_to_world", source.rotation_tolerance, refuse)
-    intrinsics, told_lens = assumed_intrinsics(source, len(camera_to_world), refuse)
-    depth, told_depth = assumed_depths(source, camera_to_world)
+    intrinsics, lens_assumed = assumed_intrinsics(source, len(camera_to_world), refuse)
+    depth, depth_assumed = assumed_depths(source, camera_to_world)
     trajectory = Trajectory(
         camera_to_world=camera_to_world,
         intrinsics=intrinsics,
@@ -206,7 +206,7 @@ def _read_bare(source: PoseSource) -> PosesRead:
         height=timeline.height,
         frame_count=timeline.frame_count,
     )
-    return PosesRead(trajectory, {**told_lens, **told_depth})
+    return PosesRead(trajectory, {**lens_assumed, **depth_assumed})
 
 
 PoseLayout: TypeAlias = Literal["da3", "vggt", "mapanything", "vipe", "colmap"]

@@ -1,4 +1,4 @@
-"""What is asked of a reader of poses, and what it answers."""
+"""What a pose reader gets, and what it returns."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from lookaway.io.pose_files.checks import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoseSource:
-    """Poses of one video: where they are, and how to take them."""
+    """Poses of one video: their files, and how to read them."""
 
     path: Path
     timeline: Timeline
     lens: Path | None = None
-    """A file of intrinsics, where the layout keeps them apart from the poses."""
+    """A file of intrinsics, if the layout stores them separately."""
     convention: Convention = "world_to_camera"
-    """Only where the layout leaves it open."""
+    """Only used if the layout leaves it open."""
     rotation_tolerance: float = ROTATION_TOLERANCE
     depth_stride: int = DEPTH_STRIDE
     depth_maps: int | None = None
@@ -40,14 +40,14 @@ class PoseSource:
     assumed_fov_degrees: float | None = None
     assumed_depth: float | None = None
     first_frame_number: int | None = 0
-    """The number that the first frame of the video has in the names of images; `None` is the lowest of them."""
+    """Number of the first frame in the names of images; `None` is the lowest of them."""
     may_outlast_video: bool = False
-    """Whether COLMAP's images may go on after the last frame of the video; they are then as many frames."""
+    """Whether COLMAP's images may continue after the last frame of the video, and extend it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PosesRead:
-    """A trajectory, and what of it was not in the files."""
+    """A trajectory, and what was assumed because it was not in the files."""
 
     trajectory: Trajectory
     assumptions: Mapping[str, Json] = field(default_factory=dict)
@@ -58,7 +58,7 @@ def assumed_intrinsics(source: PoseSource, count: int, refuse: Refuse) -> tuple[
     degrees = source.assumed_fov_degrees
     if degrees is None:
         raise refuse(
-            "there are poses but no intrinsics. Name a file of intrinsics in the record, or pass "
+            "there are poses but no intrinsics. Add a file of intrinsics to the record, or pass "
             "`assumed_fov_degrees`, the horizontal field of view.",
             Reason.MISSING_INPUT,
         )
@@ -69,23 +69,23 @@ def assumed_intrinsics(source: PoseSource, count: int, refuse: Refuse) -> tuple[
 
 
 def assumed_depths(source: PoseSource, camera_to_world: Floats) -> tuple[Floats, Mapping[str, Json]]:
-    """[N] of one depth: the caller's, or else the extent of the path."""
+    """[N] constant depth: the caller's, else the extent of the path."""
     if source.assumed_depth is not None:
         return np.full(len(camera_to_world), source.assumed_depth), {
             "median_depth": f"assumed: {source.assumed_depth:g} in the units of the poses"
         }
     centres = camera_to_world[:, :3, 3]
     extent = float(np.linalg.norm(centres - centres[0], axis=1).max())
-    # Where all cameras are in one place, any depth says that they only turn.
+    # If all cameras share one position, any depth says that they only rotate.
     return np.full(len(centres), extent or 1.0), {"median_depth": "assumed: the extent of the path"}
 
 
 def intrinsics_at_video_size(
     source: PoseSource, intrinsics: Floats, refuse: Refuse
 ) -> tuple[Floats, Mapping[str, Json]]:
-    """[N, 3, 3] for the video's frames, from intrinsics of an image whose size nobody wrote down.
+    """[N, 3, 3] for the video's frames, from intrinsics of an image of unknown size.
 
-    Its middle is taken to be the principal point, which keeps the field of view.
+    The principal point is taken as its middle, which preserves the field of view.
     """
     middle = np.median(intrinsics[:, :2, 2], axis=0)
     if (middle <= 0).any():
@@ -97,12 +97,12 @@ def intrinsics_at_video_size(
 
 @dataclass(frozen=True, slots=True)
 class PosedFrames:
-    """The frames of another sampler, each moved to the nearest one that has a pose and depth, none twice.
+    """The frames of another sampler, each moved to the nearest one with a pose and depth, none twice.
 
-    The first stays too, since tracks begin there. Where the rollout has no poses that can be read, all stay.
+    The first frame stays, since tracks begin there. Without readable poses all stay.
     """
 
-    frames: Annotated[Sampler, "which frames would be looked at if all had a pose"]
+    frames: Annotated[Sampler, "the frames to use if all had a pose"]
 
     def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
         """Increasing frame indices, none twice."""
@@ -114,7 +114,7 @@ class PosedFrames:
             with ArrayArchive(path) as archive:
                 posed = posed_frames(archive, timeline.frame_count)
         except Unmeasurable:
-            return wanted  # what looks at pictures alone needs no poses, and what needs them finds and tells the same
+            return wanted  # whatever needs poses reports the same problem
         nearest = np.abs(np.subtract.outer(wanted, posed)).argmin(axis=1)
         return tuple(sorted({*wanted[:1], *posed[nearest].tolist()}))
 

@@ -1,4 +1,4 @@
-"""Finds rollouts in a folder: by `manifest.jsonl`, by `manifest.csv`, or by a pattern of paths."""
+"""Finds rollouts in a folder: by a manifest, by a pattern of paths, or by the cards of the simulated world."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from lookaway.core import Case, DatasetError, Problem, Rollout, Unmeasurable, UserError
+from lookaway.core import ArtifactError, Case, DatasetError, Problem, Rollout, Target, Unmeasurable, UserError
 from lookaway.io.files import inside, parse_json
-from lookaway.io.world_clips import CARD
+from lookaway.io.world_clips import CARD, WorldClip, clip_folders
 
 VIDEO_SUFFIXES: Final = frozenset({".mp4", ".mov", ".mkv", ".webm", ".avi", ".m4v", ".gif"})
 PATTERN_FIELDS: Final = ("model", "case", "seed", "subset", "scene")
@@ -41,7 +41,7 @@ class ManifestLine(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class FolderReader:
-    """Reads one folder; what cannot become a rollout is listed, not skipped in silence."""
+    """Reads one folder; records that cannot become a rollout are listed as problems."""
 
     root: Path
     pattern: str | None = None
@@ -54,7 +54,7 @@ class FolderReader:
         for where, line in self._lines():
             rollout = self._rollout(line)
             if rollout.id in found:
-                message = f"{rollout.id} stands here a second time; left out"
+                message = f"{rollout.id} is listed twice; left out"
                 self.problems.append(Problem(where=where, message=message))
                 continue
             found[rollout.id] = rollout
@@ -77,8 +77,8 @@ class FolderReader:
             yield where, ManifestLine.model_validate(record)
         except ValidationError as error:
             first = error.errors()[0]
-            place = ".".join(str(step) for step in first["loc"]) or "the record"
-            message = f"{place}: {first['msg']}, found {first['input']!r:.80}"
+            name = ".".join(str(step) for step in first["loc"]) or "the record"
+            message = f"{name}: {first['msg']}, found {first['input']!r:.80}"
             self.problems.append(Problem(where=where, message=message))
 
     def _matching(self, paths: list[str]) -> Iterator[tuple[str, ManifestLine]]:
@@ -95,7 +95,7 @@ class FolderReader:
                 continue
             match = regex.fullmatch(path)
             if match is None:
-                self.problems.append(Problem(where=path, message="does not fit the pattern; left out"))
+                self.problems.append(Problem(where=path, message="does not match the pattern; left out"))
                 continue
             values = {name: value for name, value in match.groupdict().items() if value is not None}
             yield path, ManifestLine.model_validate({**values, "video": path})
@@ -105,8 +105,8 @@ class FolderReader:
         if len(depths) == 1 and (depth := depths.pop()) in PATTERNS_BY_DEPTH:
             return PATTERNS_BY_DEPTH[depth] + ".{suffix}"
         raise DatasetError(
-            f"{self.root}: videos lie at several depths or more than three folders deep. "
-            "Say what the folders mean, for example --pattern '{model}/{subset}/{case}/{seed}.mp4'."
+            f"{self.root}: videos are at several depths or more than three folders deep. "
+            "Name the folder levels, for example with --pattern '{model}/{subset}/{case}/{seed}.mp4'."
         )
 
     def _rollout(self, line: ManifestLine) -> Rollout:
@@ -145,7 +145,7 @@ class FolderReader:
 
 
 def _video_paths(root: Path) -> list[str]:
-    """Relative paths of all videos, sorted, so that runs agree."""
+    """Relative paths of all videos, sorted."""
     found = []
     for folder, _, files in os.walk(root):
         relative = os.path.relpath(folder, root).replace(os.sep, "/")
@@ -156,7 +156,7 @@ def _video_paths(root: Path) -> list[str]:
 
 
 def _is_text(path: str) -> bool:
-    """Whether a path found on disk can be written into a table; Linux allows any bytes as a name."""
+    """Whether a path is valid text; Linux allows any bytes in a name."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -170,7 +170,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
     for position, part in enumerate(re.split(r"\{(\w+)\}", pattern)):
         if position % 2 == 0:
             if "{" in part or "}" in part:
-                raise UserError(f"The pattern {pattern!r} has a brace without its partner; {known}.")
+                raise UserError(f"The pattern {pattern!r} has an unmatched brace; {known}.")
             expression += re.escape(part)
         elif part not in (*PATTERN_FIELDS, "suffix"):
             raise UserError(f"The pattern {pattern!r} names {{{part}}}; {known}.")
@@ -199,3 +199,48 @@ def _csv_lines(path: Path) -> Iterator[tuple[int, Any]]:
                 yield reader.line_num, {name: value for name, value in record.items() if value not in ("", None)}
     except (UnicodeDecodeError, csv.Error) as error:
         raise DatasetError(f"{path}: cannot be read as CSV: {error}.") from error
+
+
+def is_world(root: Path) -> bool:
+    """Whether the folder is a rendered set of the simulated world."""
+    return next(root.glob(f"clips/*/*/*/{CARD}"), None) is not None
+
+
+def world_rollouts(root: Path) -> tuple[tuple[Rollout, ...], list[Problem]]:
+    """All clips, and problems of those with invalid files or repeated ids."""
+    rollouts: dict[str, Rollout] = {}
+    problems = []
+    for folder in clip_folders(root):
+        where = folder.relative_to(root).as_posix()
+        try:
+            rollout = _rollout(WorldClip.open(folder))
+        except (DatasetError, ArtifactError) as error:
+            problems.append(Problem(where=where, message=str(error)))
+            continue
+        if rollout.id in rollouts:
+            problems.append(Problem(where=where, message=f"{rollout.id} is listed twice; left out"))
+            continue
+        rollouts[rollout.id] = rollout
+    return tuple(rollouts.values()), problems
+
+
+def _rollout(clip: WorldClip) -> Rollout:
+    card = clip.card
+    box = card.target_box if any(card.target_box) else None
+    case = Case(
+        id=card.case,
+        subset=card.event,
+        scene=f"{card.family}-{card.seed}",
+        prompt=card.caption_segments,
+        action=clip.timed_action(),
+        target=Target(name=card.target.name, attributes=(card.process[1],), box=box),
+    )
+    phases = {name: getattr(card.phases, name) for name in ("visible", "disappeared", "reappeared")}
+    return Rollout(
+        case=case,
+        model=card.model,
+        seed=str(card.take),
+        video=clip.video,
+        artifacts={"truth": clip.folder / CARD},
+        phases=phases,
+    )

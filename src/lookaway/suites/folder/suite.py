@@ -1,4 +1,4 @@
-"""The suite for people who just have a folder of videos."""
+"""The suite for a plain folder of videos."""
 
 from __future__ import annotations
 
@@ -15,29 +15,28 @@ from lookaway.perception.poses.sift_matches import SiftMatches
 from lookaway.perception.poses.supplied_poses import SuppliedPoses
 from lookaway.perception.quality.lab_means import LabMeans
 from lookaway.statistics.cells import mean_cells
-from lookaway.suites.folder.layout import FolderReader
-from lookaway.suites.folder.world import is_world, world_rollouts
+from lookaway.suites.folder.layout import FolderReader, is_world, world_rollouts
 from lookaway.suites.options import ALLOW_OUTSIDE, EXTRINSICS_CONVENTION
 
 
 class Folder:
-    """Any videos, with as much as is known about them."""
+    """Any videos, with whatever metadata there is."""
 
     name: ClassVar[str] = "folder"
     version: ClassVar[int] = 1
     title: ClassVar[str] = "A folder of videos: a manifest or a pattern of paths"
     options: ClassVar[tuple[Option, ...]] = (
-        Option(name="pattern", help="Meaning of the paths in a folder, such as '{model}/{case}/{seed}.mp4'."),
+        Option(name="pattern", help="Pattern of paths, such as '{model}/{case}/{seed}.mp4'."),
         EXTRINSICS_CONVENTION,
         ALLOW_OUTSIDE,
     )
 
     def recognises(self, root: Path) -> bool:
-        """Whether there is a manifest or a simulated world; bare videos are read where nothing else fits."""
+        """Whether there is a manifest or a simulated world; bare videos are read if no other suite matches."""
         return (root / "manifest.jsonl").is_file() or (root / "manifest.csv").is_file() or is_world(root)
 
     def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
-        """All rollouts of the manifest or of a simulated world, or all videos that fit the pattern."""
+        """All rollouts of the manifest or of a simulated world, or all videos that match the pattern."""
         if options["pattern"] is None and is_world(root):
             rollouts, problems = world_rollouts(root)
         else:
@@ -46,7 +45,7 @@ class Folder:
         return Dataset(suite=self.name, root=root, rollouts=rollouts, problems=tuple(problems))
 
     def metrics(self, settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
-        """Every metric that needs no network, for a camera that leaves and comes back."""
+        """Every metric without a network, for a camera that leaves and returns."""
         poses = SuppliedPoses(convention=settings.get("extrinsics_convention", "world_to_camera"))
         spatial: dict[str, Extractor] = {"poses": poses, "matches": SiftMatches(poses=poses, pairs=FoldPairs())}
         return (

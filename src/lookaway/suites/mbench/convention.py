@@ -1,4 +1,4 @@
-"""Decides what stored extrinsics turn into what, by trying both readings on points that frames have in common."""
+"""Determines the convention of stored extrinsics by testing both on matched points of frames."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from lookaway.perception.opencv import load_opencv
 from lookaway.perception.poses.sift_matches import mutual_matches, sift_points
 
 UNTOLD: Final[Convention] = "world_to_camera"
-"""As Depth Anything 3 writes it; taken where no camera moves, since both readings then say the same."""
+"""As Depth Anything 3 writes it; used if no camera moves, since both conventions then agree."""
 CLEARLY_BETTER: Final = 2.0
 MAX_ITEMS: Final = 8
-"""Shared by the models; each has one at least."""
+"""Divided among the models; each has at least one."""
 LOOKED_AT_FOR_AN_ITEM: Final = 4
-"""Rollouts that stand still, cannot be read or cannot be matched show nothing: others are looked at in their place."""
+"""Rollouts that are static, unreadable or without matches are replaced by others."""
 PAIRS_OF_AN_ITEM: Final = 3
 TELLING_DEGREES: Final = 10.0
 TELLING_BASELINE: Final = 0.1
-"""As a part of the depth. Views that differ by so much look alike, and the readings differ by tens of pixels."""
+"""As a fraction of the depth. Such views still match, and the conventions differ by tens of pixels."""
 NEGLIGIBLE_BASELINE: Final = 1e-3
 HEIGHT: Final = 240
 FITTING_PIXELS: Final = HEIGHT / 20
-"""Poses that have nothing to do with the frames may still miss them twice as far in one reading as in the other."""
+"""Poses unrelated to the frames may by chance fit one convention twice as well as the other."""
 KEYPOINTS: Final = 1024
 RATIO: Final = 0.8
 MIN_MATCHES: Final = 8
@@ -41,7 +41,7 @@ MIN_MATCHES: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """Errors of both readings, the median over the matches of each pair, and how many matches there are."""
+    """Errors of both conventions, the median over the matches of each pair, and the number of matches."""
 
     errors: tuple[tuple[float, ...], ...]
     matches: int
@@ -49,10 +49,10 @@ class _Compared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """How far both readings miss the frames of some rollouts."""
+    """Errors of both conventions on some rollouts."""
 
     pixels: Mapping[Convention, float] | None
-    """Error of each reading in frames of `HEIGHT` rows; `None` where no two frames could be compared."""
+    """Error of each convention in pixels of frames of height `HEIGHT`; `None` if no two frames could be compared."""
     items: int
     """Rollouts whose frames were compared."""
     matches: int
@@ -69,34 +69,34 @@ class Figures:
 
     @property
     def winner(self) -> Convention | None:
-        """The reading whose error is small, and at most half of the other's."""
+        """The convention with a small error, at most half of the other's."""
         if self.pixels is None:
             return None
         better, worse = sorted(self.pixels, key=self.pixels.__getitem__)
         return better if self.pixels[better] <= min(FITTING_PIXELS, self.pixels[worse] / CLEARLY_BETTER) else None
 
     def settings(self) -> dict[str, Json]:
-        """As they stand in the lock."""
+        """As in the lock."""
         errors = {f"{name}_pixels": self.pixels and round(self.pixels[name], 2) for name in get_args(Convention)}
         return {**errors, "items": self.items, "matches": self.matches}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What was decided, and by which figures."""
+    """The decision and the errors behind it."""
 
     convention: ToldConvention
     total: Figures
     by_model: Mapping[str, Figures]
 
     def settings(self) -> dict[str, Json]:
-        """As they stand in the lock."""
+        """As in the lock."""
         models: dict[str, Json] = {model: figures.settings() for model, figures in self.by_model.items()}
         test: dict[str, Json] = {**self.total.settings(), "frame_height": HEIGHT, "models": models}
         return {"extrinsics_convention": self.convention, "extrinsics_test": test}
 
     def problem(self) -> Problem | None:
-        """Which models contradict which, if any do."""
+        """The models that contradict each other, if any."""
         sides = {
             reading: [model for model, figures in self.by_model.items() if figures.winner == reading]
             for reading in get_args(Convention)
@@ -106,24 +106,23 @@ class Decision:
         found = "; ".join(f"{reading} fits the frames of {', '.join(models)}" for reading, models in sides.items())
         return Problem(
             where="camera poses",
-            message=f"{found}; expected one convention for all models. Store all poses one way, or evaluate the models "
-            "apart, with --models and --extrinsics-convention.",
+            message=f"{found}; expected one convention for all models. Convert the poses, or evaluate the models "
+            "separately, with --models and --extrinsics-convention.",
         )
 
 
 def decide_convention(rollouts: Sequence[Rollout]) -> Decision | None:
-    """Which reading of the poses of a dataset fits its frames; `None` where no rollout has a file of poses.
+    """The convention that fits the frames of a dataset; `None` if no rollout has a file of poses.
 
-    The poses of one model come from one tool, so that a few of its rollouts speak for all. In each of them a few pairs
-    of frames are compared whose views differ by some ten degrees or a tenth of the depth. The error of a match is its
-    distance to its epipolar line, or, where the camera only turns, to where the turn takes it; the error of a reading
-    is the median over matches, then over pairs. The half of an epipolar line that lies behind a camera does not count
-    as line: it alone tells forward from backward where the camera does not turn.
+    The poses of one model come from one tool, so a few of its rollouts represent all. In each, a few pairs of frames
+    are compared whose views differ by some ten degrees or a tenth of the depth. The error of a match is its
+    distance to its epipolar line, or, where the camera only turns, to where the rotation moves it; the error of a
+    convention is the median over matches, then over pairs. The half of an epipolar line behind a camera is excluded:
+    only this distinguishes forward from backward if the camera does not rotate.
 
-    A reading wins whose error is at most half of the other's and a twentieth of the frame's height. The convention is
-    the reading that wins over all models together, unless the other wins in one of them. Where cameras move but there
-    is no such reading, or no frames could be matched, it is ambiguous. Where no camera moves, both readings mean the
-    same path.
+    A convention wins if its error is at most half of the other's and a twentieth of the frame height. The result is
+    the one that wins over all models together, unless the other wins for one of them. If cameras move but neither
+    wins, or no frames could be matched, it is ambiguous. If no camera moves, both mean the same path.
     """
     by_model = _with_poses(rollouts)
     items = math.ceil(MAX_ITEMS / max(1, len(by_model)))
@@ -141,7 +140,7 @@ def decide_convention(rollouts: Sequence[Rollout]) -> Decision | None:
 
 
 def _with_poses(rollouts: Iterable[Rollout]) -> dict[str, list[Rollout]]:
-    """By model, each in an order that does not follow that of the records."""
+    """Rollouts by model, each in an order independent of the records."""
     by_model: dict[str, list[Rollout]] = {}
     for rollout in rollouts:
         if rollout.problem is None and "poses" in rollout.artifacts:
@@ -154,7 +153,7 @@ def _present(rollouts: Iterable[Rollout]) -> Iterator[Rollout]:
 
 
 def _compared(rollouts: Iterable[Rollout], most: int) -> list[_Compared]:
-    """What the rollouts show whose files can be read and whose camera moves, until so many show matches."""
+    """Evidence of the readable rollouts whose camera moves, until enough have matches."""
     found: list[_Compared] = []
     for rollout in rollouts:
         if sum(bool(item.errors) for item in found) == most:
@@ -162,7 +161,7 @@ def _compared(rollouts: Iterable[Rollout], most: int) -> list[_Compared]:
         try:
             compared = _compare(rollout)
         except Unmeasurable:
-            continue  # the same is found, and told, when the rollout is measured
+            continue  # reported when the rollout is measured
         if compared is not None:
             found.append(compared)
     return found
@@ -197,7 +196,7 @@ def _compare(rollout: Rollout) -> _Compared | None:
 
 
 def _telling_pairs(readings: Sequence[Trajectory]) -> list[tuple[int, int]]:
-    """Positions of the first pose and of some that differ from it more and more; none where the camera stands still."""
+    """Indices of the first pose and of some that differ from it increasingly; none if the camera is static."""
     turns = angles_degrees(readings[0].rotations[0], readings[0].rotations)
     # A camera that turns in one reading may also swing in the other: what both call motion is motion.
     ways = np.min([np.linalg.norm(reading.centres - reading.centres[0], axis=1) for reading in readings], axis=0)
@@ -217,7 +216,7 @@ def _error(views: TwoViews, points_1: Floats, points_2: Floats) -> float:
 
 
 def _is_in_front(views: TwoViews, points_1: Floats, points_2: Floats) -> Floats:
-    """[M] whether the rays of a match meet before both cameras, as far as they meet."""
+    """[M] whether the rays of a match meet in front of both cameras."""
     rays_1 = (
         np.column_stack([points_1, np.ones(len(points_1))]) @ np.linalg.inv(views.intrinsics_1).T @ views.rotation.T
     )

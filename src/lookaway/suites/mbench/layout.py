@@ -39,13 +39,13 @@ def read_card(root: Path) -> DatasetCard:
     except ValidationError as error:
         raise DatasetError(f"{path}: {first_error(error)}.") from error
     except UnicodeEncodeError as error:
-        raise DatasetError(f"{path}: holds text that is no valid Unicode: {error}.") from error
+        raise DatasetError(f"{path}: contains invalid Unicode: {error}.") from error
     return card
 
 
 @dataclass(frozen=True, slots=True)
 class LayoutReader:
-    """Reads one dataset; what cannot become a rollout is listed, not skipped in silence."""
+    """Reads one dataset; records that cannot become a rollout are listed as problems."""
 
     root: Path
     card: DatasetCard
@@ -92,7 +92,7 @@ class LayoutReader:
             metadata, annotations = self._known(line)
             rollout = self._rollout(line, folder, metadata, annotations)
             if (rollout.case.id, rollout.seed) in seen:
-                self._problem(where, f"{rollout.case.id} with seed {rollout.seed} stands here a second time; left out")
+                self._problem(where, f"{rollout.case.id} with seed {rollout.seed} is listed twice; left out")
                 continue
             seen.add((rollout.case.id, rollout.seed))
             self._check_form(where, line.metadata)
@@ -132,7 +132,7 @@ class LayoutReader:
         return None
 
     def _known(self, line: SampleLine) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Metadata and annotations of the sample, and what the line adds to them or says otherwise."""
+        """Metadata and annotations of the sample, overridden by those of the line."""
         key = (line.subset, line.sample_id)
         if key not in self.cards:
             self.cards[key] = self._read_sample_card(*key)
@@ -170,7 +170,7 @@ class LayoutReader:
         )
 
     def _file(self, folder: Path, named: str) -> Path:
-        """Paths start from the model's folder; some datasets count from the root instead."""
+        """Paths are relative to the model's folder, in some datasets to the root."""
         path = inside(self.root, named, base=folder, allow_outside=self.allow_outside)
         if path.exists() or not (self.root / named).exists():
             return path
@@ -198,7 +198,7 @@ class LayoutReader:
             self._problem(where, message)
 
     def _check_required(self, case: Case, metadata: dict[str, Any], annotations: dict[str, Any]) -> None:
-        """Count what is missing; what stands there in another form was told by itself."""
+        """Count missing fields; malformed ones are problems of their own."""
         is_text = self.card.dataset_id == "mbencht"
         if case.subset == "object":
             name = "object_card" if is_text else "object_anchor"

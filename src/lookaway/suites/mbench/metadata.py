@@ -1,4 +1,4 @@
-"""What the `metadata` of a sample or of a line say: the scene, the prompt and the target."""
+"""Reads the `metadata` of a sample or a line: scene, prompt and target."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from lookaway.core import Target
 
 Box: TypeAlias = tuple[float, float, float, float]
 LARGEST_PIXEL: Final = 1_000_000
-"""No picture is wider: a larger coordinate is a mistake."""
+"""No image is wider: a larger coordinate is an error."""
 
 
 def scene_of(metadata: Mapping[str, Any], sample: str) -> str:
-    """The place that a sample shows, if it is named; else every sample is a place of its own."""
+    """The scene of a sample, if it is named; else every sample is its own scene."""
     scene = metadata.get("scene")
     return scene if _is_name(scene) else sample
 
 
 def prompt_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
-    """The segments of the caption, or the caption as one; segments that are no texts do not become another prompt."""
+    """The caption segments, or the whole caption; malformed segments give no prompt."""
     segments, caption = metadata.get("caption_segments"), metadata.get("caption")
     if segments:
         return tuple(segments) if _is_texts(segments) else ()
@@ -28,7 +28,7 @@ def prompt_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def target_of(metadata: Mapping[str, Any]) -> Target | None:
-    """The thing whose memory is tested, as far as it is told rightly."""
+    """The target, as far as its fields are valid."""
     box, card = _box(metadata.get("object_anchor")), metadata.get("object_card")
     if _is_card(card):
         attributes = card.get("core_attributes") or card.get("attributes")
@@ -37,7 +37,7 @@ def target_of(metadata: Mapping[str, Any]) -> Target | None:
 
 
 def malformed(metadata: Mapping[str, Any]) -> dict[str, str]:
-    """What was found and what was expected, by the field that is not as it should be; what is missing is not listed."""
+    """Messages about malformed fields, by name; missing ones are not listed."""
     found, card = dict(metadata), metadata.get("object_card")
     if isinstance(card, dict):
         found |= {f"object_card.{name}": card.get(name) for name in ("core_attributes", "attributes")}
@@ -74,7 +74,7 @@ def _box(anchor: object) -> Box | None:
 
 
 _EXPECTED: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
-    "scene": (_is_name, "the name of a place"),
+    "scene": (_is_name, "the name of a scene"),
     "caption": (lambda value: isinstance(value, str), "a text"),
     "caption_segments": (_is_texts, "a list of texts"),
     "object_card": (_is_card, "a mapping with a name and core_attributes"),
@@ -82,6 +82,6 @@ _EXPECTED: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
     "object_card.attributes": (_is_texts, "a list of texts"),
     "object_anchor": (
         lambda value: _box(value) is not None,
-        f"four numbers, or cx, cy, w and h: centre, width and height, both above 0, none beyond {LARGEST_PIXEL}",
+        f"four numbers, or cx, cy, w and h: centre, width and height, both positive, at most {LARGEST_PIXEL}",
     ),
 }

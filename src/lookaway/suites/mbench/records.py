@@ -1,4 +1,4 @@
-"""The records of an MBench dataset as they stand in its files."""
+"""The records of an MBench dataset."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 def _plain_name(name: str) -> str:
     if name in {"", ".", ".."} or any(character in name for character in "/\\\0"):
-        raise ValueError("a name may not be empty, '.', '..' or hold a slash")
+        raise ValueError("a name must not be empty, '.', '..' or contain a slash")
     return name
 
 
@@ -28,14 +28,14 @@ class VideoEntry(_Record):
     role: str = "generated"
 
 
-class Media(_Record):
+class SampleVideos(_Record):
     """The videos of a line."""
 
     videos: list[VideoEntry] = Field(min_length=1)
 
 
 class Artifact(_Record):
-    """A file of another tool."""
+    """A file produced by another tool."""
 
     path: str
 
@@ -46,7 +46,7 @@ class SampleLine(_Record):
     subset: Name
     sample_id: Name
     condition_id: Name
-    media: Media
+    media: SampleVideos
     item_id: str | None = None
     dataset_id: str | None = None
     model_id: str | None = None
@@ -56,7 +56,7 @@ class SampleLine(_Record):
 
 
 class SampleCard(_Record):
-    """`sample.json`: what is known of a sample, whichever model answers to it."""
+    """`sample.json`: metadata of a sample, the same for all models."""
 
     annotations: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
@@ -74,8 +74,8 @@ class DatasetCard(_Record):
 
 
 def first_error(error: ValidationError) -> str:
-    """What is wrong, where, and what was found, in one line."""
+    """The first validation error in one line."""
     problem = error.errors()[0]
-    place = ".".join(str(step) for step in problem["loc"]) or "the record"
+    name = ".".join(str(step) for step in problem["loc"]) or "the record"
     more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    return f"{place}: {problem['msg']}, found {reprlib.repr(problem['input']):.80}{more}"
+    return f"{name}: {problem['msg']}, found {reprlib.repr(problem['input']):.80}{more}"

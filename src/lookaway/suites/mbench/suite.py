@@ -51,7 +51,7 @@ class _MBench:
 
 
 class MBenchA(_MBench):
-    """Action-conditioned: the camera is told to leave and come back."""
+    """Action-conditioned: the camera is instructed to leave and return."""
 
     name = "mbench-a"
     title = "MBench-A: camera actions, one caption"
@@ -67,7 +67,7 @@ class MBenchA(_MBench):
 
 
 class MBenchT(_MBench):
-    """Text-conditioned: five caption segments tell what leaves and what comes back."""
+    """Text-conditioned: five caption segments describe what leaves and what returns."""
 
     name = "mbench-t"
     title = "MBench-T: five caption segments"
@@ -78,16 +78,16 @@ class MBenchT(_MBench):
         return text_protocol(settings)
 
     def table(self, groups: Sequence[Group]) -> Table:
-        """Means over rollouts that met the memory challenge, how many did, and both as one number, the M-Score."""
+        """Means over triggered rollouts, the share of triggered rollouts, and the M-Score, which combines both."""
         cells = gated_cells(groups)
         return Table(suite=self.name, cells=cells, notes=tuple(_raw_consistency(cells)))
 
 
 def _raw_consistency(cells: Sequence[Cell]) -> Iterator[str]:
-    """What to say of cells that no judge decided upon, and of which where that is so of some alone."""
-    said = "no judge decided which rollouts met the memory challenge, so that a still video can score high."
+    """A note about cells without a judge's decision, naming them if only some lack it."""
+    note = "no judge decided which rollouts met the memory challenge, so that a still video can score high."
     if not any(cell.gated for cell in cells):
-        yield f"Raw consistency: {said}"
+        yield f"Raw consistency: {note}"
         return
     subsets: dict[str, dict[str, None]] = {}
     for cell in cells:
@@ -95,4 +95,4 @@ def _raw_consistency(cells: Sequence[Cell]) -> Iterator[str]:
             subsets.setdefault(cell.model, {})[cell.subset] = None
     if subsets:
         whose = "; ".join(f"{model} ({', '.join(found)})" for model, found in subsets.items())
-        yield f"Raw consistency of {whose}: {said}"
+        yield f"Raw consistency of {whose}: {note}"

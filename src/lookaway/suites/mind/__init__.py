@@ -1,4 +1,4 @@
-"""MIND: memory and action control of world models that go on with a video."""
+"""MIND: memory and action control of world models that continue a video."""
 
 from lookaway.suites.mind.suite import Mind
 

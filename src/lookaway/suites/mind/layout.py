@@ -1,4 +1,4 @@
-"""The files of MIND: reference videos with `action.json` and `images.txt`, and folders of what models made of them."""
+"""The files of MIND: reference videos with `action.json` and `images.txt`, and folders of generated videos."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Final
 
 from lookaway.core import Case, DatasetError, Json, Problem, Reason, Reference, Rollout, Unmeasurable
 from lookaway.io.clip_card import read_record
+from lookaway.io.files import inside
 from lookaway.suites.mind.records import ActionRecord
-from lookaway.suites.mind.tree import Tree
 
 TRUTH: Final = "MIND-Data"
 MODELS: Final = "models"
@@ -23,8 +23,8 @@ ACTIONS: Final = "action.json"
 POSES: Final = "images.txt"
 
 
-def holds_answers(folder: Path) -> bool:
-    """Whether a folder is that of one model: perspectives with tests in them."""
+def holds_generated_videos(folder: Path) -> bool:
+    """Whether a folder holds the generated videos of one model."""
     tests = (*COMPARED_TESTS, MIRROR_TEST)
     return any(os.path.isdir(folder / perspective / test) for perspective in PERSPECTIVES for test in tests)
 
@@ -35,114 +35,172 @@ def looks_like_mind(root: Path) -> bool:
         return True
     try:
         with os.scandir(root) as entries:
-            return holds_answers(root) or any(entry.is_dir() and holds_answers(root / entry.name) for entry in entries)
+            return holds_generated_videos(root) or any(
+                entry.is_dir() and holds_generated_videos(root / entry.name) for entry in entries
+            )
     except OSError:
         return False
 
 
 @dataclass(frozen=True, slots=True)
-class TrueCase:
-    """A case of the dataset, or why it cannot be asked."""
+class Tree:
+    """Lists folders and files inside a root; what cannot be listed is a problem."""
+
+    root: Path
+    problems: list[Problem]
+    allow_outside: bool = False
+
+    def path(self, relative: str) -> Path:
+        """A file or folder, whether it exists or not; or an `UnsafePath`."""
+        return inside(self.root, relative or ".", allow_outside=self.allow_outside)
+
+    def has(self, relative: str) -> bool:
+        """Whether there is such a folder inside the root."""
+        try:
+            return os.path.isdir(self.path(relative))
+        except Unmeasurable:
+            return False
+
+    def folders(self, relative: str) -> list[str]:
+        """Sorted names of the folders in a folder; none if there is no such folder."""
+        return [name for name in self._names(relative) if os.path.isdir(self.root / relative / name)]
+
+    def files(self, relative: str) -> list[str]:
+        """Sorted names of everything else in a folder."""
+        return [name for name in self._names(relative) if not os.path.isdir(self.root / relative / name)]
+
+    def report(self, relative: str, message: str) -> None:
+        """Add a problem."""
+        self.problems.append(Problem(where=_shown(relative) or ".", message=message))
+
+    def _names(self, relative: str) -> list[str]:
+        try:
+            found = sorted(os.listdir(self.path(relative)))
+        except FileNotFoundError:
+            return []
+        except (Unmeasurable, OSError) as error:
+            reason = error if isinstance(error, Unmeasurable) else f"cannot be listed: {error.strerror}"
+            self.report(relative, str(reason))
+            return []
+        names = []
+        for name in found:
+            if _shown(name) != name:
+                self.report(os.path.join(relative, name), "the name is not UTF-8; left out")
+            elif not name.startswith("."):
+                names.append(name)
+        return names
+
+
+def _shown(name: str) -> str:
+    """Show names that are not valid UTF-8 with escapes."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceCase:
+    """A case of the dataset, or why it cannot be used."""
 
     case: Case
     times: dict[str, Json] | None
-    """`mark_time` and `total_time` as the dataset says them."""
+    """`mark_time` and `total_time` of the dataset."""
     values: frozenset[int] = frozenset()
-    """All that keys ever are."""
+    """All key values."""
     problem: Unmeasurable | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MindReader:
-    """Reads generated videos and their references; what cannot become a rollout is listed, not skipped in silence."""
+    """Reads generated videos and their references; records that cannot become a rollout are listed as problems."""
 
     root: Path
     ground_truth: Path | None = None
     """By default the folder MIND-Data in the root, if there is one."""
     allow_outside: bool = False
     problems: list[Problem] = field(default_factory=list)
-    cases: dict[str, TrueCase] = field(default_factory=dict)
+    cases: dict[str, ReferenceCase] = field(default_factory=dict)
 
     def rollouts(self) -> tuple[Rollout, ...]:
-        """All generated videos of all models, and every case that a model left without one."""
-        answers = Tree(self.root, self.problems, self.allow_outside)
-        models = self._models(answers)
+        """All generated videos of all models, and every case for which a model has none."""
+        generated = Tree(self.root, self.problems, self.allow_outside)
+        models = self._models(generated)
         if not models:
             raise DatasetError(
                 f"{self.root}: no generated videos found; expected folders like "
                 f"<model>/{PERSPECTIVES[0]}/{COMPARED_TESTS[0]}/<name>/{VIDEO}, in it or in {MODELS}/."
             )
-        truth = self._truth(answers)
-        if truth is not None:
+        references = self._references(generated)
+        if references is not None:
             for perspective, test in _compared_subsets():
-                for name in truth.folders(f"{perspective}/test/{test}"):
-                    found = _true_case(truth, perspective, test, name)
+                for name in references.folders(f"{perspective}/test/{test}"):
+                    found = _reference_case(references, perspective, test, name)
                     self.cases[found.case.id] = found
-            self._check_coding(truth)
+            self._check_coding(references)
         return tuple(
             rollout
-            for model, place in models.items()
-            for rollout in _ModelReader(answers, model, place, self.cases, truth is not None).rollouts()
+            for model, folder in models.items()
+            for rollout in _ModelReader(generated, model, folder, self.cases, references is not None).rollouts()
         )
 
-    def _check_coding(self, truth: Tree) -> None:
-        """Nothing else tells that files count actions from 0, as MIND's card does."""
+    def _check_coding(self, references: Tree) -> None:
+        """Only this reveals files that count actions from 0, as MIND's card does."""
         values = {value for found in self.cases.values() for value in found.values}
         if 1 in values and 2 not in values:
-            truth.tell(
+            references.report(
                 f"*/test/*/*/{ACTIONS}",
-                "no key is ever 2. They are read with 0 for nothing, 1 for the first action and 2 for the second, as "
-                "MIND's files have them; if they were written as its card says, from 0 on, write them anew",
+                "no key is ever 2. Keys are read as in MIND's files: 0 for none, 1 for the first action, 2 for the "
+                "second. If yours count from 0, as its card says, convert them",
             )
 
-    def _models(self, answers: Tree) -> dict[str, str]:
-        """Where the generated videos of each model lie, below the root."""
-        if holds_answers(self.root):
+    def _models(self, generated: Tree) -> dict[str, str]:
+        """Folder of the generated videos of each model, relative to the root."""
+        if holds_generated_videos(self.root):
             return {self.root.resolve().name or "model": ""}
         below = MODELS if os.path.isdir(self.root / MODELS) else ""
-        places = {}
-        for name in answers.folders(below):
-            place = f"{below}/{name}" if below else name
-            if place == TRUTH:
+        folders = {}
+        for name in generated.folders(below):
+            folder = f"{below}/{name}" if below else name
+            if folder == TRUTH:
                 continue
-            if any(answers.has(f"{place}/{perspective}") for perspective in PERSPECTIVES):
-                places[name] = place
+            if any(generated.has(f"{folder}/{perspective}") for perspective in PERSPECTIVES):
+                folders[name] = folder
             else:
-                answers.tell(place, f"there is neither {' nor '.join(PERSPECTIVES)} in it; left out")
-        return places
+                generated.report(folder, f"it contains neither {' nor '.join(PERSPECTIVES)}; left out")
+        return folders
 
-    def _truth(self, answers: Tree) -> Tree | None:
+    def _references(self, generated: Tree) -> Tree | None:
         if self.ground_truth is None:
             if not os.path.isdir(self.root / TRUTH):
                 return None
             try:
-                truth = answers.path(TRUTH)
+                references = generated.path(TRUTH)
             except Unmeasurable as error:
-                raise DatasetError(f"{self.root}: {error} Or name it with --ground-truth.") from error
+                raise DatasetError(f"{self.root}: {error} Or set it with --ground-truth.") from error
         else:
-            truth = self.ground_truth
-            if not os.path.isdir(truth):
+            references = self.ground_truth
+            if not os.path.isdir(references):
                 raise DatasetError(
-                    f"{truth}: there is no such folder. Name that of the references with --ground-truth."
+                    f"{references}: there is no such folder. Set the folder of reference videos with --ground-truth."
                 )
-        if not any(os.path.isdir(truth / perspective / "test") for perspective in PERSPECTIVES):
+        if not any(os.path.isdir(references / perspective / "test") for perspective in PERSPECTIVES):
             raise DatasetError(
-                f"{truth}: no reference videos found; expected folders like "
+                f"{references}: no reference videos found; expected folders like "
                 f"{PERSPECTIVES[0]}/test/{COMPARED_TESTS[0]}/<name>/ with {VIDEO} and {ACTIONS}."
             )
-        return Tree(truth, self.problems, self.allow_outside)
+        return Tree(references, self.problems, self.allow_outside)
 
 
-def _true_case(truth: Tree, perspective: str, test: str, name: str) -> TrueCase:
-    place = f"{perspective}/test/{test}/{name}"
+def _reference_case(references: Tree, perspective: str, test: str, name: str) -> ReferenceCase:
+    folder = f"{perspective}/test/{test}/{name}"
     case = Case(id=f"{perspective}/{test}/{name}", subset=f"{perspective}/{test}", scene=name)
     try:
-        record = _actions(truth.path(f"{place}/{ACTIONS}"), f"{TRUTH}/{place}/{ACTIONS}")
-        video, poses = truth.path(f"{place}/{VIDEO}"), truth.path(f"{place}/{POSES}")
+        record = _actions(references.path(f"{folder}/{ACTIONS}"), f"{TRUTH}/{folder}/{ACTIONS}")
+        video, poses = references.path(f"{folder}/{VIDEO}"), references.path(f"{folder}/{POSES}")
     except Unmeasurable as error:
-        return TrueCase(case, None, problem=error)
+        return ReferenceCase(case, None, problem=error)
     if len(record.data) != record.total_time:
-        truth.tell(f"{place}/{ACTIONS}", f"data has {len(record.data)} frames, total_time says {record.total_time}")
+        references.report(
+            f"{folder}/{ACTIONS}", f"data has {len(record.data)} frames, total_time says {record.total_time}"
+        )
     reference = Reference(
         video=video,
         start=record.mark_time,
@@ -152,12 +210,12 @@ def _true_case(truth: Tree, perspective: str, test: str, name: str) -> TrueCase:
     prompt = (record.caption,) if record.caption else ()
     case = replace(case, prompt=prompt, controls=record.controls, reference=reference)
     times: dict[str, Json] = {"mark_time": record.mark_time, "total_time": record.total_time}
-    return TrueCase(case, times, record.values)
+    return ReferenceCase(case, times, record.values)
 
 
 def _actions(path: Path, where: str) -> ActionRecord:
     if not path.exists():
-        raise Unmeasurable(Reason.MISSING_INPUT, f"{where}: there is no such file; it says where the context ends.")
+        raise Unmeasurable(Reason.MISSING_INPUT, f"{where}: there is no such file; it defines where the context ends.")
     try:
         return read_record(path, ActionRecord)
     except DatasetError as error:
@@ -173,40 +231,40 @@ def _compared_subsets() -> Iterator[tuple[str, str]]:
 class _ModelReader:
     """The generated videos of one model."""
 
-    answers: Tree
+    generated: Tree
     model: str
-    place: str
-    cases: dict[str, TrueCase]
-    is_truth_known: bool
+    folder: str
+    cases: dict[str, ReferenceCase]
+    has_references: bool
 
     def rollouts(self) -> Iterator[Rollout]:
         mirrored = list(self._mirrored())
         given = {subset: self._names(subset) for subset in map("/".join, _compared_subsets())}
-        if any(given.values()) and not self.is_truth_known:
+        if any(given.values()) and not self.has_references:
             raise DatasetError(
-                f"{self.answers.root}: these videos continue reference videos, and there is no {TRUTH} beside them. "
-                "Say where it is with --ground-truth."
+                f"{self.generated.root}: these videos continue reference videos, but there is no {TRUTH} folder. "
+                "Set its path with --ground-truth."
             )
         has_any = bool(mirrored) or any(given.values())
-        asked = {subset for subset in given if has_any or self.answers.has(self._below(subset))}
+        asked = {subset for subset in given if has_any or self.generated.has(self._below(subset))}
         if not asked:
-            self.answers.tell(self._below(), "there are no generated videos in it")
+            self.generated.report(self._below(), "it contains no generated videos")
         for found in self.cases.values():
             if found.case.subset in asked:
                 yield self._compared(found)
         for subset, names in given.items():
             for name in names:
                 if f"{subset}/{name}" not in self.cases:
-                    self.answers.tell(self._below(subset, name), "no reference video has this name; left out")
+                    self.generated.report(self._below(subset, name), "no reference video has this name; left out")
         yield from mirrored
 
     def _names(self, subset: str) -> list[str]:
-        return self.answers.folders(self._below(subset))
+        return self.generated.folders(self._below(subset))
 
     def _below(self, *steps: str) -> str:
-        return "/".join(step for step in (self.place, *steps) if step)
+        return "/".join(step for step in (self.folder, *steps) if step)
 
-    def _compared(self, found: TrueCase) -> Rollout:
+    def _compared(self, found: ReferenceCase) -> Rollout:
         folder = self._below(found.case.id)
         return self._rollout(found.case, f"{folder}/{VIDEO}", f"{folder}/{POSES}", found.problem)
 
@@ -215,9 +273,9 @@ class _ModelReader:
             subset = f"{perspective}/{MIRROR_TEST}"
             for name in self._names(subset):
                 folder = self._below(subset, name)
-                videos = [file for file in self.answers.files(folder) if file.endswith(".mp4")]
+                videos = [file for file in self.generated.files(folder) if file.endswith(".mp4")]
                 if not videos:
-                    self.answers.tell(folder, "there is no video like path-1.mp4")
+                    self.generated.report(folder, "there is no video like path-1.mp4")
                 for file in videos:
                     case = Case(id=f"{subset}/{name}/{file.removesuffix('.mp4')}", subset=subset, scene=name)
                     yield self._rollout(case, f"{folder}/{file}")
@@ -227,9 +285,9 @@ class _ModelReader:
     ) -> Rollout:
         artifacts = {}
         try:
-            path = self.answers.path(video)
-            if poses is not None and os.path.lexists(self.answers.root / poses):
-                artifacts["poses"] = self.answers.path(poses)
+            path = self.generated.path(video)
+            if poses is not None and os.path.lexists(self.generated.root / poses):
+                artifacts["poses"] = self.generated.path(poses)
         except Unmeasurable as error:
-            path, artifacts, problem = self.answers.root / "refused", {}, error
+            path, artifacts, problem = self.generated.root / "refused", {}, error
         return Rollout(case=case, model=self.model, video=path, artifacts=artifacts, problem=problem)

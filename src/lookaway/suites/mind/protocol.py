@@ -23,17 +23,17 @@ CANVAS: Final = Canvas(720, 1280)
 COMPARED: Final = tuple(f"{perspective}/{test}" for perspective in PERSPECTIVES for test in COMPARED_TESTS)
 MIRRORED: Final = tuple(f"{perspective}/{MIRROR_TEST}" for perspective in PERSPECTIVES)
 DROPPED_BATCH: Final = 100
-"""The published code never looks at the last batch of a clip."""
+"""The published code ignores the last batch of a clip."""
 CEILING_DB: Final = 100.0
-"""Of frames that are equal; the published code writes infinity."""
+"""PSNR of equal frames; the published code writes infinity."""
 ASSUMED_FOV_DEGREES: Final = 90.0
-"""`images.txt` comes without a lens, and the motion of a camera does not depend on it."""
+"""`images.txt` has no intrinsics, and camera motion does not depend on them."""
 PUBLISHED_ALIGNMENT: Final = "sim3"
-"""Of camera paths, in the published code and by default."""
+"""Alignment of camera paths in the published code, and by default."""
 
 
 def protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
-    """All measurements: of every frame, or with `as_published` of the frames and in the way of the published code."""
+    """All metrics: over every frame, or with `as_published` exactly as in the published code."""
     as_published = bool(settings.get("as_published"))
     reference = ReferenceFrames(
         most=settings.get("video_max_time"),
@@ -70,7 +70,7 @@ def _similarity(family: str, compared: ComparedFrames, subsets: tuple[str, ...])
 
 
 def _visual(frames: ReferenceFrames) -> tuple[BoundMetric, ...]:
-    """Of the frames that are compared, each for itself."""
+    """Metrics of each compared frame."""
     return (
         BoundMetric(
             name="mind.visual.imaging",

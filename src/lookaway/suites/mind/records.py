@@ -1,4 +1,4 @@
-"""`action.json`: what is steered in every frame, and where the context ends."""
+"""`action.json`: the controls of every frame, and where the context ends."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Final, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 LONGEST: Final = 10_000_000
-"""No video has more frames: a larger number is a mistake."""
+"""No video has more frames: a larger number is an error."""
 Key = Annotated[int, Field(ge=0, le=2)]
 Time = Annotated[int, Field(ge=0, le=LONGEST)]
 STEERING: Final = {
@@ -16,7 +16,7 @@ STEERING: Final = {
     "ud": ("look_up", "look_down"),
     "lr": ("look_left", "look_right"),
 }
-"""What 1 and 2 mean, in the order in which names are joined; 0 is a key that nobody holds."""
+"""Meaning of 1 and 2, in the order in which names are joined; 0 is no key."""
 NOTHING: Final = "no_op"
 
 
@@ -25,7 +25,7 @@ class _Record(BaseModel):
 
 
 class FrameKeys(_Record):
-    """The keys that are held in one frame. The dataset card counts from 0; files and official code count from 1."""
+    """The keys held in one frame. The dataset card counts from 0; files and official code count from 1."""
 
     ws: Key
     ad: Key
@@ -34,7 +34,7 @@ class FrameKeys(_Record):
 
     @property
     def control(self) -> str:
-        """All that is held, as one name.
+        """All held keys as one name.
 
         >>> FrameKeys(ws=1, ad=0, ud=0, lr=2).control
         'forward+look_right'
@@ -46,7 +46,7 @@ class FrameKeys(_Record):
 
 
 class ActionRecord(_Record):
-    """All of `action.json` that is used; frames are counted in the video, not here."""
+    """The used part of `action.json`; frames are counted in the video, not here."""
 
     mark_time: Time
     total_time: Time
@@ -63,10 +63,10 @@ class ActionRecord(_Record):
 
     @property
     def values(self) -> frozenset[int]:
-        """All values that keys ever have."""
+        """All values of keys."""
         return frozenset(getattr(keys, name) for keys in self.data for name in STEERING)
 
     @property
     def controls(self) -> tuple[str, ...]:
-        """What is steered in every frame from the mark on."""
+        """Controls of every frame from the mark on."""
         return tuple(keys.control for keys in self.data[self.mark_time :])

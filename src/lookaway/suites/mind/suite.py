@@ -14,7 +14,7 @@ from lookaway.suites.options import ALLOW_OUTSIDE
 
 
 class Mind:
-    """Videos that continue a reference video, and paths that are gone back, in the first and the third person."""
+    """Videos that continue a reference video, and mirrored paths, in first and third person."""
 
     name: ClassVar[str] = "mind"
     version: ClassVar[int] = 1
@@ -24,13 +24,13 @@ class Mind:
             name="ground_truth",
             type=Path,
             metavar="FOLDER",
-            help="Reference videos, where they lie apart from the generated ones.",
+            help="Folder of reference videos, if separate from the generated ones.",
         ),
         Option(
             name="as_published",
             type=bool,
             moves_numbers=True,
-            help="Measure as the published code does, with its faults.",
+            help="Measure as the published code does, including its bugs.",
         ),
         Option(
             name="max_frames",
@@ -39,24 +39,24 @@ class Mind:
             metavar="N",
             moves_numbers=True,
             lock_name="video_max_time",
-            help="Compare at most N frames of every generated video with its reference.",
+            help="Compare at most N frames of each generated video with its reference.",
         ),
         Option(
             name="alignment",
             choices=("sim3", "se3", "none"),
             default=PUBLISHED_ALIGNMENT,
             moves_numbers=True,
-            help="What is fitted before camera paths are compared: sim3 (default), se3 (no scale), or none.",
+            help="Alignment of camera paths before comparison: sim3 (default), se3 (no scale) or none.",
         ),
         ALLOW_OUTSIDE,
     )
 
     def recognises(self, root: Path) -> bool:
-        """Whether there are folders named like those of MIND."""
+        """Whether there are folders named as in MIND."""
         return looks_like_mind(root)
 
     def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
-        """All generated videos of all models, and every case that a model left without one."""
+        """All generated videos of all models, and every case for which a model has none."""
         alignment = options["alignment"]
         if options["as_published"] and alignment != PUBLISHED_ALIGNMENT:
             raise UserError(
@@ -75,9 +75,9 @@ class Mind:
         )
 
     def metrics(self, settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
-        """The protocol; as published, or without the faults of the published code."""
+        """The protocol, as published or without the bugs of the published code."""
         return protocol(settings)
 
     def table(self, groups: Sequence[Group]) -> Table:
-        """Means over rollouts with scene-clustered intervals, one for each perspective and test."""
+        """Means over rollouts with scene-clustered intervals, per perspective and test."""
         return Table(suite=self.name, cells=mean_cells(groups))

@@ -24,7 +24,7 @@ EXPORTS: Final[dict[str, Callable[[Sequence[WorldClip], Path], ExportReport]]] =
 
 
 def export_world(root: Path, layout: str, output: Path) -> ExportReport:
-    """Write all clips of a rendered set in the layout of this name, into an empty folder."""
+    """Write all clips of a rendered set in this layout, into an empty folder."""
     if layout not in EXPORTS:
         raise UnknownName("layout", layout, EXPORTS)
     return EXPORTS[layout](open_world(root), output)

@@ -19,7 +19,7 @@ from lookaway.io.clip_card import ClipCard
 from lookaway.io.files import write_json, write_text, write_whole
 from lookaway.io.world_clips import CARD, WorldClip
 from lookaway.world.exports.conventions import inverse
-from lookaway.world.exports.folder import Case, Export, ExportReport, put, write_first_frame
+from lookaway.world.exports.folder import Export, ExportCase, ExportReport, put, write_first_frame
 
 KNOWN_ACTIONS: Final = {
     "left_then_right": "left_then_right",
@@ -28,13 +28,12 @@ KNOWN_ACTIONS: Final = {
     "turn_around_then_back": "right_then_left",
     "turn_around_once": "right_360",
 }
-"""Ours, and what MBench calls them: left and right are turns there. Sideways moves, tilts and orbits have no name."""
+"""Our camera actions in MBench's names, where left and right are turns. Trucks, tilts and orbits have none."""
 SUBSETS: Final = {
     "environment": "The camera leaves a view and comes back to it; nothing moves or changes by itself.",
     "object": "The target leaves the view and comes back as it was.",
     "causal": "Something happens to the target, seen or not.",
 }
-FIRST_SUBSET: Final = "environment"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +45,7 @@ class _Setting:
     is_text: bool
 
     def condition(self, card: ClipCard) -> str | None:
-        """The id of what is asked; None for a camera that the setting has no name for."""
+        """The condition id; None for a camera without a name in the setting."""
         if self.is_text:
             return "text"
         action = KNOWN_ACTIONS.get(card.action)
@@ -60,7 +59,7 @@ _TEXT = _Setting(layout="mbench-t", dataset_id="mbencht", title="MBench-T", patt
 
 
 def export_mbench_a(clips: Sequence[WorldClip], output: Path) -> ExportReport:
-    """Setting A: camera actions, one caption. Leaves out cameras that stand still or that MBench has no name for."""
+    """Setting A: camera actions, one caption. Leaves out static cameras and those without an MBench name."""
     return _export(clips, output, _ACTION)
 
 
@@ -78,7 +77,7 @@ def _export(clips: Sequence[WorldClip], output: Path, setting: _Setting) -> Expo
             export.leave_out(case, f"{setting.title} has no name for the camera action {case.lead.card.action!r}")
             continue
         if not subsets:
-            export.leave_out(case, "nothing leaves the view and nothing happens: it belongs into no subset")
+            export.leave_out(case, "nothing leaves the view and nothing happens, so it belongs to no subset")
             continue
         known = _sample(case, setting)
         for subset in subsets:
@@ -94,9 +93,8 @@ def _export(clips: Sequence[WorldClip], output: Path, setting: _Setting) -> Expo
     return export.finish()
 
 
-def _subsets(case: Case) -> tuple[str, ...]:
-    """What the metrics of each subset take for granted: a room that stands still, a target that returns unchanged, an
-    event."""
+def _subsets(case: ExportCase) -> tuple[str, ...]:
+    """Subsets of a case: a static environment, a target that returns unchanged, an event."""
     card = case.lead.card
     belongs = {
         "environment": card.camera != "static" and card.event == "none",
@@ -123,7 +121,7 @@ def _dataset(setting: _Setting) -> dict[str, Any]:
     }
 
 
-def _sample(case: Case, setting: _Setting) -> dict[str, Json]:
+def _sample(case: ExportCase, setting: _Setting) -> dict[str, Json]:
     card = case.lead.card
     metadata: dict[str, Json] = {
         "scene": f"{card.family}-{card.seed}",
@@ -140,7 +138,7 @@ def _sample(case: Case, setting: _Setting) -> dict[str, Json]:
     return {"metadata": metadata, "annotations": {"action": case.lead.timed_action()}}
 
 
-def _write_sample(folder: Path, case: Case, known: dict[str, Json]) -> None:
+def _write_sample(folder: Path, case: ExportCase, known: dict[str, Json]) -> None:
     write_json(folder / "sample.json", known)
     write_first_frame(folder / "first_frame.png", case.lead)
     if case.truth is not None:
@@ -148,7 +146,7 @@ def _write_sample(folder: Path, case: Case, known: dict[str, Json]) -> None:
 
 
 def _write_clip(folder: Path, clip: WorldClip, condition: str, subsets: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Write a clip into all of its subsets; what the lines about it differ in."""
+    """Write a clip into all of its subsets; returns the parts in which its lines differ."""
     card, poses, lines = clip.card, None, []
     for subset in subsets:
         place = f"{subset}/{card.case}/{condition}" + (f"/take{card.take}" if card.take else "")

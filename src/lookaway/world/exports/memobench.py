@@ -31,7 +31,7 @@ POSITIVE, NEGATIVE = "Positive", "Negative"
 
 
 def questions(card: ClipCard) -> list[Json]:
-    """`Positive` ones are answered with yes when everything is remembered, `Negative` ones with no."""
+    """`Positive` questions are answered yes if everything is remembered, `Negative` ones no."""
     return [
         {"ID": number, "Dimension": dimension, "Dimension Polarity": polarity, "Question": question}
         for number, (dimension, polarity, question) in enumerate(_asked(card), start=1)
@@ -39,7 +39,7 @@ def questions(card: ClipCard) -> list[Json]:
 
 
 def evaluations(card: ClipCard) -> list[Json]:
-    """The same questions, answered about the truth."""
+    """The same questions with their true answers."""
     return [
         {
             "ID": number,
@@ -121,7 +121,7 @@ class _Name:
 
 
 def export_memobench(clips: Sequence[WorldClip], output: Path) -> ExportReport:
-    """Families become scenes, their cases are numbered; clips whose target is not lost and found are left out."""
+    """Families become scenes with numbered cases; clips whose target does not disappear and reappear are left out."""
     export = Export.start(clips, output, "memobench")
     numbers: Counter[str] = Counter()
     keyframes: list[list[str | int]] = []
@@ -151,7 +151,7 @@ def export_memobench(clips: Sequence[WorldClip], output: Path) -> ExportReport:
 
 
 def prompt_of(card: ClipCard) -> str:
-    """The caption after a sentence that marks the subject, from which MemoBench takes what it looks for."""
+    """The caption after a sentence that marks the subject, as MemoBench expects."""
     return f"First person view: the observer sees the {card.target.name}(subject). {card.caption}"
 
 
@@ -171,6 +171,6 @@ def _write_truth(output: Path, name: _Name, truth: WorldClip) -> None:
 
 
 def _write_questions(path: Path, name: _Name, card: ClipCard) -> None:
-    """All questions are kept, with the answers that the truth gives; nobody was asked about a failure."""
+    """The workbook of all questions with their true answers; the sheets about failures are empty."""
     asked, answered = json.dumps(questions(card)), json.dumps(evaluations(card))
     write_rows(path, BANK_COLUMNS, [[name.scene, name.number, asked, answered, "[]", "[]", asked]])

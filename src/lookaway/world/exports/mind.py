@@ -16,18 +16,18 @@ from lookaway.io.encoding import BT709, X264, Encoding, write_pictures
 from lookaway.io.files import write_json, write_text
 from lookaway.io.world_clips import WorldClip
 from lookaway.world.exports.conventions import to_colmap, to_unreal
-from lookaway.world.exports.folder import Case, Export, ExportReport, contestant, put
+from lookaway.world.exports.folder import Export, ExportCase, ExportReport, contestant, put
 
 SAME_POSE: Final = 1e-6
-"""How much two poses may differ, in metres and in the entries of a rotation."""
+"""Largest difference of two equal poses, in metres and in rotation matrix entries."""
 MIN_WAY: Final = 0.05
-"""How far the path must lead away, in the same measure: a camera that stands still mirrors itself everywhere."""
+"""How far the path must lead away, in the same measure: a static camera mirrors itself everywhere."""
 
 
 def mirrored_frames(camera_to_world: Floats) -> tuple[int, ...] | None:
-    """Frames of the longest way out and back, of poses [N, 4, 4]: as many out as back, frame i as frame -1 - i.
+    """Frames of the longest mirrored path in poses [N, 4, 4]: frame i has the pose of frame -1 - i.
 
-    The frame at which the path turns has no other and is left out. `None` where no path leads out and comes back so.
+    The turning point has no partner and is left out. `None` if there is no such path.
     """
     count = len(camera_to_world)
     longest: list[tuple[int, int]] = []
@@ -41,7 +41,7 @@ def mirrored_frames(camera_to_world: Floats) -> tuple[int, ...] | None:
 
 
 def _pairs(poses: Floats, total: int) -> list[tuple[int, int]]:
-    """Frames whose indices sum up to the same, from the turn on, as long as they see the same."""
+    """Pairs of frames around a turning point, as long as their poses are equal."""
     pairs = []
     for out in range((total - 1) // 2, max(0, total - len(poses) + 1) - 1, -1):
         back = total - out
@@ -90,10 +90,10 @@ HEAD: Final = """\
 
 
 def export_mind(clips: Sequence[WorldClip], output: Path) -> ExportReport:
-    """First-person memory tests: the context is what is seen before the target is lost, the rest is predicted.
+    """First-person memory tests: the context ends where the target disappears, the rest is predicted.
 
-    The predictions are cut there, for MIND compares their first frame with the frame after the context. Where nothing
-    happens by itself and the camera comes back the way it went, that way is a mirror test as well.
+    Predictions are cut there, since MIND compares their first frame with the frame after the context. If there is no
+    event and the camera retraces its path, the case is also a mirror test.
     """
     export = Export.start(clips, output, "mind")
     for view in VIEWS:  # the official evaluator does not start where one of them is missing
@@ -122,13 +122,13 @@ def export_mind(clips: Sequence[WorldClip], output: Path) -> ExportReport:
     return export.finish()
 
 
-def _write_mirror_test(output: Path, case: Case, truth: WorldClip) -> Json:
-    """The way out and back of every model; which frames it is, or why there is none."""
+def _write_mirror_test(output: Path, case: ExportCase, truth: WorldClip) -> Json:
+    """Write the mirrored path of every model; returns its frames, or why there is none."""
     if truth.card.event != "none":
-        return {"left_out": f"the target changes by itself: its event is {truth.card.event!r}"}
+        return {"left_out": f"the target changes: its event is {truth.card.event!r}"}
     frames = mirrored_frames(truth.arrays().camera_to_world)
     if frames is None:
-        return {"left_out": f"the camera {truth.card.camera!r} does not come back the way it went"}
+        return {"left_out": f"the camera {truth.card.camera!r} does not retrace its path"}
     for clip in case.clips:
         place = output / PREDICTIONS / contestant(clip.card) / VIEWS[0] / MIRROR / case.name
         write_frames(clip.video, place / "path-1.mp4", frames, clip.card.fps)

@@ -1,4 +1,4 @@
-"""WRBench's files beside a video: which camera path was asked for, in what form, and what of it a model was given."""
+"""WRBench's files beside a video: the requested camera path, its form, and what the model received."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CANONICAL_DEGREES: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Camera:
-    """A camera of a scope."""
+    """A camera motion that WRBench scores."""
 
     label: str
     camera_type: str
@@ -33,12 +33,12 @@ class Camera:
 
     @property
     def oov_gap(self) -> str:
-        """Which wording of the prompt speaks of this camera; sideways moves have none of their own in Natural-25."""
+        """Prompt variant for this camera; Natural-25 has none of its own for sideways moves."""
         return self.camera_type
 
     @property
     def profile(self) -> str:
-        """What WRBench calls the amplitude."""
+        """WRBench's name of the amplitude."""
         if self.axis == "yaw":
             return f"{'canonical' if self.degrees == CANONICAL_DEGREES else 'diagnostic'}_{self.degrees}deg"
         return f"canonical_{self.axis}"
@@ -55,7 +55,7 @@ class Camera:
 
 
 def write_sidecars(output: Path, video: str, clip: WorldClip, camera: Camera) -> None:
-    """All five of a video; the target is the path that was asked for, from the first camera on."""
+    """Write all five of a video; `target` is the requested path relative to the first camera."""
     arrays, count = clip.arrays(), clip.card.frames
     first = arrays.requested_camera_to_world[0]
     target = to_first_camera(arrays.requested_camera_to_world, first).astype(np.float32)
@@ -103,7 +103,7 @@ def write_sidecars(output: Path, video: str, clip: WorldClip, camera: Camera) ->
 
 
 def camera_script(camera_to_world: Floats) -> str:
-    """`static@6,yaw:left:60@6,static@12,...`: stretches of one motion, with as many frames as there are poses."""
+    """`static@6,yaw:left:60@6,static@12,...`: segments of one motion, with one frame per pose."""
     steps = camera_steps(camera_to_world)
     words = [_word(held) for held in steps.held_keys()]
     amounts = {"yaw": steps.left_turn, "pan": steps.right}
@@ -143,7 +143,7 @@ def _camera_json(video: str, clip: WorldClip, camera: Camera, script: str) -> Js
         "coordinate_convention": CONVENTION,
         "target_certification_status": "compiled",
         "target_certification_kind": PAYLOAD,
-        # A model of ours may be told to do otherwise: then the target is not what it did.
+        # A simulated model may deviate: then the target is not what it did.
         "target_c2w_is_model_effective": bool(np.allclose(requested, arrays.camera_to_world, atol=1e-9)),
         "yaw_peak_deg": float(camera.degrees or 0),
         "measured_yaw_peak_deg": float(yaw[np.abs(yaw).argmax()]),

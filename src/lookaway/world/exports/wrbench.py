@@ -16,7 +16,15 @@ from lookaway.io.clip_card import ClipCard
 from lookaway.io.files import write_json, write_text
 from lookaway.io.world_clips import WorldClip
 from lookaway.world.exports.conventions import to_first_camera
-from lookaway.world.exports.folder import Case, Export, ExportReport, contestant, put, write_array, write_first_frame
+from lookaway.world.exports.folder import (
+    Export,
+    ExportCase,
+    ExportReport,
+    contestant,
+    put,
+    write_array,
+    write_first_frame,
+)
 from lookaway.world.exports.sidecars import Camera, write_sidecars
 
 SUITE: Final = "natural25"
@@ -31,25 +39,25 @@ CAMERAS: Final = {
     "pan_left": Camera("pan_LR", "pan_LR", "pan", None),
     "pan_right": Camera("pan_RL", "pan_RL", "pan", None),
 }
-"""LR looks, or goes, to the left first."""
+"""LR looks or moves to the left first."""
 TIERS: Final[dict[str, tuple[str, str | None, str]]] = {
     "none": ("T0", None, "none"),
     "spatial": ("T1", None, "spatial"),
     "in_place": ("T2", "div_a", "state_only"),
     "both": ("T2", "div_b", "full"),
 }
-"""Events: tier, divergence, and what changes."""
+"""Tier, divergence and kind of change of each event."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Families:
-    """One family for every scene and first frame; its events are its variants."""
+    """One family per scene and first frame; its events are variants."""
 
     known: dict[tuple[object, ...], str]
     rows: list[Json]
     pictures: list[Json]
 
-    def id_of(self, case: Case, output: Path) -> str:
+    def id_of(self, case: ExportCase, output: Path) -> str:
         card = case.lead.card
         name = f"{card.family}_{card.camera}_{card.seed:03d}".replace("-", "_")
         # Another event may have needed another draw of the scene: then it is another family.
@@ -60,7 +68,7 @@ class _Families:
             self._add(self.known[key], case, output)
         return self.known[key]
 
-    def _add(self, family: str, case: Case, output: Path) -> None:
+    def _add(self, family: str, case: ExportCase, output: Path) -> None:
         card = case.lead.card
         picture = f"first_frames/{family}.png"
         write_first_frame(output / SUITE / picture, case.lead)
@@ -89,7 +97,7 @@ def export_wrbench(clips: Sequence[WorldClip], output: Path) -> ExportReport:
     for case in export.cases:
         camera = CAMERAS.get(case.lead.card.camera)
         if camera is None:
-            export.leave_out(case, f"WRBench scores no camera like {case.lead.card.camera!r}")
+            export.leave_out(case, f"WRBench does not score the camera {case.lead.card.camera!r}")
             continue
         family = families.id_of(case, output)
         cameras[camera.label] = camera.scope_row()
@@ -160,7 +168,7 @@ def _variant(family: str, card: ClipCard, gap: str) -> dict[str, Json]:
 
 
 def _write_clip(output: Path, clip: WorldClip, variant: dict[str, Json], camera: Camera) -> Json:
-    """The video, its sidecars and its true poses; the row of the manifest. Ids hold the model, unlike WRBench's own."""
+    """Write video, sidecars and true poses; returns the manifest row. Ids include the model, unlike WRBench's."""
     card, model = clip.card, contestant(clip.card)
     output_id = f"{variant['variant_id']}__{camera.label}"
     video_id = f"{model}__{output_id}"

@@ -6,7 +6,7 @@ import numpy as np
 
 from lookaway.world.families.furniture import CORNERS, LYING, RUBBER, barrel, carton, cupboard, plant, shelf, trolley
 from lookaway.world.nouns import Change, Motion, Process, Scene, Thing
-from lookaway.world.stage import Plan, Stage, box, cylinder, lamp_light, panel
+from lookaway.world.stage import GroundPlan, Stage, box, cylinder, lamp_light, panel
 
 DECK = 0.16
 
@@ -16,7 +16,7 @@ def aquarium(rng: np.random.Generator) -> Scene:
     stage = Stage(rng)
     size = stage.between(0.64, 0.76)
     distance = 4.8 * size
-    plan = Plan.around(distance, width=9.5, back=3.6, behind=2.6, height=3.0)
+    plan = GroundPlan.around(distance, width=9.5, back=3.6, behind=2.6, height=3.0)
     tone = stage.pick((0.28, 0.44, 0.54), (0.3, 0.5, 0.46), (0.36, 0.38, 0.56))
     walls = stage.walls(
         ("plaster", (tone,)),

@@ -6,7 +6,7 @@ import numpy as np
 
 from lookaway.world.families.furniture import STEEL, barrel, counter, crate, cupboard, sack
 from lookaway.world.nouns import Change, Motion, Process, Scene, Thing
-from lookaway.world.stage import WOOD, Plan, Stage, box, cylinder, ellipsoid, lamp_light
+from lookaway.world.stage import WOOD, GroundPlan, Stage, box, cylinder, ellipsoid, lamp_light
 
 TOP = 0.8
 BOARD = 0.035
@@ -17,7 +17,7 @@ def bakery(rng: np.random.Generator) -> Scene:
     stage = Stage(rng)
     size = stage.between(0.46, 0.54)
     distance = 4.6 * size
-    plan = Plan.around(distance, width=8, back=2.9, behind=2.4, height=2.9)
+    plan = GroundPlan.around(distance, width=8, back=2.9, behind=2.4, height=2.9)
     walls = stage.walls(
         ("bricks", (stage.pick((0.72, 0.55, 0.42), (0.64, 0.44, 0.36)), (0.55, 0.4, 0.32), (0.8, 0.77, 0.7))),
         ("plaster", ((0.86, 0.8, 0.66),)),

@@ -6,7 +6,7 @@ import numpy as np
 
 from lookaway.world.families.furniture import chair, cupboard, floor_lamp, plant, shelf
 from lookaway.world.nouns import Change, Motion, Process, Scene, Thing
-from lookaway.world.stage import Plan, Stage, box, ellipsoid, lamp_light, panel
+from lookaway.world.stage import GroundPlan, Stage, box, ellipsoid, lamp_light, panel
 
 
 def bedroom(rng: np.random.Generator) -> Scene:
@@ -14,7 +14,7 @@ def bedroom(rng: np.random.Generator) -> Scene:
     stage = Stage(rng)
     size = stage.between(0.56, 0.66)
     distance = 5.4 * size
-    plan = Plan.around(distance, width=8, back=3.2, behind=2.2, height=2.8)
+    plan = GroundPlan.around(distance, width=8, back=3.2, behind=2.2, height=2.8)
     tone = stage.pick((0.66, 0.7, 0.82), (0.8, 0.7, 0.66), (0.7, 0.78, 0.68))
     walls = stage.walls(
         ("cloth", (tone, (0.88, 0.86, 0.8))),

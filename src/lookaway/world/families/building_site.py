@@ -6,7 +6,7 @@ import numpy as np
 
 from lookaway.world.families.furniture import barrel, block, cone, crate, drum, tree
 from lookaway.world.nouns import Change, Motion, Process, Scene, Thing
-from lookaway.world.stage import WOOD, Plan, Stage, box, cylinder, ellipsoid, sun_light
+from lookaway.world.stage import WOOD, GroundPlan, Stage, box, cylinder, ellipsoid, sun_light
 
 
 def building_site(rng: np.random.Generator) -> Scene:
@@ -15,7 +15,7 @@ def building_site(rng: np.random.Generator) -> Scene:
     size = stage.between(0.62, 0.72)
     distance = 4.7 * size
     travel = 1.35 * size
-    plan = Plan.around(distance, width=15, back=6, behind=5, height=5.0)
+    plan = GroundPlan.around(distance, width=15, back=6, behind=5, height=5.0)
     walls = stage.walls(
         ("bricks", (stage.pick((0.68, 0.42, 0.32), (0.6, 0.5, 0.44)), (0.52, 0.34, 0.28), (0.74, 0.72, 0.68))),
         ("boards", ((0.66, 0.55, 0.38), (0.5, 0.4, 0.27))),

@@ -6,7 +6,7 @@ import numpy as np
 
 from lookaway.world.families.furniture import LYING, RUBBER, bench, car_parts, cone, drum, lamp_post, tree, wheels
 from lookaway.world.nouns import Change, Colour, Motion, Process, Scene, Thing
-from lookaway.world.stage import Plan, Stage, box, cylinder, sun_light
+from lookaway.world.stage import GroundPlan, Stage, box, cylinder, sun_light
 
 LIT = 4.5
 """How many times brighter a lamp is when it is on."""
@@ -22,7 +22,7 @@ def crossing(rng: np.random.Generator) -> Scene:
     stage = Stage(rng)
     size = stage.between(1.7, 1.9)
     distance = 4.2 * size
-    plan = Plan.around(distance, width=26, back=8, behind=5.5, height=10)
+    plan = GroundPlan.around(distance, width=26, back=8, behind=5.5, height=10)
     walls = stage.walls(
         ("facade", (stage.pick((0.6, 0.62, 0.6), (0.72, 0.66, 0.54)), (0.52, 0.52, 0.5), (0.74, 0.73, 0.7))),
         ("facade", ((0.7, 0.52, 0.44), (0.6, 0.44, 0.38), (0.76, 0.74, 0.7))),
@@ -76,11 +76,11 @@ def crossing(rng: np.random.Generator) -> Scene:
 def _signal(stage: Stage, height: float) -> Thing:
     """Three large lamps on a board, bands of light at its sides, and a trailer under it."""
     unit = height / 1.8
-    leaderboard = stage.surface("rust", (0.16, 0.17, 0.18), (0.28, 0.28, 0.28))
+    board = stage.surface("rust", (0.16, 0.17, 0.18), (0.28, 0.28, 0.28))
     deck = stage.surface("rust", (0.9, 0.65, 0.15), (0.6, 0.4, 0.15))
     steel = stage.surface("plain", *RUBBER)
     parts = [
-        box("board", (0.72 * unit, 0.26 * unit, 1.34 * unit), leaderboard, (0, 0, 1.13 * unit)),
+        box("board", (0.72 * unit, 0.26 * unit, 1.34 * unit), board, (0, 0, 1.13 * unit)),
         box("trailer", (1.15 * unit, 0.8 * unit, 0.22 * unit), deck, (0, 0, 0.35 * unit)),
     ]
     for name, side in (("left band", -1), ("right band", 1)):

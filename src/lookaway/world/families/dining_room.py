@@ -6,7 +6,7 @@ import numpy as np
 
 from lookaway.world.families.furniture import chair, cupboard, floor_lamp, plant, table
 from lookaway.world.nouns import Change, Motion, Process, Scene, Thing
-from lookaway.world.stage import DARK_WOOD, Plan, Stage, box, cylinder, ellipsoid, lamp_light
+from lookaway.world.stage import DARK_WOOD, GroundPlan, Stage, box, cylinder, ellipsoid, lamp_light
 
 TOP = 0.76
 TRAY = 0.03
@@ -17,7 +17,7 @@ def dining_room(rng: np.random.Generator) -> Scene:
     stage = Stage(rng)
     size = stage.between(0.4, 0.46)
     distance = 5.0 * size
-    plan = Plan.around(distance, width=7.6, back=2.7, behind=2.4, height=2.8)
+    plan = GroundPlan.around(distance, width=7.6, back=2.7, behind=2.4, height=2.8)
     tone = stage.pick((0.4, 0.5, 0.45), (0.48, 0.36, 0.36), (0.36, 0.44, 0.58))
     walls = stage.walls(
         ("plaster", (tone,)),

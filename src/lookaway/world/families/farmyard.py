@@ -6,7 +6,7 @@ import numpy as np
 
 from lookaway.world.families.furniture import bale, barrel, bench, crate, sack, tree
 from lookaway.world.nouns import Change, Motion, Process, Scene, Thing
-from lookaway.world.stage import WOOD, Plan, Stage, box, cylinder, sun_light
+from lookaway.world.stage import WOOD, GroundPlan, Stage, box, cylinder, sun_light
 
 
 def farmyard(rng: np.random.Generator) -> Scene:
@@ -14,7 +14,7 @@ def farmyard(rng: np.random.Generator) -> Scene:
     stage = Stage(rng)
     size = stage.between(0.42, 0.5)
     distance = 5.2 * size
-    plan = Plan.around(distance, width=14, back=5.5, behind=5, height=5.5)
+    plan = GroundPlan.around(distance, width=14, back=5.5, behind=5, height=5.5)
     walls = stage.walls(
         ("boards", (stage.pick((0.58, 0.26, 0.2), (0.42, 0.44, 0.36)), (0.46, 0.24, 0.18))),
         ("bricks", ((0.66, 0.6, 0.5), (0.54, 0.5, 0.42), (0.42, 0.4, 0.36))),

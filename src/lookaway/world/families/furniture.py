@@ -121,14 +121,14 @@ def shelf(stage: Stage, name: str, place: Vector, heading: float) -> Thing:
     colours = stage.bright_colours(7)
     parts = []
     for row in range(4):
-        leaderboard = stage.surface("planks", *DARK_WOOD)
-        parts.append(box(f"board {row}", (1.4, 0.3, 0.04), leaderboard, (0, 0, 0.05 + 0.42 * row)))
+        board = stage.surface("planks", *DARK_WOOD)
+        parts.append(box(f"board {row}", (1.4, 0.3, 0.04), board, (0, 0, 0.05 + 0.42 * row)))
     for row in range(3):
         books = stage.surface("books", *colours)
         parts.append(panel(f"books {row}", (1.3, 0.32, 0.2), books, (0, 0, 0.23 + 0.42 * row), LYING))
     for side in (-1, 1):
-        leaderboard = stage.surface("planks", *DARK_WOOD)
-        parts.append(box(f"side {side}", (0.04, 0.3, 1.38), leaderboard, (side * 0.7, 0, 0.69)))
+        board = stage.surface("planks", *DARK_WOOD)
+        parts.append(box(f"side {side}", (0.04, 0.3, 1.38), board, (side * 0.7, 0, 0.69)))
     return stage.put(name, "anchor", parts, place, heading)
 
 

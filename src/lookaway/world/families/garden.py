@@ -6,7 +6,7 @@ import numpy as np
 
 from lookaway.world.families.furniture import barrel, bench, plant, table, tree, trolley
 from lookaway.world.nouns import Change, Motion, Process, Scene, Thing
-from lookaway.world.stage import Plan, Stage, box, cylinder, ellipsoid, sun_light
+from lookaway.world.stage import GroundPlan, Stage, box, cylinder, ellipsoid, sun_light
 
 DECK = 0.18
 
@@ -16,7 +16,7 @@ def garden(rng: np.random.Generator) -> Scene:
     stage = Stage(rng)
     size = stage.between(0.54, 0.62)
     distance = 4.4 * size
-    plan = Plan.around(distance, width=14, back=5.5, behind=5, height=2.6)
+    plan = GroundPlan.around(distance, width=14, back=5.5, behind=5, height=2.6)
     hedge = ((0.16, 0.34, 0.12), (0.4, 0.52, 0.2))
     walls = stage.walls(
         ("bricks", (stage.pick((0.7, 0.5, 0.4), (0.66, 0.62, 0.54)), (0.56, 0.4, 0.33), (0.76, 0.73, 0.67))),
@@ -58,12 +58,7 @@ def garden(rng: np.random.Generator) -> Scene:
         things=stage.finished(sapling),
         light=sun_light((-0.6, 0.6, -1.5)),
         motion=Motion(kind="carried", verb="is wheeled along the path", travel=1.5 * size, carrier="garden cart"),
-        process=Process(
-            name="grows",
-            before="a seedling",
-            after="grown to a bush",
-            changes=changes,
-        ),
+        process=Process(name="grows", before="a seedling", after="grown to a bush", changes=changes),
         distance=distance,
         eye_height=DECK + 2.3 * size,
         extent=plan.extent,

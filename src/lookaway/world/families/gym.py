@@ -6,7 +6,7 @@ import numpy as np
 
 from lookaway.world.families.furniture import LYING, STEEL, bench, block, cone, cupboard
 from lookaway.world.nouns import Change, Motion, Process, Scene
-from lookaway.world.stage import WOOD, Plan, Stage, box, cylinder, ellipsoid, lamp_light
+from lookaway.world.stage import WOOD, GroundPlan, Stage, box, cylinder, ellipsoid, lamp_light
 
 
 def gym(rng: np.random.Generator) -> Scene:
@@ -14,7 +14,7 @@ def gym(rng: np.random.Generator) -> Scene:
     stage = Stage(rng)
     size = stage.between(0.55, 0.68)
     distance = 5.2 * size
-    plan = Plan.around(distance, width=10, back=4.0, behind=2.8, height=3.6)
+    plan = GroundPlan.around(distance, width=10, back=4.0, behind=2.8, height=3.6)
     walls = stage.walls(
         ("boards", (stage.pick((0.72, 0.55, 0.36), (0.6, 0.5, 0.42)), (0.56, 0.42, 0.28))),
         ("plaster", ((0.72, 0.74, 0.7),)),
@@ -52,10 +52,7 @@ def gym(rng: np.random.Generator) -> Scene:
         light=lamp_light((0.6, -0.8, 3.5)),
         motion=Motion(kind="roll", verb="rolls over the mat", travel=1.6 * size),
         process=Process(
-            name="turns red",
-            before="yellow",
-            after="deep red",
-            changes={"body": Change(tint=(0.8, 0.12, 0.16))},
+            name="turns red", before="yellow", after="deep red", changes={"body": Change(tint=(0.8, 0.12, 0.16))}
         ),
         distance=distance,
         eye_height=1.95 * size,

@@ -6,7 +6,7 @@ import numpy as np
 
 from lookaway.world.families.furniture import counter, cupboard, plant, stool
 from lookaway.world.nouns import Change, Motion, Process, Scene, Thing
-from lookaway.world.stage import Plan, Stage, box, cylinder, ellipsoid, lamp_light
+from lookaway.world.stage import GroundPlan, Stage, box, cylinder, ellipsoid, lamp_light
 
 TOP = 0.85
 
@@ -16,7 +16,7 @@ def kitchen(rng: np.random.Generator) -> Scene:
     stage = Stage(rng)
     size = stage.between(0.4, 0.46)
     distance = 5.3 * size
-    plan = Plan.around(distance, width=7.6, back=2.6, behind=2.2, height=2.8)
+    plan = GroundPlan.around(distance, width=7.6, back=2.6, behind=2.2, height=2.8)
     tone = stage.pick((0.72, 0.8, 0.76), (0.85, 0.8, 0.66), (0.7, 0.76, 0.84))
     walls = stage.walls(
         ("tiles", (tone, (0.88, 0.88, 0.84), (0.62, 0.7, 0.72))),

@@ -6,7 +6,7 @@ import numpy as np
 
 from lookaway.world.families.furniture import counter, cupboard, drum, shelf, stool
 from lookaway.world.nouns import Change, Motion, Process, Scene, Thing
-from lookaway.world.stage import Plan, Stage, box, cylinder, ellipsoid, lamp_light
+from lookaway.world.stage import GroundPlan, Stage, box, cylinder, ellipsoid, lamp_light
 
 TOP = 0.9
 
@@ -16,7 +16,7 @@ def lab(rng: np.random.Generator) -> Scene:
     stage = Stage(rng)
     size = stage.between(0.42, 0.5)
     distance = 5.5 * size
-    plan = Plan.around(distance, width=8, back=2.7, behind=2.3, height=2.9)
+    plan = GroundPlan.around(distance, width=8, back=2.7, behind=2.3, height=2.9)
     tone = stage.pick((0.62, 0.74, 0.72), (0.72, 0.74, 0.8), (0.8, 0.76, 0.66))
     walls = stage.walls(
         ("plaster", (tone,)),

@@ -6,7 +6,7 @@ import numpy as np
 
 from lookaway.world.families.furniture import carton, carton_parts, cone, crate, drum, lamp_post
 from lookaway.world.nouns import Change, Motion, Process, Scene
-from lookaway.world.stage import WOOD, Plan, Stage, box, cylinder, panel, sun_light
+from lookaway.world.stage import WOOD, GroundPlan, Stage, box, cylinder, panel, sun_light
 
 
 def loading_dock(rng: np.random.Generator) -> Scene:
@@ -15,7 +15,7 @@ def loading_dock(rng: np.random.Generator) -> Scene:
     size = stage.between(0.54, 0.62)
     distance = 5.5 * size
     travel = 1.5 * size
-    plan = Plan.around(distance, width=15, back=5.5, behind=5, height=6.5)
+    plan = GroundPlan.around(distance, width=15, back=5.5, behind=5, height=6.5)
     walls = stage.walls(
         ("rust", (stage.pick((0.5, 0.58, 0.62), (0.58, 0.62, 0.5)), (0.55, 0.36, 0.24))),
         ("facade", ((0.62, 0.5, 0.42), (0.54, 0.42, 0.36), (0.7, 0.68, 0.64))),
@@ -27,10 +27,7 @@ def loading_dock(rng: np.random.Generator) -> Scene:
     pallet_height = size * 0.26
     _pallet(stage, travel, size * 1.3, pallet_height)
     heavy = stage.put(
-        "cardboard box",
-        "target",
-        carton_parts(stage, (size * 0.92, size * 0.86, size * 0.86)),
-        (0, 0, pallet_height),
+        "cardboard box", "target", carton_parts(stage, (size * 0.92, size * 0.86, size * 0.86)), (0, 0, pallet_height)
     )
     _gate(stage, plan)
     crate(stage, "large crate", (stage.between(2.5, 2.8), 1.5, 0), 0.8, role="interactor")
@@ -70,8 +67,8 @@ def loading_dock(rng: np.random.Generator) -> Scene:
 
 
 def _pallet(stage: Stage, width: float, depth: float, height: float) -> None:
-    leaderboards = stage.surface("planks", *WOOD)
-    parts = [box("deck", (width, depth, height * 0.4), leaderboards, (0, 0, height * 0.8))]
+    planks = stage.surface("planks", *WOOD)
+    parts = [box("deck", (width, depth, height * 0.4), planks, (0, 0, height * 0.8))]
     for number, y in enumerate((-0.42, 0.0, 0.42)):
         beam = stage.surface("planks", *WOOD)
         parts.append(
@@ -80,7 +77,7 @@ def _pallet(stage: Stage, width: float, depth: float, height: float) -> None:
     stage.put("pallet", "prop", parts, (0, 0, 0))
 
 
-def _gate(stage: Stage, plan: Plan) -> None:
+def _gate(stage: Stage, plan: GroundPlan) -> None:
     slats = stage.surface("planks", (0.7, 0.68, 0.62), (0.58, 0.56, 0.52))
     stripes = stage.surface("stripes", (0.9, 0.75, 0.15), (0.15, 0.15, 0.15))
     parts = [

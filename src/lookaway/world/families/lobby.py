@@ -6,7 +6,7 @@ import numpy as np
 
 from lookaway.world.families.furniture import bench, carton, counter, floor_lamp, plant
 from lookaway.world.nouns import Change, Motion, Process, Scene, Thing
-from lookaway.world.stage import DARK_WOOD, Plan, Stage, box, capsule, ellipsoid, lamp_light
+from lookaway.world.stage import DARK_WOOD, GroundPlan, Stage, box, capsule, ellipsoid, lamp_light
 
 
 def lobby(rng: np.random.Generator) -> Scene:
@@ -14,7 +14,7 @@ def lobby(rng: np.random.Generator) -> Scene:
     stage = Stage(rng)
     size = stage.between(1.45, 1.6)
     distance = 3.6 * size
-    plan = Plan.around(distance, width=13, back=4.2, behind=3.2, height=4.6)
+    plan = GroundPlan.around(distance, width=13, back=4.2, behind=3.2, height=4.6)
     tone = stage.pick((0.8, 0.76, 0.66), (0.68, 0.74, 0.74), (0.78, 0.7, 0.68))
     walls = stage.walls(
         ("marble", (tone, (0.88, 0.86, 0.82))),
@@ -29,9 +29,9 @@ def lobby(rng: np.random.Generator) -> Scene:
     mannequin = _mannequin(stage, size, top)
     wood = stage.surface("planks", *DARK_WOOD)
     slab = stage.surface("marble", (0.3, 0.32, 0.32), (0.45, 0.45, 0.44))
-    client = counter(stage, "client", (stage.between(3.0, 3.5), 2.6, 0), (2.4, 0.8, 1.05), (slab, wood))
+    desk = counter(stage, "desk", (stage.between(3.0, 3.5), 2.6, 0), (2.4, 0.8, 1.05), (slab, wood))
     bell = stage.surface("metal", (0.85, 0.7, 0.3), (0.65, 0.5, 0.2))
-    at = (client.position[0] - 0.5, client.position[1], 1.05)
+    at = (desk.position[0] - 0.5, desk.position[1], 1.05)
     stage.put("desk bell", "interactor", ellipsoid("bell", (0.24, 0.24, 0.2), bell, (0, 0, 0.09)), at)
     bench(stage, "waiting bench", (stage.between(-1.4, -0.9), 3.5, 0), stage.between(-6, 6), 1.8)
     bench(stage, "second bench", (stage.between(-3, 3), plan.front + 0.6, 0), 180, 2.0)

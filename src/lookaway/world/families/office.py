@@ -6,7 +6,7 @@ import numpy as np
 
 from lookaway.world.families.furniture import carton, chair, plant, shelf, table, trolley
 from lookaway.world.nouns import Change, Motion, Process, Scene, Thing
-from lookaway.world.stage import DARK_WOOD, Plan, Stage, box, lamp_light
+from lookaway.world.stage import DARK_WOOD, GroundPlan, Stage, box, lamp_light
 
 DECK = 0.16
 
@@ -16,7 +16,7 @@ def office(rng: np.random.Generator) -> Scene:
     stage = Stage(rng)
     size = stage.between(0.52, 0.6)
     distance = 5.5 * size
-    plan = Plan.around(distance, width=8.4, back=3.2, behind=2.4, height=2.8)
+    plan = GroundPlan.around(distance, width=8.4, back=3.2, behind=2.4, height=2.8)
     tone = stage.pick((0.74, 0.78, 0.74), (0.8, 0.76, 0.68), (0.66, 0.72, 0.78))
     walls = stage.walls(
         ("plaster", (tone,)),
@@ -89,8 +89,8 @@ def _drawers(stage: Stage, height: float) -> Thing:
 
 
 def _desk(stage: Stage) -> None:
-    client = (stage.between(2.3, 2.5), 1.7, 0.0)
-    table(stage, "client", client, (1.6, 0.8, 0.74), stage.surface("planks", (0.7, 0.56, 0.4), (0.55, 0.42, 0.28)))
+    desk = (stage.between(2.3, 2.5), 1.7, 0.0)
+    table(stage, "desk", desk, (1.6, 0.8, 0.74), stage.surface("planks", (0.7, 0.56, 0.4), (0.55, 0.42, 0.28)))
     screen = stage.surface("blotches", (0.15, 0.3, 0.5), *stage.bright_colours(4), emission=0.35)
     dark = stage.surface("plain", (0.12, 0.12, 0.13), (0.2, 0.2, 0.2))
     parts = [
@@ -99,4 +99,4 @@ def _desk(stage: Stage) -> None:
         box("frame", (0.66, 0.04, 0.42), dark, (0, 0, 0.4)),
         box("picture", (0.6, 0.01, 0.36), screen, (0, -0.025, 0.4)),
     ]
-    stage.put("computer screen", "interactor", parts, (client[0] - 0.1, client[1] + 0.1, 0.74), stage.between(-20, 10))
+    stage.put("computer screen", "interactor", parts, (desk[0] - 0.1, desk[1] + 0.1, 0.74), stage.between(-20, 10))

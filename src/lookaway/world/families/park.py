@@ -6,7 +6,7 @@ import numpy as np
 
 from lookaway.world.families.furniture import bench, crate, drum, lamp_post, plant, tree
 from lookaway.world.nouns import Change, Motion, Process, Scene, Thing
-from lookaway.world.stage import Plan, Stage, box, cylinder, ellipsoid, sun_light
+from lookaway.world.stage import GroundPlan, Stage, box, cylinder, ellipsoid, sun_light
 
 
 def park(rng: np.random.Generator) -> Scene:
@@ -14,7 +14,7 @@ def park(rng: np.random.Generator) -> Scene:
     stage = Stage(rng)
     size = stage.between(0.74, 0.84)
     distance = 4.1 * size
-    plan = Plan.around(distance, width=18, back=7, behind=6, height=6)
+    plan = GroundPlan.around(distance, width=18, back=7, behind=6, height=6)
     walls = stage.walls(
         ("leaves", ((0.18, 0.36, 0.16), (0.42, 0.5, 0.2))),
         ("facade", ((0.72, 0.6, 0.5), (0.62, 0.5, 0.42), (0.78, 0.76, 0.72))),
@@ -54,9 +54,7 @@ def park(rng: np.random.Generator) -> Scene:
             name="is blown up",
             before="small",
             after="blown up to half again its size",
-            changes={
-                "balloon": Change(grow=(swell, swell, swell), move=(0, 0, up)),
-            },
+            changes={"balloon": Change(grow=(swell, swell, swell), move=(0, 0, up))},
         ),
         distance=distance,
         eye_height=2.0 * size,

@@ -6,7 +6,7 @@ import numpy as np
 
 from lookaway.world.families.furniture import block, crate, plant, shelf
 from lookaway.world.nouns import Change, Colour, Motion, Process, Scene
-from lookaway.world.stage import Plan, Stage, ellipsoid, lamp_light
+from lookaway.world.stage import GroundPlan, Stage, ellipsoid, lamp_light
 
 
 def playroom(rng: np.random.Generator) -> Scene:
@@ -14,7 +14,7 @@ def playroom(rng: np.random.Generator) -> Scene:
     stage = Stage(rng)
     size = stage.between(0.36, 0.46)
     distance = 5.2 * size
-    plan = Plan.around(distance, width=8, back=3.2, behind=2.6, height=2.9)
+    plan = GroundPlan.around(distance, width=8, back=3.2, behind=2.6, height=2.9)
     walls = stage.walls(
         ("bricks", ((0.66, 0.36, 0.28), (0.5, 0.26, 0.2), (0.76, 0.73, 0.68))),
         ("plaster", (stage.pick((0.7, 0.76, 0.66), (0.78, 0.7, 0.72)),)),

@@ -6,7 +6,7 @@ import numpy as np
 
 from lookaway.world.families.furniture import bench, car_parts, drum, lamp_post, tree
 from lookaway.world.nouns import Change, Motion, Process, Scene
-from lookaway.world.stage import Plan, Stage, box, panel, sun_light
+from lookaway.world.stage import GroundPlan, Stage, box, panel, sun_light
 
 
 def street(rng: np.random.Generator) -> Scene:
@@ -14,7 +14,7 @@ def street(rng: np.random.Generator) -> Scene:
     stage = Stage(rng)
     size = stage.between(2.1, 2.4)
     distance = 4.3 * size
-    plan = Plan.around(distance, width=30, back=8.5, behind=5, height=11)
+    plan = GroundPlan.around(distance, width=30, back=8.5, behind=5, height=11)
     walls = stage.walls(
         ("facade", (stage.pick((0.72, 0.58, 0.44), (0.66, 0.48, 0.42)), (0.6, 0.46, 0.38), (0.78, 0.75, 0.7))),
         ("facade", ((0.6, 0.6, 0.56), (0.5, 0.52, 0.5), (0.72, 0.72, 0.7))),

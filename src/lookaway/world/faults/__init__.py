@@ -12,7 +12,7 @@ from lookaway.world.faults.target import TARGET_FAULTS
 FAULTS: dict[str, Fault] = {
     fault.name: fault for fault in (*EVENT_FAULTS, *TARGET_FAULTS, *PLACE_FAULTS, *CAMERA_FAULTS)
 }
-"""In the order in which several are injected: what happens, to what, where, and how it is filmed."""
+"""In the order of injection: event, target, surroundings, camera."""
 
 
 def find_fault(name: str) -> Fault:

@@ -1,38 +1,34 @@
-"""Faults of the camera and of time. They show while the target is in sight, so that they begin when the camera does."""
+"""Faults of the camera and of time. They start with the camera motion, while the target is still visible."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from lookaway.core import Floats
-from lookaway.world.faults.contract import FaultyCase, doubling, replaced
+from lookaway.world.faults.contract import Fault, FaultyCase, doubling, replaced
 from lookaway.world.states import StateTable
 from lookaway.world.turns import quaternion, rotation, steps
 
 STILL = 1e-9
 
 
-@dataclass(frozen=True)
-class CameraDrift:
-    """The camera comes back to another view than it left."""
+class CameraDrift(Fault):
+    """The camera returns to a different view than the one it left."""
 
     name = "camera_drift"
-    summary = "the camera deviates from what was asked, up to 0.9, 1.8, 3.5, 7 or 14 degrees at the end"
+    summary = "the camera deviates from the requested path, up to 0.9, 1.8, 3.5, 7 or 14 degrees at the end"
     dose_unit = "degrees at the end"
     begins_unseen = False
-    moves: tuple[str, ...] = ()  # of those that exist: an action is told by its direction, not by its end
-    spares: tuple[str, ...] = ()
+    spares = ()
     full = 14.0
 
     def declines(self, case: FaultyCase) -> str | None:
-        """It can always happen."""
+        """It always applies."""
         return None
 
     def edit(self, case: FaultyCase, table: StateTable, severity: float) -> StateTable:
-        """A turn about the vertical that grows from the first motion on, towards the target."""
+        """Add a yaw towards the target that grows from the first motion on."""
         start, last = _first_motion(table.camera), case.clip.recipe.frames - 1
         part = np.clip((np.arange(len(table)) - start) / max(1, last - start), 0, 1)
         angles = case.clip.path.inwards * np.radians(doubling(severity, self.full)) * part
@@ -44,54 +40,51 @@ class CameraDrift:
         return table.edited(camera=camera)
 
     def dose(self, case: FaultyCase, table: StateTable) -> float:
-        """Between the view that was asked for and the one that is there."""
+        """Angle between the requested and the actual last view."""
         last = case.clip.recipe.frames - 1
         return angle_degrees(case.clip.table.camera[last], table.camera[last])
 
 
-@dataclass(frozen=True)
-class CameraNeverMoves:
-    """The camera does not do what it is told, so that nothing is put to the test."""
+class CameraNeverMoves(Fault):
+    """The camera does not follow its path, so memory is not tested."""
 
     name = "camera_never_moves"
-    summary = "the camera's way is multiplied by 1 - s; at 1 it stands still"
+    summary = "the camera path is scaled by 1 - s; at 1 the camera stands still"
     dose_unit = "part of the way not done"
     begins_unseen = False
     moves = ("camera_interaction",)
-    spares: tuple[str, ...] = ()
+    spares = ()
 
     def declines(self, case: FaultyCase) -> str | None:
-        """A camera that is asked to stand still cannot fail so."""
+        """It does not apply to a camera that should stand still."""
         return "the camera is asked to stand still" if _is_still(case.clip.table.camera) else None
 
     def edit(self, case: FaultyCase, table: StateTable, severity: float) -> StateTable:
-        """Every step of the camera becomes smaller."""
+        """Scale every step of the camera."""
         return table.edited(camera=_shortened(table.camera, 1 - severity))
 
     def dose(self, case: FaultyCase, table: StateTable) -> float:
-        """Of the sum of all steps, in turn or in place, whichever the path is made of."""
-        asked, done = _way(case.clip.table.camera), _way(table.camera)
-        kind = int(np.argmax(asked))
-        return float(1 - done[kind] / asked[kind])
+        """Missing fraction of the path, in rotation or translation, whichever dominates."""
+        requested, done = _way(case.clip.table.camera), _way(table.camera)
+        kind = int(np.argmax(requested))
+        return float(1 - done[kind] / requested[kind])
 
 
-@dataclass(frozen=True)
-class DraggedAlong:
-    """The target comes along with the camera and never leaves its view."""
+class DraggedAlong(Fault):
+    """The target moves along with the camera and never leaves the view."""
 
     name = "dragged_along"
     summary = "the target follows the camera's view with weight s"
     dose_unit = "weight of the camera"
     begins_unseen = False
-    moves: tuple[str, ...] = ()
     spares = ("rendering_lighting", "camera_interaction")
 
     def declines(self, case: FaultyCase) -> str | None:
-        """A camera that stands still drags nothing."""
+        """It does not apply to a camera that stands still."""
         return "the camera is asked to stand still" if _is_still(case.clip.table.camera) else None
 
     def edit(self, case: FaultyCase, table: StateTable, severity: float) -> StateTable:
-        """As if it hung on a camera that does a part s of the way."""
+        """Attach the target to a camera that covers a fraction s of the path."""
         gone = _shortened(table.camera, severity) @ np.linalg.inv(table.camera[0])
         is_off = np.abs(gone - np.eye(4)).max(axis=(1, 2)) > STILL
         place = np.einsum("nij,nj->ni", gone[:, :3, :3], table.position[:, 0]) + gone[:, :3, 3]
@@ -102,15 +95,14 @@ class DraggedAlong:
         )
 
     def dose(self, case: FaultyCase, table: StateTable) -> float:
-        """The way that it came along, by the way that it would have come at full weight."""
+        """Distance travelled, relative to that at full weight."""
         clean = case.clip.table
         whole = self.edit(case, clean, 1.0)
-        done, asked = (_length(t.position[:, 0] - clean.position[:, 0]) for t in (table, whole))
-        return done / asked if asked > STILL else 0.0
+        done, full = (_length(t.position[:, 0] - clean.position[:, 0]) for t in (table, whole))
+        return done / full if full > STILL else 0.0
 
 
-@dataclass(frozen=True)
-class TemporalCut:
+class TemporalCut(Fault):
     """A piece of time is missing."""
 
     name = "temporal_cut"
@@ -118,27 +110,27 @@ class TemporalCut:
     dose_unit = "seconds skipped"
     begins_unseen = False
     moves = ("camera_interaction",)
-    spares: tuple[str, ...] = ()
+    spares = ()
 
     def declines(self, case: FaultyCase) -> str | None:
-        """Where nothing moves, no cut can be seen."""
+        """It does not apply if nothing moves."""
         is_idle = case.clip.recipe.event == "none" and _is_still(case.clip.table.camera)
         return "neither the camera nor the target does anything" if is_idle else None
 
     def edit(self, case: FaultyCase, table: StateTable, severity: float) -> StateTable:
-        """Frames after the cut come from later."""
+        """Take the frames after the cut from a later time."""
         skipped = max(1, round(severity * case.clip.recipe.fps))
         frames = np.arange(len(table))
         later = np.where(frames < _cut_middle(case) - skipped // 2, frames, frames + skipped)
         return table.take(np.minimum(later, len(table) - 1))
 
     def dose(self, case: FaultyCase, table: StateTable) -> float:
-        """The largest jump of the clip's own clock."""
+        """Largest jump in scene time."""
         return float(np.diff(table.time).max() - 1 / case.clip.recipe.fps)
 
 
 def angle_degrees(first: Floats, second: Floats) -> float:
-    """Between two camera-to-world matrices."""
+    """Angle between two camera-to-world matrices."""
     return float(np.degrees(Rotation.from_matrix(first[:3, :3].T @ second[:3, :3]).magnitude()))
 
 
@@ -157,7 +149,7 @@ def _first_motion(camera: Floats) -> int:
 
 
 def _shortened(camera: Floats, factor: float) -> Floats:
-    """The same path with every turn and every move multiplied."""
+    """The path with every rotation and translation scaled."""
     turns, moves = steps(camera)
     shorter = Rotation.from_rotvec(turns.as_rotvec() * factor).as_matrix()
     path = camera.copy()
@@ -173,7 +165,7 @@ def _length(way: Floats) -> float:
 
 
 def _cut_middle(case: FaultyCase) -> int:
-    """Where the camera is fastest on its way back, so that the cut is seen; the middle where it stands still."""
+    """The frame where the camera is fastest on its way back, so that the cut shows; the middle if it stands still."""
     frames = case.clip.recipe.frames
     camera = case.clip.table.camera[:frames]
     turns, moves = steps(camera)

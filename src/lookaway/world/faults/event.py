@@ -1,32 +1,22 @@
-"""Faults of the event: what happened while nobody looked is undone, or did not happen."""
+"""Faults of the event: what happened out of view is undone, or did not happen."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lookaway.core import Floats
 from lookaway.world.events import with_process
-from lookaway.world.faults.contract import FaultyCase, needs_event, replaced
+from lookaway.world.faults.contract import Fault, FaultyCase, needs_event, replaced
 from lookaway.world.states import StateTable
 from lookaway.world.turns import between_frames
 
 
-class _EventFault:
-    """What they have in common."""
-
-    begins_unseen = True
-    moves: tuple[str, ...] = ()
-    spares = ("camera_interaction",)
-
+class _EventFault(Fault):
     def declines(self, case: FaultyCase) -> str | None:
-        """They need an event."""
         return needs_event(case)
 
 
-@dataclass(frozen=True)
 class StateReset(_EventFault):
     """The event is undone."""
 
@@ -35,26 +25,25 @@ class StateReset(_EventFault):
     dose_unit = "progress missing"
 
     def edit(self, case: FaultyCase, table: StateTable, severity: float) -> StateTable:
-        """Both clocks are set back."""
+        """Scale back the progress of motion and process."""
         progress = case.clip.table.progress.copy()
         progress[case.unseen] *= 1 - severity
         return at_progress(case, table, progress)
 
     def dose(self, case: FaultyCase, table: StateTable) -> float:
-        """Of the clock that lags most."""
+        """Missing progress of the motion or process that lags most."""
         return missing_progress(case, table)
 
 
-@dataclass(frozen=True)
 class FrozenWhileUnseen(_EventFault):
-    """Nothing happens while nobody looks."""
+    """Nothing happens out of view."""
 
     name = "frozen_while_unseen"
     summary = "the event stands still for a fraction s of the unseen time"
     dose_unit = "seconds of standstill"
 
     def edit(self, case: FaultyCase, table: StateTable, severity: float) -> StateTable:
-        """Both clocks stop when the target is lost from sight, and go on later."""
+        """Pause motion and process when the target disappears."""
         start, end, frames = case.phases.d_start, case.phases.r_start, np.arange(len(table), dtype=float)
         pause = severity * (end - start)
         lagging = np.where(frames <= start, frames, np.maximum(start, frames - pause))
@@ -63,7 +52,7 @@ class FrozenWhileUnseen(_EventFault):
         return at_progress(case, table, progress)
 
     def dose(self, case: FaultyCase, table: StateTable) -> float:
-        """By how much the clock that lags most is late at the return."""
+        """Delay at the return of the motion or process that lags most."""
         clean, end = case.clip.table.progress, case.phases.r_start
         running = [clock for clock in range(2) if clean[end, clock] > clean[case.phases.d_start, clock]]
         whole = np.arange(len(clean), dtype=float)
@@ -72,7 +61,7 @@ class FrozenWhileUnseen(_EventFault):
 
 
 def at_progress(case: FaultyCase, table: StateTable, progress: Floats) -> StateTable:
-    """The table with the target as it is when its two clocks show this progress, [N, 2]."""
+    """The table with the target at this progress [N, 2] of motion and process."""
     clean = case.clip.table
     if clean.progress[:, 0].any():
         table = _with_way(case, table, progress[:, 0])
@@ -83,7 +72,7 @@ def at_progress(case: FaultyCase, table: StateTable, progress: Floats) -> StateT
 
 
 def _with_way(case: FaultyCase, table: StateTable, progress: Floats) -> StateTable:
-    """Target and carrier where they are when so much of the way is done; only where that differs from now."""
+    """Move target and carrier to this progress of the motion, only in frames where it differs."""
     clean, scene = case.clip.table, case.clip.scene
     known, first = np.unique(clean.progress[:, 0], return_index=True)
     frames = np.interp(progress, known, first)
@@ -104,7 +93,7 @@ def _where(column: Floats, differs: NDArray[np.bool_], thing: int, values: Float
 
 
 def missing_progress(case: FaultyCase, table: StateTable) -> float:
-    """Mean over the frames after the return, of the clock that lags most."""
+    """Mean missing progress after the return, of the motion or process that lags most."""
     lag = case.clip.table.progress[case.returned] - table.progress[case.returned]
     return float(lag.mean(axis=0).max())
 

@@ -1,39 +1,35 @@
-"""Faults of the place: other things stand elsewhere, the light is another, the look is another."""
+"""Faults of the surroundings: layout, light and style change."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
 from lookaway.core import Floats
 from lookaway.world.drawing import intrinsics
-from lookaway.world.faults.contract import FaultyCase, needs_disappearance
+from lookaway.world.faults.contract import Fault, FaultyCase, needs_disappearance
 from lookaway.world.states import StateTable
 from lookaway.world.turns import project, quaternion, quaternion_from_degrees, rotation
 
 
-@dataclass(frozen=True)
-class LayoutChange:
-    """Things of the background have moved."""
+class LayoutChange(Fault):
+    """Things in the background have moved."""
 
     name = "layout_change"
-    summary = "a fraction s of the things in the background stands elsewhere, by one to two of their diameters"
+    summary = "a fraction s of the things in the background moves by one to two of their diameters"
     dose_unit = "fraction of the movable things in view"
-    begins_unseen = True
     moves = ("spatial_epipolar", "spatial_reprojection")
     spares = ("rendering_lighting", "camera_interaction")
     farthest = 0.8
     """Metres."""
 
     def declines(self, case: FaultyCase) -> str | None:
-        """It is found when the view comes back, with something in it that can be moved."""
+        """It needs a returning view with something movable in it."""
         if refusal := needs_disappearance(case):
             return refusal
-        return None if _movable_in_view(case) else "nothing that could stand elsewhere is in view at the end"
+        return None if _movable_in_view(case) else "nothing movable is in view at the end"
 
     def edit(self, case: FaultyCase, table: StateTable, severity: float) -> StateTable:
-        """Each thing has one other place; a stronger fault moves more of them, the last one only part of the way."""
+        """Each thing has one new position; a stronger fault moves more things, the last one only part of the way."""
         rng, frames = case.rng(self.name), case.unseen
         position, turned = table.position.copy(), table.quaternion.copy()
         order = rng.permutation(_movable_in_view(case))
@@ -46,7 +42,7 @@ class LayoutChange:
         return table.edited(position=position, quaternion=turned)
 
     def _moved(self, case: FaultyCase, index: int, rng: np.random.Generator) -> tuple[Floats, float]:
-        """Metres and degrees to another place: along the wall for what hangs there, and never into the target."""
+        """Offset in metres and degrees: along the wall for what hangs there, and never into the target."""
         thing, target = case.clip.scene.things[index], case.clip.scene.target
         far, side, aslant, spin = rng.uniform(1, 2), rng.choice([-1, 1]), rng.uniform(-30, 30), rng.uniform(25, 80)
         hangs = thing.parts[0].shape == "panel"
@@ -57,17 +53,17 @@ class LayoutChange:
         return (way if is_clear else -way), 0.0 if hangs else float(side * spin)
 
     def dose(self, case: FaultyCase, table: StateTable) -> float:
-        """How many of them stand elsewhere after the return; one that went part of the way counts as that part."""
+        """Fraction of movable things that moved; one that moved part of the way counts as that part."""
         whole = self.edit(case, case.clip.table, 1.0)
         movable = _movable_in_view(case)
-        done, asked = (
+        done, full = (
             np.linalg.norm((t.position[-1] - case.clip.table.position[-1])[movable], axis=1) for t in (table, whole)
         )
-        return float((done / asked).mean())
+        return float((done / full).mean())
 
 
 def _movable_in_view(case: FaultyCase) -> list[int]:
-    """Things whose middle is in the last view, if nothing hides it."""
+    """Things whose centre is in the last view, ignoring occlusion."""
     recipe, scene = case.clip.recipe, case.clip.scene
     movable = [index for index, thing in enumerate(scene.things) if thing.is_movable]
     row = case.clip.table.take(np.array([recipe.frames - 1]))
@@ -78,23 +74,16 @@ def _movable_in_view(case: FaultyCase) -> list[int]:
     return [index for index, flag in zip(movable, is_inside, strict=True) if flag]
 
 
-@dataclass(frozen=True)
-class LightingShift:
-    """The light is another."""
+class LightingShift(Fault):
+    """The light changes."""
 
     name = "lighting_shift"
-    summary = "light becomes dimmer and warmer, or dimmer and colder, down to a third"
+    summary = "the light becomes dimmer and warmer, or dimmer and colder, down to a third"
     dose_unit = "stops"
-    begins_unseen = True
     moves = ("rendering_lighting",)
-    spares = ("camera_interaction",)
-
-    def declines(self, case: FaultyCase) -> str | None:
-        """It is found when the view comes back."""
-        return needs_disappearance(case)
 
     def edit(self, case: FaultyCase, table: StateTable, severity: float) -> StateTable:
-        """Factors of the light, in equal steps to the eye; it changes slowly, all the time that the target is away."""
+        """Scale the light in perceptually equal steps, gradually while the target is unseen."""
         warm = np.array([0.75, 0.5, 0.32])
         factors = (warm if case.rng(self.name).random() < 0.5 else warm[::-1]) ** severity
         start, end = case.phases.d_start, case.phases.r_start
@@ -102,28 +91,21 @@ class LightingShift:
         return table.edited(light=table.light * factors ** weight[:, None])
 
     def dose(self, case: FaultyCase, table: StateTable) -> float:
-        """Mean over the channels after the return."""
+        """Mean over channels and frames after the return."""
         factors = table.light[case.returned] / case.clip.table.light[case.returned]
         return float(np.abs(np.log2(factors)).mean())
 
 
-@dataclass(frozen=True)
-class StyleShift:
-    """The whole picture has another look."""
+class StyleShift(Fault):
+    """The whole picture changes its style."""
 
     name = "style_shift"
-    summary = "all patterns are cross-faded to another palette by s, with stronger contrast and drawn contours"
+    summary = "all patterns are cross-faded to another palette by s, with stronger contrast and contours"
     dose_unit = "weight of the other look"
-    begins_unseen = True
     moves = ("spatial_epipolar", "spatial_reprojection", "rendering_lighting")
-    spares = ("camera_interaction",)
-
-    def declines(self, case: FaultyCase) -> str | None:
-        """It is found when the view comes back."""
-        return needs_disappearance(case)
 
     def edit(self, case: FaultyCase, table: StateTable, severity: float) -> StateTable:
-        """Repaint everything, and draw otherwise."""
+        """Repaint all parts and change the rendering style."""
         style, repaint = table.style.copy(), table.part_repaint.copy()
         style[case.unseen] = np.maximum(style[case.unseen], severity)
         repaint[case.unseen] = np.maximum(repaint[case.unseen], severity)

@@ -1,41 +1,27 @@
-"""Faults of the target: it is gone, another one, elsewhere, or more than one."""
+"""Faults of the target: it is missing, changed, elsewhere, or duplicated."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
 from lookaway.core import Floats
-from lookaway.world.faults.contract import FaultyCase, doubling, needs_disappearance, replaced
+from lookaway.world.faults.contract import Fault, FaultyCase, doubling, replaced
 from lookaway.world.nouns import Scene, Shape
 from lookaway.world.stage import COPIES
 from lookaway.world.states import StateTable
 from lookaway.world.turns import rotation
 
 LIGHT_AND_CAMERA = ("rendering_lighting", "camera_interaction")
-"""What a fault of the target leaves alone. Points on the target count among those of the place, so that those react."""
+"""Metrics that a target fault leaves unchanged. Spatial ones react, since matched points include the target."""
 
 
-class _TargetFault:
-    """What they have in common."""
-
-    begins_unseen = True
-    moves: tuple[str, ...] = ()
-    spares: tuple[str, ...] = LIGHT_AND_CAMERA
-
-    def declines(self, case: FaultyCase) -> str | None:
-        """They need a target that comes back."""
-        return needs_disappearance(case)
-
-
-@dataclass(frozen=True)
-class Vanish(_TargetFault):
-    """The target has not come back, or only as a ghost."""
+class Vanish(Fault):
+    """The target does not return, or only transparent."""
 
     name = "vanish"
-    summary = "the target comes back with opacity 1 - s; at 1 it is gone"
+    summary = "the target returns with opacity 1 - s; at 1 it is gone"
     dose_unit = "opacity lost"
+    spares = LIGHT_AND_CAMERA
 
     def edit(self, case: FaultyCase, table: StateTable, severity: float) -> StateTable:
         """Opacity."""
@@ -46,13 +32,13 @@ class Vanish(_TargetFault):
         return float(1 - table.opacity[case.returned, 0].mean())
 
 
-@dataclass(frozen=True)
-class IdentityTexture(_TargetFault):
-    """Its pattern turns into another one."""
+class IdentityTexture(Fault):
+    """The target's pattern changes."""
 
     name = "identity_texture"
     summary = "the target's pattern is cross-faded to another one by s"
     dose_unit = "weight of the other pattern"
+    spares = LIGHT_AND_CAMERA
 
     def edit(self, case: FaultyCase, table: StateTable, severity: float) -> StateTable:
         """Repaint."""
@@ -64,16 +50,16 @@ class IdentityTexture(_TargetFault):
         return float(table.part_repaint[case.returned, case.target_parts].mean())
 
 
-@dataclass(frozen=True)
-class IdentityColour(_TargetFault):
-    """Its colour turns into another one."""
+class IdentityColour(Fault):
+    """The target's colour changes."""
 
     name = "identity_colour"
-    summary = "the target's colour is filtered towards another one by s"
+    summary = "the target's colour shifts towards another one by s"
     dose_unit = "mean part of a channel lost"
+    spares = LIGHT_AND_CAMERA
 
     def edit(self, case: FaultyCase, table: StateTable, severity: float) -> StateTable:
-        """Tint: one channel is kept, the others are dimmed; never the one that the target has most of anyway."""
+        """Keep one colour channel, not the target's dominant one, and dim the others."""
         parts = case.clip.scene.target.parts
         own = np.mean([np.mean(part.surface.colours, axis=0) for part in parts], axis=0)
         seen = own * table.part_tint[-1, case.target_parts].mean(axis=0)
@@ -83,21 +69,21 @@ class IdentityColour(_TargetFault):
         return table.edited(part_tint=replaced(table.part_tint, case.unseen, case.target_parts, tint))
 
     def dose(self, case: FaultyCase, table: StateTable) -> float:
-        """Against the colour that it should have then."""
+        """Relative to its correct colour."""
         true = case.clip.table.part_tint[case.returned, case.target_parts]
         return float(np.abs(1 - _factors(table.part_tint[case.returned, case.target_parts], true)).mean())
 
 
-@dataclass(frozen=True)
-class IdentityShape(_TargetFault):
-    """Its proportions turn into others."""
+class IdentityShape(Fault):
+    """The target's proportions change."""
 
     name = "identity_shape"
     summary = "the target becomes up to 1.6 times as wide and half as high, or half as wide and 1.6 times as high"
     dose_unit = "mean log2 of the size factors"
+    spares = LIGHT_AND_CAMERA
 
     def edit(self, case: FaultyCase, table: StateTable, severity: float) -> StateTable:
-        """Size, and places of the parts with it; the target stays on what it stands on."""
+        """Scale the parts and their positions; the target stays on its support."""
         wide, high = (1.6, 0.5) if case.rng(self.name).random() < 0.5 else (0.5, 1.6)
         factors = np.array([wide, wide, high]) ** severity
         parts, frames = case.target_parts, case.unseen
@@ -111,48 +97,43 @@ class IdentityShape(_TargetFault):
         return edited.edited(position=replaced(table.position, frames, 0, place))
 
     def dose(self, case: FaultyCase, table: StateTable) -> float:
-        """Against the size that it should have then."""
+        """Relative to its correct size."""
         true = case.clip.table.part_size[case.returned, case.target_parts]
         return float(np.abs(np.log2(_factors(table.part_size[case.returned, case.target_parts], true))).mean())
 
 
-@dataclass(frozen=True)
-class Teleport(_TargetFault):
-    """It is somewhere else."""
+class Teleport(Fault):
+    """The target is somewhere else."""
 
     name = "teleport"
-    summary = "the target is 1/8, 1/4, 1/2, 1 or 2 diameters from its true place"
+    summary = "the target is 1/8, 1/4, 1/2, 1 or 2 diameters from its true position"
     dose_unit = "diameters"
+    spares = LIGHT_AND_CAMERA
     full = 2.0
 
     def edit(self, case: FaultyCase, table: StateTable, severity: float) -> StateTable:
-        """Place: across the view, where there is room."""
+        """Move the target across the view, to the side with room."""
         across = free_side(case) * doubling(severity, self.full) * case.clip.scene.target.diameter
         moved = table.position[case.unseen, 0] + np.array([across, 0.0, 0.0])
         return table.edited(position=replaced(table.position, case.unseen, 0, moved))
 
     def dose(self, case: FaultyCase, table: StateTable) -> float:
-        """Distance from its true place after the return."""
+        """Distance from its true position after the return."""
         away = table.position[case.returned, 0] - case.clip.table.position[case.returned, 0]
         return float(np.linalg.norm(away, axis=1).mean() / case.clip.scene.target.diameter)
 
 
-@dataclass(frozen=True)
-class Duplicate(_TargetFault):
-    """It is there more than once."""
+class Duplicate(Fault):
+    """There is more than one target."""
 
     name = "duplicate"
     summary = "one to five copies stand around the target"
     dose_unit = "copies"
-    spares = ("camera_interaction",)
     spots = ((1.25, 0.0), (-1.25, 0.35), (0.6, 1.3), (2.4, 0.5), (-0.8, 1.5))
-    """Diameters across and away from the camera."""
+    """In diameters, across the view and away from the camera."""
 
     def edit(self, case: FaultyCase, table: StateTable, severity: float) -> StateTable:
-        """Copies wait in the scene; they are put beside the target, in its state, and shown.
-
-        Between two whole numbers of copies, the last one is a ghost.
-        """
+        """Show hidden copies beside the target, in its state; for a fractional number, the last one is transparent."""
         scene = case.clip.scene
         opacity, position, turn = table.opacity.copy(), table.position.copy(), table.quaternion.copy()
         columns = {
@@ -174,7 +155,7 @@ class Duplicate(_TargetFault):
         return table.edited(opacity=opacity, position=position, quaternion=turn, **columns)
 
     def dose(self, case: FaultyCase, table: StateTable) -> float:
-        """How many there are after the return."""
+        """Number of copies after the return."""
         return float(table.opacity[case.returned, -COPIES:].sum(axis=1).mean())
 
 
@@ -189,7 +170,7 @@ def lowest_points(table: StateTable, scene: Scene) -> Floats:
 
 
 def _reach(shape: Shape, upwards: Floats, half: Floats) -> Floats:
-    """[N] how far a shape goes down from its middle; `upwards` is the vertical in its own frame."""
+    """[N] distance of a shape's lowest point from its centre; `upwards` is the vertical in its own coordinates."""
     x, y, z = np.abs(upwards).T
     radius = half[:, 0]
     match shape:
@@ -205,12 +186,12 @@ def _reach(shape: Shape, upwards: Floats, half: Floats) -> Floats:
 
 
 def _factors(edited: Floats, true: Floats) -> Floats:
-    """What was multiplied; 1 where a process has left nothing to multiply."""
+    """The factor between two columns; 1 where the divisor is 0."""
     return np.divide(edited, true, out=np.ones_like(edited), where=true > 0)
 
 
 def free_side(case: FaultyCase) -> float:
-    """The direction along x in which there is room in view: back where it came from, once it has moved inwards."""
+    """Direction along x with room in the view: back where the target came from, if it has moved inwards."""
     path = case.clip.path
     has_moved_inwards = case.clip.table.progress[:, 0].any() and path.travel > 0
     return -path.inwards if has_moved_inwards else path.inwards

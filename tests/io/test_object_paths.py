@@ -31,7 +31,7 @@ def test_an_address_is_used_like_a_path():
 
 @pytest.mark.parametrize("where", ["gs://bucket/run", "http://server/run", "file:///run", "s3://", "s3:///run"])
 def test_what_is_no_object_storage_that_is_known_is_refused(where):
-    with pytest.raises(UserError, match="expected a folder, or one on object storage such as s3://bucket/run"):
+    with pytest.raises(UserError, match="expected a folder, or a URL such as s3://bucket/run"):
         as_path(where)
 
 

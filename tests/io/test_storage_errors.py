@@ -37,10 +37,10 @@ PASSING = [
     answered(400, "RequestTimeout"),
 ]
 LASTING = [
-    (answered(403, "AccessDenied", PermissionError), r"refuses it \(AccessDenied\)\. Check AWS_ACCESS_KEY_ID"),
-    (answered(403, "SignatureDoesNotMatch", PermissionError), "refuses it"),
+    (answered(403, "AccessDenied", PermissionError), r"denies access \(AccessDenied\)\. Check AWS_ACCESS_KEY_ID"),
+    (answered(403, "SignatureDoesNotMatch", PermissionError), "denies access"),
     (answered(404, "NoSuchBucket", FileNotFoundError), "s3://bucket: there is no such bucket"),
-    (boto.NoCredentialsError(), r"there are no keys to object storage\. Set AWS_ACCESS_KEY_ID"),
+    (boto.NoCredentialsError(), r"no credentials for object storage\. Set AWS_ACCESS_KEY_ID"),
     (boto.SSLError(endpoint_url=ADDRESS, error=SECRET), "AWS_ENDPOINT_URL"),
     (ValueError(f"Invalid endpoint: {ADDRESS}"), "AWS_ENDPOINT_URL"),
     (answered(400, "InvalidArgument"), r"cannot be used \(InvalidArgument\)"),
@@ -100,7 +100,7 @@ def test_patience_ends_with_how_long_it_lasted_and_without_secrets(monkeypatch):
     lasted = f"for {sum(waits):.0f} seconds, {len(waits) + 1} tries (EndpointConn"
     assert str(told.value).startswith(f"reading s3://b/x: object storage did not answer {lasted}")
     assert SECRET not in str(told.value)
-    assert "the same command goes on from there" in str(told.value)
+    assert "run the same command to resume" in str(told.value)
     assert 570 < sum(waits) <= 600
     assert 0.25 <= waits[0] <= 0.5
     assert waits[1] <= 1.0
