@@ -1,1 +1,1 @@
-"""Tables, pages and exports. The only room that rounds."""
+"""Tables, pages and exports. The only package that rounds."""

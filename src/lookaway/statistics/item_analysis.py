@@ -45,7 +45,7 @@ class QuestionItem:
     pass_on_truth: float | None
     pass_on_failures: float | None
     discrimination: float | None
-    """Pass rate on true videos minus pass rate on failures: 1 separates them, 0 does not, below 0 misleads."""
+    """Pass rate on reference videos minus pass rate on failures: 1 separates them, 0 does not, below 0 misleads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class BankStatistics:
 def item_analysis(
     answers: QuestionAnswers, *, min_discrimination: float = 0.5, min_questions: int = 1
 ) -> BankStatistics:
-    """Discrimination of every question, which should pass on true videos and fail on failures.
+    """Discrimination of every question, which should pass on reference videos and fail on failures.
 
     A question counts as discriminating only if it was asked about both.
     """

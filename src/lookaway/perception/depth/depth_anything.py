@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 from lookaway.core import Compute, Floats, Frame, FrameRequest, Rollout, Sampler, Timeline
 from lookaway.io.sampling import UniformFrames
-from lookaway.perception.networks.batching import Batches, BatchExtractor, batch_size
+from lookaway.perception.networks.batching import BatchExtractor, BatchPlan, batch_size
 from lookaway.perception.networks.fits import Colours, Fitted, Squeezed, to_input
 from lookaway.perception.networks.pretrained import load_pretrained, load_torch
 from lookaway.perception.weights import Weights, published
@@ -46,7 +46,7 @@ class DepthAnything(BatchExtractor[Any]):
         """The sampled frames at full size; `height` is that of the maps."""
         return FrameRequest(frozenset(self.frames.indices(timeline, rollout)))
 
-    def batches(self, network: Any, rollout: Rollout, timeline: Timeline) -> Batches:
+    def batches(self, network: Any, rollout: Rollout, timeline: Timeline) -> BatchPlan:
         """How the frames of a rollout go through the network."""
         torch, config = load_torch(self.compute), network.config
         width, height = input_size(timeline.width, timeline.height, self.side, config.patch_size)
@@ -57,7 +57,7 @@ class DepthAnything(BatchExtractor[Any]):
             return {"inverse_depth": self._maps(torch, network, [frame.pixels for frame in frames], fitted, kept)}
 
         bytes_per_frame = width * height * config.head_hidden_size * 4 * COPIES
-        return Batches(batch_size(bytes_per_frame, self.compute), extract)
+        return BatchPlan(batch_size(bytes_per_frame, self.compute), extract)
 
     def _maps(
         self, torch: ModuleType, network: Any, pictures: Sequence[Any], fitted: Fitted, size: tuple[int, int]

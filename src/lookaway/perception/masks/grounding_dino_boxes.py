@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lookaway.core import Abstention, Compute, Floats, Frame, Indices, Reason, Rollout, Sampler, Timeline, Unmeasurable
 from lookaway.io.sampling import UniformFrames
-from lookaway.perception.networks.batching import Batches, BatchExtractor
+from lookaway.perception.networks.batching import BatchExtractor, BatchPlan
 from lookaway.perception.networks.fits import Fitted
 from lookaway.perception.networks.grounding_dino import GroundingDino, phrase_of
 from lookaway.perception.weights import Weights, published
@@ -75,7 +75,7 @@ class GroundingDinoBoxes(BatchExtractor[GroundingDino]):
         kept: Indices = best[is_found[best]][: self.most]
         return kept
 
-    def batches(self, network: GroundingDino, rollout: Rollout, timeline: Timeline) -> Batches:
+    def batches(self, network: GroundingDino, rollout: Rollout, timeline: Timeline) -> BatchPlan:
         """How the frames of a rollout go through the network."""
         phrase = phrase_of(rollout.case)
         tokens, fitted = network.tokens(phrase), self.fitted(timeline.width, timeline.height)
@@ -96,4 +96,4 @@ class GroundingDinoBoxes(BatchExtractor[GroundingDino]):
                 "frame_indices": np.repeat([frame.index for frame in frames], [len(rows) for rows in kept]),
             }
 
-        return Batches(network.frames_at_once(fitted), extract, {"query": f"{phrase}."}, indices_name="looked_at")
+        return BatchPlan(network.frames_at_once(fitted), extract, {"query": f"{phrase}."}, indices_name="looked_at")

@@ -98,7 +98,7 @@ class NetworkExtractor(ExtractorBase):
 
 
 @dataclass(frozen=True, slots=True)
-class Batches:
+class BatchPlan:
     """How the frames of one rollout go through a network."""
 
     frames_at_once: int
@@ -117,7 +117,7 @@ class BatchExtractor(NetworkExtractor, SampledExtractor, Generic[Network]):
         """The loaded network."""
 
     @abstractmethod
-    def batches(self, network: Network, rollout: Rollout, timeline: Timeline) -> Batches:
+    def batches(self, network: Network, rollout: Rollout, timeline: Timeline) -> BatchPlan:
         """How the frames of a rollout go through the network; or an `Unmeasurable`."""
 
     def load(self) -> LoadedBatchExtractor[Network]:

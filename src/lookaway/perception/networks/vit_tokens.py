@@ -11,7 +11,7 @@ import numpy as np
 
 from lookaway.core import Abstention, Compute, Floats, Frame, Pixels, Rollout, Sampler, Timeline
 from lookaway.io.sampling import UniformFrames
-from lookaway.perception.networks.batching import Batches, BatchExtractor, batch_size
+from lookaway.perception.networks.batching import BatchExtractor, BatchPlan, batch_size
 from lookaway.perception.networks.embedding import Embedder
 from lookaway.perception.networks.fits import Colours, Fit, Fitted, Squeezed, WholeFrame, to_input
 from lookaway.perception.weights import Weights
@@ -82,7 +82,7 @@ class TokenRecipe(BatchExtractor[VitTokens]):
         """Why the network cannot be loaded."""
         return self.weights.declines()
 
-    def batches(self, network: VitTokens, rollout: Rollout, timeline: Timeline) -> Batches:
+    def batches(self, network: VitTokens, rollout: Rollout, timeline: Timeline) -> BatchPlan:
         """How the frames of a rollout go through the network."""
         fitted = self.fit.fitted(timeline.width, timeline.height, network.patch)
         grid = np.array(fitted.whole_patches(network.patch))
@@ -93,7 +93,7 @@ class TokenRecipe(BatchExtractor[VitTokens]):
                 return {"cls": cls}
             return {"cls": cls, "patches": patches, "grid": np.tile(grid, (len(frames), 1))}
 
-        return Batches(network.frames_at_once(fitted), extract)
+        return BatchPlan(network.frames_at_once(fitted), extract)
 
     def embedder(self) -> Embedder:
         """The loaded network, for pictures of any size."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 
 from lookaway.core import Abstention, Compute, Floats, Frame, Rollout, Sampler, Timeline
 from lookaway.io.sampling import UniformFrames
-from lookaway.perception.networks.batching import Batches, BatchExtractor
+from lookaway.perception.networks.batching import BatchExtractor, BatchPlan
 from lookaway.perception.networks.clip_pictures import ClipPictures
 from lookaway.perception.networks.fits import CentreCrop, Fit
 from lookaway.perception.networks.pretrained import Tensors, load_pretrained, load_tensors, load_torch
@@ -58,7 +58,7 @@ class LaionAesthetics(BatchExtractor[_Network]):
 
         return ClipPictures(torch, embed, model.config, self.compute), head
 
-    def batches(self, network: _Network, rollout: Rollout, timeline: Timeline) -> Batches:
+    def batches(self, network: _Network, rollout: Rollout, timeline: Timeline) -> BatchPlan:
         """How the frames of a rollout go through the network."""
         (pictures, head), size = network, self.canvas or timeline
         fitted = self.fit.fitted(size.width, size.height, pictures.config.patch_size)
@@ -72,4 +72,4 @@ class LaionAesthetics(BatchExtractor[_Network]):
                 vectors = pictures(shown([frame.pixels for frame in frames], self.canvas), fitted)
                 return {"aesthetic": (vectors @ weight[0] + bias).cpu().numpy()}
 
-        return Batches(at_once, extract, {"video_frames": timeline.frame_count})
+        return BatchPlan(at_once, extract, {"video_frames": timeline.frame_count})

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 from lookaway.core import Compute, Floats, Frame, Rollout, Sampler, Timeline
 from lookaway.io.sampling import UniformFrames
-from lookaway.perception.networks.batching import Batches, BatchExtractor, batch_size
+from lookaway.perception.networks.batching import BatchExtractor, BatchPlan, batch_size
 from lookaway.perception.networks.fits import FROM_MINUS_ONE, to_input, unscaled
 from lookaway.perception.networks.musiq_network import PATCH, WIDTH, MusiqNetwork, load_musiq
 from lookaway.perception.networks.vit_tokens import COPIES
@@ -45,7 +45,7 @@ class MusiqQuality(BatchExtractor[MusiqNetwork]):
         """The loaded network."""
         return load_musiq(self.weights, self.compute)
 
-    def batches(self, network: MusiqNetwork, rollout: Rollout, timeline: Timeline) -> Batches:
+    def batches(self, network: MusiqNetwork, rollout: Rollout, timeline: Timeline) -> BatchPlan:
         """How the frames of a rollout go through the network."""
         size = self.canvas or timeline
         height = size.height if self.canvas is not None else self.height or timeline.height
@@ -59,4 +59,4 @@ class MusiqQuality(BatchExtractor[MusiqNetwork]):
             batch = to_input(network.torch, pictures, unscaled(pictures[0]), FROM_MINUS_ONE, self.compute)
             return {"quality": network(batch).cpu().numpy()}
 
-        return Batches(at_once, extract, {"video_frames": timeline.frame_count})
+        return BatchPlan(at_once, extract, {"video_frames": timeline.frame_count})

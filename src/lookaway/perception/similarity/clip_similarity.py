@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 from lookaway.core import Abstention, Compute, Floats, Frame, Json, Reason, Rollout, Sampler, Timeline
 from lookaway.io.sampling import BySegment
-from lookaway.perception.networks.batching import Batches, BatchExtractor
+from lookaway.perception.networks.batching import BatchExtractor, BatchPlan
 from lookaway.perception.networks.clip_pictures import ClipPictures, of_unit_length
 from lookaway.perception.networks.fits import CentreCrop, Fit
 from lookaway.perception.networks.pretrained import load_pretrained, load_tokenizer, load_torch
@@ -71,7 +71,7 @@ class ClipSimilarity(BatchExtractor[_Network]):
         pictures = ClipPictures(load_torch(self.compute), embed, model.config.vision_config, self.compute)
         return _Network(pictures, model, load_tokenizer("CLIPTokenizer", self.weights))
 
-    def batches(self, network: _Network, rollout: Rollout, timeline: Timeline) -> Batches:
+    def batches(self, network: _Network, rollout: Rollout, timeline: Timeline) -> BatchPlan:
         """How the frames of a rollout go through the network; its prompt goes first."""
         pictures = network.pictures
         fitted = self.fit.fitted(timeline.width, timeline.height, pictures.config.patch_size)
@@ -84,4 +84,4 @@ class ClipSimilarity(BatchExtractor[_Network]):
                 cosines = vectors @ segments.T
                 return {"cosines": cosines.cpu().numpy(), "embeddings": vectors.half().cpu().numpy()}
 
-        return Batches(pictures.frames_at_once(fitted), extract, {**detail, "frame_count": timeline.frame_count})
+        return BatchPlan(pictures.frames_at_once(fitted), extract, {**detail, "frame_count": timeline.frame_count})

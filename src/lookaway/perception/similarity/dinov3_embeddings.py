@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookaway.core import ComparedFrames, Compute, Frame, Rollout, Timeline
-from lookaway.perception.networks.batching import Batches
+from lookaway.perception.networks.batching import BatchPlan
 from lookaway.perception.networks.fits import IMAGENET_MEAN, IMAGENET_STD, Fit, Squeezed
 from lookaway.perception.networks.pretrained import dtype_of, load_pretrained, load_torch
 from lookaway.perception.networks.vit_tokens import TokenRecipe, VitTokens
@@ -91,7 +91,7 @@ class Dinov3Error(PairExtractor[VitTokens]):
         """The loaded network."""
         return Dinov3Embeddings(weights=self.weights, compute=self.compute).network()
 
-    def batches(self, network: VitTokens, rollout: Rollout, timeline: Timeline) -> Batches:
+    def batches(self, network: VitTokens, rollout: Rollout, timeline: Timeline) -> BatchPlan:
         """How the pairs of a rollout go through the network."""
         fitted = Squeezed(SIDE, SIDE).fitted(timeline.width, timeline.height, network.patch)
         at_once = min(max(1, network.frames_at_once(fitted) // 2), pairs_at_once(timeline))
@@ -104,7 +104,7 @@ class Dinov3Error(PairExtractor[VitTokens]):
                 errors = (tokens[0::2] - tokens[1::2]).square_().mean((1, 2))
             return {"errors": errors.cpu().numpy(), "partner_indices": partner_indices(frames)}
 
-        return Batches(at_once, extract, {"video_frames": timeline.frame_count})
+        return BatchPlan(at_once, extract, {"video_frames": timeline.frame_count})
 
     def _squeezed(self, torch: ModuleType, frame: Frame) -> Any:
         """[2, 3, side, side] of a frame and its partner, from 0 to 1."""

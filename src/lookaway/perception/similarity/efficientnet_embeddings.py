@@ -12,7 +12,7 @@ import numpy as np
 
 from lookaway.core import Abstention, Compute, Floats, Frame, Pixels, Rollout, Sampler, Timeline
 from lookaway.io.sampling import UniformFrames
-from lookaway.perception.networks.batching import Batches, BatchExtractor, batch_size
+from lookaway.perception.networks.batching import BatchExtractor, BatchPlan, batch_size
 from lookaway.perception.networks.efficientnet_network import CHANNELS, STRIDE, efficientnet_lite0, last_map
 from lookaway.perception.networks.embedding import Embedder
 from lookaway.perception.networks.fits import Colours, Fit, Fitted, Squeezed, to_input
@@ -72,14 +72,14 @@ class EfficientnetEmbeddings(BatchExtractor[_Network]):
         model = load_parameters(torch, efficientnet_lite0(torch), self.weights, self.compute)
         return _Network(torch, model, self.compute)
 
-    def batches(self, network: _Network, rollout: Rollout, timeline: Timeline) -> Batches:
+    def batches(self, network: _Network, rollout: Rollout, timeline: Timeline) -> BatchPlan:
         """How the frames of a rollout go through the network."""
         fitted = self.fit.fitted(timeline.width, timeline.height, STRIDE)
 
         def extract(frames: Sequence[Frame]) -> dict[str, Floats]:
             return {"vectors": network([frame.pixels for frame in frames], fitted)}
 
-        return Batches(network.pictures_at_once(fitted), extract)
+        return BatchPlan(network.pictures_at_once(fitted), extract)
 
     def embedder(self) -> Embedder:
         """The loaded network, for pictures of any size."""

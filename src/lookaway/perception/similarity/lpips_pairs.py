@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 from numpy.typing import NDArray
 
 from lookaway.core import Abstention, ComparedFrames, Compute, Frame, Rollout, Timeline, UnknownName
-from lookaway.perception.networks.batching import Batches, batch_size
+from lookaway.perception.networks.batching import BatchPlan, batch_size
 from lookaway.perception.networks.fits import FROM_MINUS_ONE, to_input, unscaled
 from lookaway.perception.networks.lpips_network import TRUNKS, LpipsNetwork, Trunk, load_lpips
 from lookaway.perception.similarity.compared_frames import (
@@ -62,7 +62,7 @@ class LpipsPairs(PairExtractor[LpipsNetwork]):
         """The loaded network."""
         return load_lpips(self.trunk, self.weights, self.heads, self.compute)
 
-    def batches(self, network: LpipsNetwork, rollout: Rollout, timeline: Timeline) -> Batches:
+    def batches(self, network: LpipsNetwork, rollout: Rollout, timeline: Timeline) -> BatchPlan:
         """How the pairs of a rollout go through the network."""
         size = self.canvas or timeline
         outputs = network.trunk.bytes_per_frame(size.width, size.height)
@@ -76,4 +76,4 @@ class LpipsPairs(PairExtractor[LpipsNetwork]):
             distances = network(to_network(firsts), to_network(seconds))
             return {"distances": distances.cpu().numpy(), "partner_indices": partner_indices(frames)}
 
-        return Batches(at_once, extract, {"video_frames": timeline.frame_count})
+        return BatchPlan(at_once, extract, {"video_frames": timeline.frame_count})

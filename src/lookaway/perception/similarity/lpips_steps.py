@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 from lookaway.core import Abstention, Compute, Floats, Frame, FrameRequest, Rollout, Sampler, Timeline, UnknownName
 from lookaway.io.sampling import UniformFrames
-from lookaway.perception.networks.batching import Batches, BatchExtractor, StepDistances, batch_size, request_steps
+from lookaway.perception.networks.batching import BatchExtractor, BatchPlan, StepDistances, batch_size, request_steps
 from lookaway.perception.networks.fits import FROM_MINUS_ONE, to_input, unscaled
 from lookaway.perception.networks.lpips_network import TRUNKS, LpipsNetwork, Trunk, load_lpips
 from lookaway.perception.weights import Weights, published
@@ -57,7 +57,7 @@ class LpipsSteps(BatchExtractor[LpipsNetwork]):
         """The sampled frames, of which there must be two."""
         return request_steps(self.frames, timeline, rollout, self.height)
 
-    def batches(self, network: LpipsNetwork, rollout: Rollout, timeline: Timeline) -> Batches:
+    def batches(self, network: LpipsNetwork, rollout: Rollout, timeline: Timeline) -> BatchPlan:
         """How the frames of a rollout go through the network."""
         height = self.height or timeline.height
         outputs = network.trunk.bytes_per_frame(timeline.width * height // timeline.height, height)
@@ -72,4 +72,4 @@ class LpipsSteps(BatchExtractor[LpipsNetwork]):
             return distances
 
         steps = StepDistances(network.torch, describe, compare)
-        return Batches(batch_size(outputs * COPIES, self.compute), steps)
+        return BatchPlan(batch_size(outputs * COPIES, self.compute), steps)

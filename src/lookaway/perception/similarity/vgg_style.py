@@ -11,7 +11,7 @@ import numpy as np
 
 from lookaway.core import Compute, Floats, Frame, FrameRequest, Rollout, Sampler, Timeline
 from lookaway.io.sampling import UniformFrames
-from lookaway.perception.networks.batching import Batches, BatchExtractor, StepDistances, batch_size, request_steps
+from lookaway.perception.networks.batching import BatchExtractor, BatchPlan, StepDistances, batch_size, request_steps
 from lookaway.perception.networks.conv_trunks import ConvTrunk, shapes_of, vgg
 from lookaway.perception.networks.fits import Colours, to_input, unscaled
 from lookaway.perception.networks.pretrained import load_tensors, load_torch
@@ -50,7 +50,7 @@ class VggStyle(BatchExtractor[ConvTrunk]):
         """The sampled frames, of which there must be two."""
         return request_steps(self.frames, timeline, rollout, self.height)
 
-    def batches(self, network: ConvTrunk, rollout: Rollout, timeline: Timeline) -> Batches:
+    def batches(self, network: ConvTrunk, rollout: Rollout, timeline: Timeline) -> BatchPlan:
         """How the frames of a rollout go through the network."""
         height = self.height or timeline.height
         bytes_per_frame = network.bytes_per_frame(timeline.width * height // timeline.height, height)
@@ -60,7 +60,7 @@ class VggStyle(BatchExtractor[ConvTrunk]):
             batch = to_input(network.torch, pictures, unscaled(pictures[0]), Colours(), self.compute)
             return [_gram(features) for features in network(batch)]
 
-        return Batches(batch_size(bytes_per_frame, self.compute), StepDistances(network.torch, grams, _distances))
+        return BatchPlan(batch_size(bytes_per_frame, self.compute), StepDistances(network.torch, grams, _distances))
 
 
 def _gram(features: Any) -> Any:

@@ -1,4 +1,4 @@
-// Plays the videos of a case on one clock. Times are seconds of the answers; a true video may start later.
+// Plays the videos of a case on one clock. Times are seconds of the generated videos; the reference may start later.
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("player-data").textContent);
