@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-from lookaway.core import Abstention, Features, Outcome, Reason, Rollout, Score
+from lookaway.core import Abstention, Features, MetricBase, Outcome, Reason, Rollout, Score
 
 
 @dataclass(frozen=True, slots=True)
-class LightnessDrift:
+class LightnessDrift(MetricBase):
     """Difference of lightness between the two ends of a clip, mapped by exp(-difference / scale).
 
     The raw value is the absolute difference of the mean L* of the first and the last `frames` frames, L* from 0 to 100.
@@ -18,21 +18,12 @@ class LightnessDrift:
     Abstains: `too_short` for fewer than two times `frames` frames.
     """
 
-    name: ClassVar[str] = "lightness_drift"
-    version: ClassVar[int] = 1
-    unit: ClassVar[str] = "score"
-    raw_unit: ClassVar[str | None] = "L*"
-    range: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
-    higher_is_better: ClassVar[bool] = True
-    needs: ClassVar[tuple[str, ...]] = ("lab_means",)
-    uses: ClassVar[tuple[str, ...]] = ()
+    name = "lightness_drift"
+    raw_unit = "L*"
+    needs = ("lab_means",)
 
     scale: Annotated[float, "difference of L* at which the score is 1/e"] = 10.0
     frames: Annotated[int, "frames at each end"] = 4
-
-    def declines(self, rollout: Rollout) -> Abstention | None:
-        """Nothing beyond its feature is needed."""
-        return None
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
