@@ -10,8 +10,8 @@ the top of a page names the page whose folder it goes on from: `<!-- goes on fro
 from __future__ import annotations
 
 import itertools
+import json
 import os
-import pickle
 import re
 import shlex
 import shutil
@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -224,8 +224,7 @@ class Runner:
     def run(self, path: Path) -> Ran:
         """What the commands of a page print, from an empty folder or from the one that the page goes on from."""
         if path in STARTS:
-            ran: Ran = pickle.loads((self._start(path) / PRINTED).read_bytes())
-            return ran
+            return _read_ran(self._start(path) / PRINTED)
         return self._run(path, self._root / _name(path))
 
     def _start(self, path: Path) -> Path:
@@ -236,7 +235,9 @@ class Runner:
 
     def _make_start(self, path: Path, target: Path) -> None:
         ran = self._run(path, target / FOLDER)
-        (target / PRINTED).write_bytes(pickle.dumps(ran))
+        (target / PRINTED).write_text(
+            json.dumps([[asdict(block), [[asdict(step), lines] for step, lines in steps]] for block, steps in ran])
+        )
 
     def _run(self, path: Path, folder: Path) -> Ran:
         text = path.read_text(encoding="utf-8")
@@ -246,6 +247,13 @@ class Runner:
         else:
             shutil.copytree(self._start(DOCS / before) / FOLDER, folder)
         return list(run_page(text, folder))
+
+
+def _read_ran(path: Path) -> Ran:
+    return [
+        (Block(**block), [(Step(**step), lines) for step, lines in steps])
+        for block, steps in json.loads(path.read_text())
+    ]
 
 
 def _name(path: Path) -> str:
