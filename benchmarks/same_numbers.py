@@ -9,9 +9,9 @@ networks, and with the networks that packages carry; the oracle is the judge. Th
 and the next one is given the same folder. Each renders and exports its own as well, of which hashes are compared.
 
 `compare` exits with 0 where every outcome (value, raw value, detail, or reason), every unit, every cell of a table and
-every rendered clip is equal, bit by bit, and with 1 where any is not. Texts of messages may differ. A name that was
-changed on purpose is given with --renamed: of a metric, a unit, a reason, or a key or text of a detail; in `collect`,
-of an extractor or an option of the commands.
+every rendered clip is equal, bit by bit, and with 1 where any is not. Texts of messages, locks and keys of judge replies
+may differ. A name that was changed on purpose is given with --renamed: of a metric, a unit, a reason, or a key or text
+of a detail; in `collect`, of an extractor or an option of the commands.
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ def _values(numbers: Mapping[str, Any]) -> Values:
             key = (name, row["rollout"], row["metric"], row["unit"] or "")
             if key in found:
                 raise ValueError(f"{' '.join(key)} is there twice: collect into an empty folder.")
-            found[key] = {column: row[column] for column in ("status", "reason", "value", "raw", "detail")}
+            figures = {column: row[column] for column in ("status", "reason", "value", "raw")}
+            found[key] = {**figures, "detail": _without_keys_of_replies(row["detail"])}
         for cell in run["cells"]:
             found[name, "table", cell["model"], cell["metric"], cell["subset"]] = cell
         for title, document in run["further"].items():
@@ -94,12 +95,20 @@ def _values(numbers: Mapping[str, Any]) -> Values:
     return found
 
 
+def _without_keys_of_replies(value: Any) -> Any:
+    """They hash a request with the names of its fields, as a lock does, and are not compared either."""
+    if isinstance(value, dict):
+        return {key: _without_keys_of_replies(entry) for key, entry in value.items() if key != "replies"}
+    return [_without_keys_of_replies(entry) for entry in value] if isinstance(value, list) else value
+
+
 def _figures(value: object, path: Key = ()) -> Iterator[tuple[Key, object]]:
     """All numbers and hashes of a document, each with its path; other texts are wording."""
     if isinstance(value, dict | list):
         pairs = value.items() if isinstance(value, dict) else enumerate(value)
         for key, entry in pairs:
-            yield from _figures(entry, (*path, str(key)))
+            if key != "lock_sha256":
+                yield from _figures(entry, (*path, str(key)))
     elif not isinstance(value, str) or _is_hash(value):
         yield path, value
 
