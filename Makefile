@@ -85,7 +85,19 @@ bench-sensitivity:  ## Every metric of MBench under every fault of the simulated
 bench-report:  ## The report of the simulated actors: how long it takes to build, and how large its pages are
 	$(PYTHON) -m benchmarks.actor_report
 
-.PHONY: ## That this checkout measures what the one in BEFORE does: every score, reason and estimate, bit by $(PYTHON) -m benchmarks.same_numbers collect $(BEFORE) --python $(BEFORE_PYTHON) -o $(SAME)/before --datasets $(SAME)/datasets . $(SAME)/after $(RENAMED:%=--renamed %) compare .PHONY: torch lock-runtime release-check uv uv: Install as lock names it sed -n '/^uv==/,/[^\\]$$/p' locks/dev.lock | pip install --no-deps --require-hashes --requirement /dev/stdin
+BEFORE ?= ../before
+BEFORE_PYTHON ?= $(BEFORE)/.venv/bin/python
+SAME ?= runs/same-numbers
+
+bench-same:  ## That this checkout measures what the one in BEFORE does: every score, reason and estimate, bit by bit
+	$(PYTHON) -m benchmarks.same_numbers collect $(BEFORE) --python $(BEFORE_PYTHON) -o $(SAME)/before --datasets $(SAME)/datasets
+	$(PYTHON) -m benchmarks.same_numbers collect . -o $(SAME)/after --datasets $(SAME)/datasets $(RENAMED:%=--renamed %)
+	$(PYTHON) -m benchmarks.same_numbers compare $(SAME)/before $(SAME)/after $(RENAMED:%=--renamed %)
+
+.PHONY: uv torch lock-runtime release-check
+
+uv:  ## Install uv as the lock names it
+	sed -n '/^uv==/,/[^\\]$$/p' locks/dev.lock | $(PYTHON) -m pip install --no-deps --require-hashes --requirement /dev/stdin
 
 # Torch alone. TORCH_INDEX names an index of other builds, such as those for a processor; without it, the usual one.
 torch:  ## Install torch before the locks

@@ -9,7 +9,7 @@ networks, and with the networks that packages carry; the oracle is the judge. Th
 and the next one is given the same folder. Each renders and exports its own as well, of which hashes are compared.
 
 `compare` exits with 0 where every outcome (value, raw value, detail, or reason), every unit, every cell of a table and
-every rendered clip is equal, bit by bit, and with 1 where any is not. Texts of messages, locks and keys of judge replies
+every rendered clip is equal, bit by bit, and with 1 where any is not. Texts of messages, locks and keys of replies
 may differ. A name that was changed on purpose is given with --renamed: of a metric, a unit, a reason, or a key or text
 of a detail; in `collect`, of an extractor or an option of the commands.
 """

@@ -205,7 +205,7 @@ def remembering(root: Path, judge: dict[str, object] | None = None, **about: obj
 def test_the_commands_repeat_what_a_run_remembers_of_its_own(tmp_path: Path) -> None:
     reading = {"limit": 3, "pattern": "{model}/{case} $x.mp4", "allow_outside": True}
     judge = {"model": "big", "url": "http://host/v1", "wording": "text", "media": "jpeg"}
-    asked = {
+    requested = {
         "reading": {**reading, "models": ["alpha", "beta"], "suite": "folder"},
         "compute": {"device": "cuda", "precision": "bfloat16"},
         "judge": judge,
@@ -213,7 +213,7 @@ def test_the_commands_repeat_what_a_run_remembers_of_its_own(tmp_path: Path) -> 
         "features": "kept/features",
         "ignore_gates": True,
     }
-    commands = remembering(tmp_path, asked=asked)
+    commands = remembering(tmp_path, requested=requested)
     for command, models in zip(commands, ("alpha", "alpha,beta"), strict=True):
         words = shlex.split(command)
         assert words[:7] == ["lookaway", "eval", "videos", "-o", "again", "--suite", "folder"]
@@ -249,9 +249,9 @@ def test_the_command_asks_as_often_and_as_the_judge_was_asked(tmp_path: Path) ->
     ]
 
 
-@pytest.mark.parametrize("asked", [{}, None, {"reading": None, "compute": "cpu", "judge": []}], ids=str)
-def test_a_run_that_remembers_nothing_has_commands_too(asked: object, tmp_path: Path) -> None:
-    for command in remembering(tmp_path, asked=asked):
+@pytest.mark.parametrize("requested", [{}, None, {"reading": None, "compute": "cpu", "judge": []}], ids=str)
+def test_a_run_that_remembers_nothing_has_commands_too(requested: object, tmp_path: Path) -> None:
+    for command in remembering(tmp_path, requested=requested):
         assert command.endswith("--judge-model=big --replies=run/replies --replay")
         assert str(tmp_path) not in command
 
