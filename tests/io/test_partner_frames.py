@@ -95,5 +95,5 @@ def test_an_unreadable_partner_is_told_from_the_video_itself(clip: Path, tmp_pat
 
 
 def test_partners_that_go_back_and_forth_are_refused(clip: Path) -> None:
-    with pytest.raises(ValueError, match="in order"):
+    with pytest.raises(ValueError, match="increasing or decreasing order"):
         Partners(clip, {0: 1, 1: 5, 2: 3})
