@@ -43,7 +43,7 @@ def test_a_number_that_differs_exits_with_3_and_names_the_constants_that_could_e
     assert "1 agrees, 1 differs" in result.out
     assert f"{STYLE}: possible explanations" in result.out
     assert f"  {STYLE}.metric.tau = 10.0" in result.out
-    assert f"{LIGHT}: could" not in result.out
+    assert f"{LIGHT}: possible" not in result.out
 
 
 def test_a_number_inside_our_interval_is_told_and_explained_but_is_no_difference(run, tmp_path):

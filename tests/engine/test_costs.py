@@ -313,4 +313,4 @@ def test_a_plan_says_that_kept_replies_count_and_when_the_pace_of_a_judge_is_not
     assert "judge: about 3 calls of 9 tokens in all (declared); replies that are stored already are included" in out
     assert "with 1 worker and 1 GPU, without the judge, whose speed is not known until a run has mostly waited" in out
     print_plan(plan, [], a_cost(judge_calls=3, judge_tokens=9), as_json=False)
-    assert "whose pace" not in capsys.readouterr().out
+    assert "whose speed" not in capsys.readouterr().out

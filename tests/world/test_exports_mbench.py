@@ -217,7 +217,7 @@ def test_a_remembered_room_is_consistent_under_its_own_poses_and_not_under_other
 @pytest.mark.parametrize("layout", EXPORTS)
 def test_a_folder_that_is_not_empty_is_refused(layout, tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(UserError, match="not empty"):
+    with pytest.raises(UserError, match="not an empty folder"):
         EXPORTS[layout](world_clips(), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
@@ -260,7 +260,7 @@ def test_a_case_without_a_truth_is_left_out_by_name(layout, tmp_path):
 
 def test_two_clips_of_one_take_are_refused(tmp_path):
     clip = fake_clip(tmp_path / "world")
-    with pytest.raises(DatasetError, match="twice"):
+    with pytest.raises(DatasetError, match="two such clips"):
         EXPORTS["mind"]([clip, clip], tmp_path / "out")
 
 

@@ -111,7 +111,7 @@ def test_what_is_not_measured_yet_is_warned_of(tmp_path, build_index):
 
 def test_a_closed_gate_is_no_lack_of_the_measurement(tmp_path, build_index):
     run = Simulated(path=tmp_path / "run", skills=SKILLS, metrics=[STYLE], triggered=dict.fromkeys(SKILLS, 0.5)).write()
-    assert not any("lack more than" in text for text in warning_texts(build_index(run)))
+    assert not any("miss more than" in text for text in warning_texts(build_index(run)))
 
 
 def test_different_locks_never_share_a_column(tmp_path, build_index):
@@ -525,7 +525,7 @@ def test_rollouts_of_subsets_that_no_metric_is_about_are_counted_nowhere_and_tol
         f"environment:sample_{number:03d}" for number in range(5)
     }
     whole = Simulated(path=tmp_path / "whole", skills=SKILLS, metrics=[asked], scenes=5).write()
-    assert "Not asked" not in dict(facts(load_runs([whole.path])[0]))
+    assert "Not measured" not in dict(facts(load_runs([whole.path])[0]))
 
 
 def test_the_judge_is_named_as_it_named_itself(tmp_path):
