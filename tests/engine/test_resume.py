@@ -160,7 +160,7 @@ def test_progress_counts_what_is_left_and_what_failed(root, tmp_path, monkeypatc
 def test_rows_are_compacted_during_a_run(tmp_path, monkeypatch):
     script(monkeypatch, bound())
     monkeypatch.setattr(session, "COMPACT_AFTER_PARTS", 2)
-    monkeypatch.setattr(session, "MOST", 1)
+    monkeypatch.setattr(session, "MAX_BATCH", 1)
     ANSWERS["mean_brightness"] = lambda rollout: Score(0.5)
     lookaway.evaluate(write_folder(tmp_path / "videos", cases=5), tmp_path / "run", suite="scripted")
     parts = [part.name for part in (tmp_path / "run" / "outcomes").glob("*.parquet")]
