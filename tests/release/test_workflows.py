@@ -12,7 +12,9 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
-WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+FOLDER = ROOT / ".github" / "workflows"
+CHECK, RELEASE = FOLDER / "check.yml", FOLDER / "release.yml"
+WORKFLOWS = sorted(FOLDER.glob("*.yml"))
 ACTIONS = sorted((ROOT / ".github" / "actions").glob("*/action.yml"))
 TARGETS = set(re.findall(r"^([\w-]+):(?!=)", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
 MAKE = re.compile(r"^(?:\S+ )?make ([\w-]+)", re.MULTILINE)
@@ -48,15 +50,15 @@ def test_every_target_and_script_that_a_workflow_names_exists(path):
 @pytest.mark.parametrize("tier", ["check", "check-all", "check-nightly"])
 def test_every_tier_of_checks_is_a_target_that_a_workflow_runs(tier):
     assert tier in TARGETS
-    assert tier in MAKE.findall(commands(ROOT / ".github/workflows/check.yml"))
+    assert tier in MAKE.findall(commands(CHECK))
 
 
 def test_the_first_tier_runs_on_every_python_that_the_package_claims():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     prefix = "Programming Language :: Python :: "
     claimed = [name.removeprefix(prefix) for name in project["classifiers"] if name.startswith(prefix)]
-    check = read(ROOT / ".github/workflows/check.yml")["jobs"]["push"]["strategy"]["matrix"]["python"]
-    release = read(ROOT / ".github/workflows/release.yml")["jobs"]
+    check = read(CHECK)["jobs"]["push"]["strategy"]["matrix"]["python"]
+    release = read(RELEASE)["jobs"]
     assert claimed == check
     assert all(release[job]["strategy"]["matrix"]["python"] == claimed for job in ("test-sdist", "try-wheel"))
 
@@ -77,7 +79,7 @@ def test_only_the_jobs_that_publish_may_write(path):
 
 
 def test_nothing_is_published_before_sdist_and_wheel_were_tried():
-    jobs = read(ROOT / ".github/workflows/release.yml")["jobs"]
+    jobs = read(RELEASE)["jobs"]
     assert jobs["publish"]["needs"] == ["test-sdist", "try-wheel"]
     assert jobs["publish"]["permissions"] == {"id-token": "write"}
     assert jobs["announce"]["needs"] == "publish"
