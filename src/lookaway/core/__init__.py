@@ -55,9 +55,14 @@ from lookaway.core.masks import MASK_ARRAYS, Mask, MaskTrack
 from lookaway.core.metric_base import MetricBase
 from lookaway.core.options import Option, OptionType
 from lookaway.core.outcomes import Abstention, Failure, Outcome, Reason, Score, Unit
-from lookaway.core.pairs import Pairs, PairSelector
 from lookaway.core.tables import Cell, Estimate, Gated, Group, Table
-from lookaway.core.trajectory import TRAJECTORY_ARRAYS, Trajectory, angles_degrees
+from lookaway.core.trajectory import (
+    TRAJECTORY_ARRAYS,
+    Pairs,
+    PairSelector,
+    Trajectory,
+    angles_degrees,
+)
 
 __all__ = [
     "MASK_ARRAYS",

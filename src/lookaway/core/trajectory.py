@@ -1,11 +1,13 @@
-"""A camera path: poses and intrinsics at some frames of a video."""
+"""A camera path: poses and intrinsics at some frames of a video; and pairs of frames that show one place twice."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
+from lookaway.core.cases import Rollout
 from lookaway.core.features import Feature, Floats, Indices
 
 
@@ -99,3 +101,24 @@ def angles_degrees(rotations: Floats, others: Floats) -> Floats:
     """
     chord = np.linalg.norm(rotations - others, axis=(-2, -1)) / np.sqrt(8)
     return np.asarray(np.degrees(2 * np.arcsin(np.clip(chord, 0, 1))))
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Frame indices [P, 2], earlier frame first, and the rule that chose them."""
+
+    frames: Indices
+    rule: str
+
+
+class PairSelector(Protocol):
+    """Chooses which frames to compare. A frozen dataclass: its constants are part of the lock."""
+
+    @property
+    def version(self) -> int:
+        """Raised whenever the same fields would give other pairs."""
+        ...
+
+    def select(self, rollout: Rollout, frame_count: int, trajectory: Trajectory | None) -> Pairs:
+        """Pairs of frames, or an `Unmeasurable` where there are none."""
+        ...
