@@ -59,6 +59,7 @@ RETIRED_PHRASES = {
     r"\bthe house\b": "package",
     r"\b(?:every|only|new|empty) room (?:that|shares|of the package|has its place)": "package",
     r"\bway of the data\b": "data flow",
+    r"\"\"\"(?-i:Of )": "the noun that it is about",
 }
 """Wording of pages, messages and docstrings that a reader of this field would stumble over, with plain words for it."""
 

@@ -126,7 +126,7 @@ def test_depth_of_none_of_the_sampled_frames_is_missing(tmp_path):
     given = rollout(tmp_path, depth=ramps(2), frame_indices=np.array([1, 2]))
     error = refused(SuppliedDepth(UniformFrames(2)), given)
     assert error.reason is Reason.MISSING_INPUT
-    assert "depth of 2 frames, but of none of the 2 that are looked at" in str(error)
+    assert "depth of 2 frames, but of none of the 2 sampled ones" in str(error)
 
 
 @pytest.mark.parametrize(

@@ -64,14 +64,9 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     if chosen.has_services:
         replicas = resources.replicas if resources else {}
         services = shared_services(plan.metrics, replicas, judge, folder.path)
-    chosen_options = {
-        "metrics": None if metrics is None else [entry if isinstance(entry, str) else entry.name for entry in metrics],
-        "using": using,
-        "compute": compute,
-        "ignore_gates": ignore_gates,
-        "features": features,
-    }
-    folder.start(plan.lock, plan.rollouts, about(plan, requested_options(judge, dataset.reading, **chosen_options)))
+    names = None if metrics is None else [entry if isinstance(entry, str) else entry.name for entry in metrics]
+    given = {"metrics": names, "using": using, "compute": compute, "ignore_gates": ignore_gates, "features": features}
+    folder.start(plan.lock, plan.rollouts, about(plan, requested_options(judge, dataset.reading, **given)))
     work = plan.work(folder)
     first = choose_smoke(plan, work, folder) if smoke else None
     Session(

@@ -69,7 +69,7 @@ def track_similarity(vectors: Floats, frame_indices: Indices, tracks: Sequence[S
     A track of one detection says nothing about memory; it is left out and listed.
     """
     if not tracks:
-        return Abstention(Reason.NO_TARGET, f"no {what} was found in any of the frames that were looked at.")
+        return Abstention(Reason.NO_TARGET, f"no {what} was found in any of the sampled frames.")
     units = tuple(_unit(number, vectors, frame_indices, list(track), what) for number, track in enumerate(tracks))
     values = [unit.outcome.value for unit in units if isinstance(unit.outcome, Score)]
     if not values:

@@ -33,7 +33,7 @@ class TrueMatches(TruthExtractor):
     poses: Annotated[Extractor, "where the camera was, to choose pairs by"]
     pairs: Annotated[PairSelector, "which frames are matched"]
     height: Annotated[int, "frame height in whose pixels points are counted"] = 480
-    rows: Annotated[int, "of the grid of points in a frame; as far apart in both directions"] = 32
+    rows: Annotated[int, "rows of the grid of points in a frame; columns are as far apart"] = 32
     depth_tolerance: Annotated[float, "a point is seen again where its depth is off by no more than this part"] = 0.03
 
     @property

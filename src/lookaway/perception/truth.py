@@ -116,7 +116,7 @@ class TrueBoxes(TruthExtractor):
     bytes_per_frame: ClassVar[float] = 36.0
     arrays: ClassVar[Mapping[str, str]] = BOX_ARRAYS
 
-    frames: Annotated[Sampler, "which frames are looked at"] = UniformFrames(32)
+    frames: Annotated[Sampler, "which frames are sampled"] = UniformFrames(32)
 
     def read(self, rollout: Rollout, timeline: Timeline, features: Features) -> Feature:
         """Read the box of the target in the sampled frames."""

@@ -59,7 +59,7 @@ class LoadedRollout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountedValues:
-    """The values of one metric that count for one model and subset: columns, for there may be many."""
+    """The values of one metric that count for one model and subset: as columns, since there may be many."""
 
     values: Floats
     rollouts: tuple[str, ...]

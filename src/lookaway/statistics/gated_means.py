@@ -18,10 +18,10 @@ class GatedValues:
 
     values: Floats
     scenes: Sequence[str]
-    """Of scored rollouts that passed."""
+    """Values of the scored rollouts that passed."""
     is_open: Floats
     gate_scenes: Sequence[str]
-    """Of all that were judged; 1 where a rollout passed, else 0."""
+    """For every judged rollout: 1 if it passed, else 0."""
 
 
 def gated_means(series: Sequence[GatedValues]) -> tuple[tuple[Estimate | None, Gated | None], ...]:

@@ -36,7 +36,7 @@ class HitCounts:
 
     @property
     def variance(self) -> float:
-        """Of the rate, for independent trials."""
+        """Variance of the rate, for independent trials."""
         return self.rate * (1 - self.rate) / self.total
 
 

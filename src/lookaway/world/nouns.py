@@ -119,7 +119,7 @@ class Light:
     """One light that casts shadows, and ambient light."""
 
     direction: Vector
-    """Of the sun, or straight down from a lamp."""
+    """Direction of the sun, or straight down from a lamp."""
     lamp: Vector | None = None
     """Position of the lamp; None for a sun."""
     colour: Colour

@@ -33,7 +33,7 @@ class DepthAnything(BatchExtractor[Any]):
     }
 
     weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "depth-anything-v2-small"))
-    frames: Annotated[Sampler, "which frames are looked at"] = UniformFrames(24)
+    frames: Annotated[Sampler, "which frames are sampled"] = UniformFrames(24)
     height: Annotated[int, "rows that are kept of each map; columns follow the aspect ratio"] = 120
     side: Annotated[int, "length that one side of the input has, whichever needs less scaling"] = 518
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()

@@ -55,7 +55,7 @@ class SuppliedDepth(FramelessExtractor):
             frames = np.intersect1d(known, wanted)
             if not len(frames):
                 raise archive.error(
-                    f"it holds depth of {len(known)} frames, but of none of the {len(wanted)} that are looked at.",
+                    f"it holds depth of {len(known)} frames, but of none of the {len(wanted)} sampled ones.",
                     Reason.MISSING_INPUT,
                 )
             depths = [

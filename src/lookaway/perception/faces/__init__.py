@@ -1,7 +1,7 @@
 """Faces: detected, aligned and recognised."""
 
 from lookaway.perception.faces.detection import Choice, Detector, Found, Scrfd, Yunet
-from lookaway.perception.faces.extraction import FaceExtractor, LoadedFace
+from lookaway.perception.faces.extraction import FaceExtractor, LoadedFaceExtractor
 from lookaway.perception.faces.recognition import Recogniser, aligned
 from lookaway.perception.faces.sessions import load_session
 
@@ -10,7 +10,7 @@ __all__ = [
     "Detector",
     "FaceExtractor",
     "Found",
-    "LoadedFace",
+    "LoadedFaceExtractor",
     "Recogniser",
     "Scrfd",
     "Yunet",

@@ -20,7 +20,7 @@ FACE_ARRAYS = {
     "scores": "float32 [faces]: how sure the detector is",
     "embeddings": "float32 [faces, channels]: one vector of length 1 a face",
     "frame_indices": "int64 [faces]: the frame of each face",
-    "looked_at": "int64 [frames]: every frame that was looked at, with a face or without",
+    "looked_at": "int64 [frames]: all sampled frames, with or without a face",
 }
 """What features of faces hold; without a face in any frame they have no rows."""
 
@@ -34,7 +34,7 @@ class FaceExtractor(NetworkExtractor):
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedFace:
+class LoadedFaceExtractor:
     """A face detector and a recogniser."""
 
     cv2: ModuleType
@@ -51,7 +51,7 @@ class LoadedFace:
 class FaceExtraction:
     """Collects the faces of one rollout."""
 
-    loaded: LoadedFace
+    loaded: LoadedFaceExtractor
     request: FrameRequest
     _looked_at: list[int] = field(default_factory=list)
     _found: list[Found] = field(default_factory=list)

@@ -25,8 +25,8 @@ class BodyBoxes(FramelessExtractor):
     arrays: ClassVar[Mapping[str, str]] = BOX_ARRAYS
 
     faces: Annotated[Extractor, "where faces are: gives `boxes`, `scores`, `frame_indices` and `looked_at`"]
-    widths: Annotated[float, "of a body's box, in widths of the face, in whose middle it stands"] = 3.5
-    heights: Annotated[float, "of a body's box, in heights of the face"] = 7.0
+    widths: Annotated[float, "width of a body's box, in widths of the face, centred on it"] = 3.5
+    heights: Annotated[float, "height of a body's box, in heights of the face"] = 7.0
     above: Annotated[float, "how far above the face the box begins, in heights of the face"] = 0.5
 
     @property

@@ -21,7 +21,7 @@ BOX_ARRAYS = {
     "boxes": "float32 [boxes, 4]: left, top, right and bottom, as parts of the frame",
     "scores": "float32 [boxes]: how sure the source is",
     "frame_indices": "int64 [boxes]: the frame of each box",
-    "looked_at": "int64 [frames]: the frames looked at, whether or not anything was found",
+    "looked_at": "int64 [frames]: all sampled frames, whether or not anything was found",
 }
 
 
@@ -29,8 +29,8 @@ BOX_ARRAYS = {
 class GroundingDinoBoxes(BatchExtractor[GroundingDino]):
     """Boxes that Grounding DINO draws around the case's target, best first, found by its attributes and name.
 
-    A frame in which nothing was found has no box, and is listed as looked at. Boxes are not merged: one thing can have
-    several.
+    A frame in which nothing was found has no box, and is listed in `looked_at`. Boxes are not merged: one thing can
+    have several.
     """
 
     name: ClassVar[str] = "grounding_dino_boxes"
@@ -40,7 +40,7 @@ class GroundingDinoBoxes(BatchExtractor[GroundingDino]):
     arrays: ClassVar[Mapping[str, str]] = BOX_ARRAYS
 
     weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "grounding-dino-tiny"))
-    frames: Annotated[Sampler, "which frames are looked at"] = UniformFrames(1)
+    frames: Annotated[Sampler, "which frames are sampled"] = UniformFrames(1)
     box_threshold: Annotated[float, "a box is kept where it fits the text better than this"] = 0.35
     text_threshold: Annotated[float, "and one of the words, not only the full stop, better than this"] = 0.25
     short_side: Annotated[int, "length of a frame's shorter side at the input"] = 800

@@ -57,7 +57,8 @@ def best_box(boxes: Feature, frame: int, source: str) -> Floats:
     positions = np.flatnonzero(boxes["frame_indices"] == frame)
     if not len(positions):
         raise Unmeasurable(
-            Reason.NO_TARGET, f"{source} found no box in frame {frame}, the first that is looked at: nothing to track."
+            Reason.NO_TARGET,
+            f"{source} found no box in frame {frame}, the first sampled one: nothing to track.",
         )
     best: Floats = boxes["boxes"][positions[boxes["scores"][positions].argmax()]]
     return best
@@ -69,7 +70,7 @@ class Sam2Track(NetworkExtractor):
 
     Where the network finds the thing unseen, the mask is empty and kept: that, too, is a finding. Scores are the
     probability that the thing is seen, whatever the mask. The case's box is of the video's first frame, which is then
-    looked at even where the sampler leaves it out.
+    processed even where the sampler leaves it out.
 
     Memory does not grow with frames, but for the runs of the masks: the network attends to memories of the first frame
     and of the 6 before, and to pointers from the 15 before. Nothing else is kept: of the published network, in single
@@ -83,7 +84,7 @@ class Sam2Track(NetworkExtractor):
     arrays: ClassVar[Mapping[str, str]] = MASK_ARRAYS
 
     weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "sam2.1-base-plus"))
-    frames: Annotated[Sampler, "which frames are looked at"] = UniformFrames(32)
+    frames: Annotated[Sampler, "which frames are sampled"] = UniformFrames(32)
     prompt: Annotated[Extractor | None, "gives boxes, the best in the first frame is taken; else the case's box"] = None
     point: Annotated[bool, "whether the network is shown the middle of the box instead of the box"] = False
     height: Annotated[int, "height of the masks; the network sees frames at full size"] = 480

@@ -15,7 +15,7 @@ class _Stage(NamedTuple):
     blocks: int
     kernel: int
     stride: int
-    """Of its first block."""
+    """Stride of its first block."""
     expansion: int
     channels: int
 

@@ -8,11 +8,11 @@ from typing import Any
 WIDTH, HEIGHT = 48, 27
 DILATIONS = (1, 2, 4, 8)
 FILTERS = (16, 32, 64)
-"""Of each dilation, in the three stages."""
+"""Filters of each dilation, in the three stages."""
 REACH = 50
 """Frames before and after each that it is compared with."""
 COLOUR_STEPS = 8
-"""Of each channel in a histogram."""
+"""Bins of each channel in a histogram."""
 
 
 def transnet(torch: ModuleType) -> Any:

@@ -72,7 +72,7 @@ class TokenRecipe(BatchExtractor[VitTokens]):
     arrays: ClassVar[Mapping[str, str]] = TOKEN_ARRAYS
 
     weights: Annotated[Weights, "the network"]
-    frames: Annotated[Sampler, "which frames are looked at"] = UniformFrames(24)
+    frames: Annotated[Sampler, "which frames are sampled"] = UniformFrames(24)
     fit: Annotated[Fit, "how a frame is brought to the network's input"] = WholeFrame()
     patches: Annotated[bool, "whether the tokens of patches are kept"] = True
     side: Annotated[int, "side of the square that a region is squeezed into, where regions are embedded"] = 224

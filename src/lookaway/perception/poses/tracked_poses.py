@@ -39,7 +39,7 @@ class TrackedPoses(ExtractorBase):
         "size": "int64 [3]: width, height and number of frames of the video",
     }
 
-    frames: Annotated[Sampler, "frames that are looked at"] = UniformFrames(120)
+    frames: Annotated[Sampler, "which frames are sampled"] = UniformFrames(120)
     height: Annotated[int, "frame height at which points are found, where the video is not smaller"] = 320
     keypoints: Annotated[int, "strongest points kept in a frame"] = 1000
     ratio: Annotated[float, "a match must be nearer than this part of the second nearest, seen from both frames"] = 0.8
@@ -47,7 +47,7 @@ class TrackedPoses(ExtractorBase):
     step: Annotated[float, "part of the width that the picture moves from keyframe to keyframe"] = 0.05
     field_of_view: Annotated[float, "degrees across the longer side, believed where the frames do not tell"] = 60.0
     field_spread: Annotated[float, "standard deviation of the logarithm of the focal length in that belief"] = 0.3
-    min_posed: Annotated[float, "share of the frames looked at that must get a pose"] = 0.9
+    min_posed: Annotated[float, "minimum share of the sampled frames with a pose"] = 0.9
 
     def load(self) -> TrackedPoses:
         """Nothing but OpenCV."""

@@ -37,7 +37,7 @@ class LaionAesthetics(BatchExtractor[_Network]):
 
     weights: Annotated[Weights, "CLIP"] = field(default_factory=partial(published, "clip-vit-l-14"))
     head: Annotated[Weights, "the linear head"] = field(default_factory=partial(published, "laion-aesthetic-linear"))
-    frames: Annotated[Sampler, "which frames are looked at"] = UniformFrames(24)
+    frames: Annotated[Sampler, "which frames are sampled"] = UniformFrames(24)
     fit: Annotated[Fit, "how a frame is brought to the network's input"] = CentreCrop(224, 224, antialias=False)
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
     canvas: Annotated[Canvas | None, "size that frames are brought to before; `None` leaves them as they are"] = None

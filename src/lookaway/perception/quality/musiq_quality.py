@@ -34,7 +34,7 @@ class MusiqQuality(BatchExtractor[MusiqNetwork]):
     }
 
     weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "musiq-spaq"))
-    frames: Annotated[Sampler, "which frames are looked at"] = UniformFrames(24)
+    frames: Annotated[Sampler, "which frames are sampled"] = UniformFrames(24)
     height: Annotated[int | None, "frame height at which quality is judged; `None` keeps the video's"] = None
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
     canvas: Annotated[Canvas | None, "size that frames are brought to after that; `None` leaves them as they are"] = (

@@ -50,7 +50,7 @@ class ClipSimilarity(BatchExtractor[_Network]):
     }
 
     weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "clip-vit-b-32-laion2b"))
-    frames: Annotated[Sampler, "which frames are looked at"] = BySegment(8)
+    frames: Annotated[Sampler, "which frames are sampled"] = BySegment(8)
     fit: Annotated[Fit, "how a frame is brought to the network's input"] = CentreCrop(224, 224)
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
 

@@ -57,7 +57,7 @@ class EfficientnetEmbeddings(BatchExtractor[_Network]):
     }
 
     weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "efficientnet-lite0"))
-    frames: Annotated[Sampler, "which frames are looked at"] = UniformFrames(24)
+    frames: Annotated[Sampler, "which frames are sampled"] = UniformFrames(24)
     fit: Annotated[Fit, "how a frame is brought to the network's input"] = Squeezed(interpolation="bicubic")
     side: Annotated[int, "side of the square that a region is squeezed into, where regions are embedded"] = 224
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()

@@ -115,7 +115,7 @@ class FrameFidelity(FrameExtractor):
     compared: Annotated[ComparedFrames, "which frames are compared"] = ReferenceFrames()
     canvas: Annotated[Canvas | None, "size at which they are; `None` keeps that of the videos, which must agree"] = None
     window: Annotated[int, "side of the window of SSIM, odd, in pixels"] = 11
-    sigma: Annotated[float, "of the window's gaussian, in pixels"] = 1.5
+    sigma: Annotated[float, "standard deviation of the Gaussian window, in pixels"] = 1.5
 
     def __post_init__(self) -> None:
         if self.window < 1 or self.window % 2 == 0:

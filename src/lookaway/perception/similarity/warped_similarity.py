@@ -131,7 +131,7 @@ class WarpedSimilarity(ExtractorBase):
     pairs: Annotated[PairSelector, "which frames are compared"]
     height: Annotated[int, "frame height at which they are compared"] = 480
     window: Annotated[int, "side of the window of SSIM, odd, in pixels"] = 7
-    sigma: Annotated[float, "of the window's gaussian, in pixels"] = 1.5
+    sigma: Annotated[float, "standard deviation of the Gaussian window, in pixels"] = 1.5
     min_pixels: Annotated[int, "a pair that counts fewer is left out"] = 64
 
     @property

@@ -19,12 +19,12 @@ class Listing:
     megabytes: int
     licence: str
     gate: str = OPEN
-    """What stands between a user and the files."""
+    """What a user must do to get the files."""
     purpose: str
     revision: str = ""
     """Commit, where one is pinned; else the newest that the cache holds."""
     sha256: Mapping[str, str] = field(default_factory=dict)
-    """Of files whose hash was published, whole or its beginning."""
+    """Published hashes of files, whole or their first digits."""
 
 
 NON_COMMERCIAL = "no commercial use"

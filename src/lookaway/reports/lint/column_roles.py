@@ -152,7 +152,7 @@ def _fits(role: Role, pattern: re.Pattern[str], name: str) -> bool:
 
 
 def _one_model(columns: Sequence[Column]) -> list[Column]:
-    """Of several columns that could name the model, the one with the most distinct values."""
+    """The column with the most distinct values, among those that could name the model."""
     named = [column for column in columns if column.role is Role.MODEL]
     if not named and columns and columns[0].role is Role.OTHER:
         named = [columns[0]]

@@ -55,7 +55,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A table, ready to be looked at."""
+    """A table, ready for the checks."""
 
     table: PrintedTable
     columns: Sequence[Column]

@@ -41,13 +41,13 @@ KINDS = {
     "drift": ("Drift", "index/drift.html.j2"),
     "breakdown": ("Breakdown", "index/breakdown.html.j2"),
 }
-"""Of a suite, in the order of reading: title in the navigation, and template."""
+"""Sections of a suite, in the order of reading: title in the navigation, and template."""
 SITE_KINDS = {
     "cases": ("Cases", "index/cases.html.j2"),
     "costs": ("Costs", "index/costs.html.j2"),
     "reproduce": ("Reproduce", "index/appendix.html.j2"),
 }
-"""Of the whole site, after all suites."""
+"""Sections of the whole site, after all suites."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

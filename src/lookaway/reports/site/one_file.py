@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 LEVEL: Final = 4
-"""Of the titles in a case: the section of all cases has the second, the case the third."""
+"""Heading level of the titles in a case: the section of all cases has the second, the case the third."""
 
 
 def folded_cases(cases: Sequence[CaseVideos]) -> Markup:

@@ -16,7 +16,7 @@ from lookaway.io.video import Video
 
 FRAMES: Final = 8
 WIDTH: Final = 192
-"""Of one frame; a smaller video is not enlarged."""
+"""Size of one frame; a smaller video is not enlarged."""
 MAX_BYTES: Final = 40_000
 QUALITIES: Final = (80, 70, 55, 40, 25)
 """Tried in turn, until the strip is small enough."""

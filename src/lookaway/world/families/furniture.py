@@ -29,7 +29,7 @@ def carton(stage: Stage, name: str, place: Vector, size: Vector, *, role: Role =
 
 
 def carton_parts(stage: Stage, size: Vector) -> list[Part]:
-    """Of a cardboard box."""
+    """Parts of a cardboard box."""
     width, depth, height = size
     label = stage.surface("blotches", (0.9, 0.9, 0.86), *stage.bright_colours(4))
     return [

@@ -97,7 +97,7 @@ def _with(path: TrackedPath, facts: dict[str, Json]) -> TrackedPath:
 
 def _check_texture(sightings: Sequence[Sighting]) -> None:
     if len(sightings) < 2:
-        raise Unmeasurable(Reason.TOO_SHORT, f"{len(sightings)} frame was looked at, a path needs at least 2.")
+        raise Unmeasurable(Reason.TOO_SHORT, f"{len(sightings)} frame was sampled, a path needs at least 2.")
     count = int(np.median([len(sighting.points) for sighting in sightings]))
     if count < MIN_POINTS:
         raise _failed(f"half of the frames show at most {count} points, expected {MIN_POINTS}: too little texture.")
