@@ -63,6 +63,14 @@ from lookaway.core.trajectory import (
     Trajectory,
     angles_degrees,
 )
+from lookaway.core.visits import (
+    Visits,
+    find_visits,
+    project_points,
+    revisited_points,
+    revisited_shares,
+    view_overlaps,
+)
 
 __all__ = [
     "MASK_ARRAYS",
@@ -148,8 +156,14 @@ __all__ = [
     "UnsafePath",
     "UserError",
     "VideoError",
+    "Visits",
     "angles_degrees",
     "canonical_json",
     "describe",
     "digest",
+    "find_visits",
+    "project_points",
+    "revisited_points",
+    "revisited_shares",
+    "view_overlaps",
 ]

@@ -1,0 +1,99 @@
+"""What a camera saw, left and saw again: the views of a trajectory, projected into each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookaway.core.features import Floats
+from lookaway.core.trajectory import Trajectory
+
+GRID = (24, 14)
+"""Columns and rows of the points of a view that are followed."""
+MARGIN = 0.02
+"""An earlier frame is the partner of a later one only if it shows more of the revisited view by this share."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Visits:
+    """For each posed frame, how much of its view is a revisit, and of which earlier frame."""
+
+    shares: Floats
+    """[N] share of the view that the partner shows and that was out of view at some frame between."""
+    partners: NDArray[np.int64]
+    """[N] position of the partner in the trajectory; -1 where nothing of the view is a revisit."""
+
+    @property
+    def most(self) -> float:
+        """The largest share of a view that was seen, left and seen again."""
+        return float(self.shares.max(initial=0.0))
+
+
+def find_visits(trajectory: Trajectory) -> Visits:
+    """The revisits of a path.
+
+    A point of a view lies at the view's median depth; where the camera only turns, depth makes no difference. The
+    partner of a frame is the latest earlier frame that no frame before it beats by more than `MARGIN`.
+    """
+    count = len(trajectory.frame_indices)
+    shares, partners = np.zeros(count), np.full(count, -1, np.int64)
+    for frame in range(2, count):
+        revisited = revisited_shares(trajectory, frame)
+        for earlier in range(frame - 1, -1, -1):
+            if revisited[earlier] > shares[frame] + MARGIN:
+                shares[frame], partners[frame] = revisited[earlier], earlier
+    return Visits(shares, partners)
+
+
+def revisited_shares(trajectory: Trajectory, frame: int) -> Floats:
+    """[frame] share of a frame's view that each earlier frame shows and that was out of view at a frame between."""
+    in_view = _earlier_views(trajectory, frame, GRID)
+    return np.asarray((in_view & _was_left(in_view)).mean(axis=1))
+
+
+def revisited_points(trajectory: Trajectory, first: int, second: int, grid: tuple[int, int]) -> NDArray[np.bool_]:
+    """[rows, columns] which points of the second view were out of view at some frame between it and the first."""
+    in_view = _earlier_views(trajectory, second, grid)
+    return np.asarray(_was_left(in_view)[first].reshape(grid[1], grid[0]))
+
+
+def view_overlaps(trajectory: Trajectory, frame: int) -> Floats:
+    """[N] share of a frame's view that is in view of each frame."""
+    in_view = _in_view(trajectory, frame, np.arange(len(trajectory.frame_indices)), GRID)
+    return np.asarray(in_view.mean(axis=1))
+
+
+def project_points(trajectory: Trajectory, points: Floats, frame: int, others: NDArray[np.int64]) -> Floats:
+    """[K, P, 2] where points [P, 2] of a frame, at its median depth, lie in others; infinite behind the camera."""
+    intrinsics, rotations, centres = trajectory.intrinsics, trajectory.rotations, trajectory.centres
+    rays = np.column_stack([points, np.ones(len(points))]) @ np.linalg.inv(intrinsics[frame]).T
+    world = rays @ rotations[frame].T * float(trajectory.median_depth[frame]) + centres[frame]
+    seen = np.einsum("kpi,kij->kpj", world[None] - centres[others, None], rotations[others])
+    pixels = np.einsum("kpj,kij->kpi", seen, intrinsics[others])
+    is_ahead = seen[..., 2] > 1e-6 * float(trajectory.median_depth[frame])
+    depth = np.where(is_ahead, pixels[..., 2], 1.0)
+    return np.where(is_ahead[..., None], pixels[..., :2] / depth[..., None], np.inf)
+
+
+def _earlier_views(trajectory: Trajectory, frame: int, grid: tuple[int, int]) -> NDArray[np.bool_]:
+    return _in_view(trajectory, frame, np.arange(frame), grid)
+
+
+def _in_view(trajectory: Trajectory, frame: int, others: NDArray[np.int64], grid: tuple[int, int]) -> NDArray[np.bool_]:
+    """[K, P] which points of a grid over a frame's view are in view of other frames."""
+    columns, rows = grid
+    x, y = np.meshgrid(
+        (np.arange(columns) + 0.5) * trajectory.width / columns, (np.arange(rows) + 0.5) * trajectory.height / rows
+    )
+    places = project_points(trajectory, np.stack([x.ravel(), y.ravel()], axis=1), frame, others)
+    size = np.array([trajectory.width, trajectory.height])
+    return np.asarray(((places >= 0) & (places < size)).all(axis=-1))
+
+
+def _was_left(in_view: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """[K, P] for each earlier frame, which points were out of view at some frame after it."""
+    hidden = np.zeros_like(in_view)
+    hidden[:-1] = np.logical_or.accumulate(~in_view[::-1], axis=0)[::-1][1:]
+    return hidden
