@@ -13,3 +13,4 @@ EXTRINSICS_CONVENTION: Final = Option(
     moves_numbers=True,
     help="Convention of supplied pose matrices; by default that of the dataset, else determined by a test.",
 )
+PATTERN: Final = Option(name="pattern", help="Pattern of paths, such as '{model}/{case}/{seed}.mp4'.")

@@ -16,7 +16,7 @@ from lookaway.perception.poses.supplied_poses import SuppliedPoses
 from lookaway.perception.quality.lab_means import LabMeans
 from lookaway.statistics.cells import mean_cells
 from lookaway.suites.folder.layout import FolderReader, is_world, world_rollouts
-from lookaway.suites.options import ALLOW_OUTSIDE, EXTRINSICS_CONVENTION
+from lookaway.suites.options import ALLOW_OUTSIDE, EXTRINSICS_CONVENTION, PATTERN
 
 
 class Folder:
@@ -26,7 +26,7 @@ class Folder:
     version: ClassVar[int] = 1
     title: ClassVar[str] = "A folder of videos: a manifest or a pattern of paths"
     options: ClassVar[tuple[Option, ...]] = (
-        Option(name="pattern", help="Pattern of paths, such as '{model}/{case}/{seed}.mp4'."),
+        PATTERN,
         EXTRINSICS_CONVENTION,
         ALLOW_OUTSIDE,
     )

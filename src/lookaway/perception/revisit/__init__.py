@@ -1,0 +1,1 @@
+"""What changed in a view between the first visit and the return."""

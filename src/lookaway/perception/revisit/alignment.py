@@ -1,0 +1,186 @@
+"""Lays the first visit of a view over the return."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import ModuleType
+
+import numpy as np
+
+from lookaway.core import Floats, Mask, Pixels, Reason, Trajectory, Unmeasurable, project_points
+from lookaway.perception.poses.sift_matches import mutual_matches
+
+MIN_INLIERS = 12
+"""Fewer matched points do not fix a homography."""
+CERTAIN_INLIERS = 30
+"""So many are believed however far they are from the poses."""
+MAX_DISAGREEMENT = 0.15
+"""Frame heights by which corners may be off the poses where there are fewer points than that."""
+TOLERANCE = 0.008
+"""Frame heights by which a matched point may be off."""
+MIN_EDGE_CORRELATION = 0.25
+DEPTHS = (0.35, 0.45, 0.6, 0.8, 1.0, 1.4, 2.2, 5.0, 50.0)
+"""Depths, in median depths of the view, at which a return from a place a little aside is compared."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """A frame with its points, at the size at which frames are compared."""
+
+    pixels: Pixels
+    points: Floats
+    """[P, 2] pixels from the corner."""
+    descriptors: Floats
+    """[P, 128] square roots of SIFT's, each of length 1."""
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height."""
+        return self.pixels.shape[1], self.pixels.shape[0]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Alignment:
+    """How pixels of the return are found in the first visit."""
+
+    homography: Floats
+    """[3, 3] from pixels of the return to pixels of the first visit."""
+    source: str
+    """What it comes from: `points`, `edges` or `poses`."""
+    matches: int
+    inliers: int
+    rows: Floats
+    """[M, 2] matched points in the first visit."""
+    columns: Floats
+    """[M, 2] the same points in the return."""
+    disagreement: float
+    """Frame heights by which a corner is off the poses."""
+
+
+def align(cv2: ModuleType, first: View, second: View, by_poses: Floats) -> Alignment:
+    """By matched points; where too few match, by edges, which outlive another light and another look."""
+    height = second.size[1]
+    rows, columns = mutual_matches(first.descriptors, second.descriptors, 0.8)
+    points_1, points_2 = first.points[rows], second.points[columns]
+    found, inliers = _by_points(cv2, points_1, points_2, max(1.0, TOLERANCE * height))
+    source = "points"
+    if found is None or (inliers < CERTAIN_INLIERS and _disagreement(found, by_poses, second.size) > MAX_DISAGREEMENT):
+        found, source, inliers = _by_edges(cv2, first.pixels, second.pixels, by_poses), "edges", 0
+    if found is None:
+        found, source = by_poses, "poses"
+    return Alignment(
+        homography=found,
+        source=source,
+        matches=len(rows),
+        inliers=inliers,
+        rows=points_1,
+        columns=points_2,
+        disagreement=_disagreement(found, by_poses, second.size),
+    )
+
+
+def pose_homography(
+    trajectory: Trajectory, second: int, first: int, size: tuple[int, int], depth: float = 1.0
+) -> Floats:
+    """[3, 3] from pixels of one frame to pixels of another by the poses, for a plane at so many median depths."""
+    width, height = size
+    corners = np.array([[0.25, 0.25], [0.75, 0.25], [0.75, 0.75], [0.25, 0.75]]) * [width, height]
+    depths = trajectory.median_depth * depth
+    scaled = replace(
+        trajectory,
+        intrinsics=trajectory.intrinsics_for(width, height),
+        median_depth=depths,
+        width=width,
+        height=height,
+    )
+    seen = project_points(scaled, corners, second, np.array([first]))[0]
+    if not np.isfinite(seen).all():
+        raise Unmeasurable(Reason.POSE_FAILED, "by its poses, the camera came back to a view that it had behind it.")
+    return _from_corners(corners, seen)
+
+
+def swept_homographies(trajectory: Trajectory, second: int, first: int, size: tuple[int, int]) -> Sequence[Floats]:
+    """By the poses, for planes at several depths; those that lie behind the other camera are left out."""
+    found = []
+    for depth in DEPTHS:
+        try:
+            found.append(pose_homography(trajectory, second, first, size, depth))
+        except Unmeasurable:
+            continue
+    return found
+
+
+def warp(cv2: ModuleType, pixels: Pixels, homography: Floats, size: tuple[int, int]) -> tuple[Pixels, Mask]:
+    """A picture in the view that a homography leads from, and which pixels it shows."""
+    # OpenCV counts from the centre of the first pixel.
+    centre = np.array([[1, 0, 0.5], [0, 1, 0.5], [0, 0, 1.0]])
+    inner = np.linalg.inv(centre) @ homography @ centre
+    linear, nearest = (flag | cv2.WARP_INVERSE_MAP for flag in (cv2.INTER_LINEAR, cv2.INTER_NEAREST))
+    shown = cv2.warpPerspective(np.full(pixels.shape[:2], 255, np.uint8), inner, size, flags=nearest)
+    warped = cv2.warpPerspective(pixels, inner, size, flags=linear, borderMode=cv2.BORDER_REPLICATE)
+    return warped, cv2.erode(shown, np.ones((5, 5), np.uint8), borderValue=0) > 0
+
+
+def moved_points(homography: Floats, points: Floats) -> Floats:
+    """[P, 2] where a homography leads."""
+    seen = np.column_stack([points, np.ones(len(points))]) @ homography.T
+    return np.asarray(seen[:, :2] / seen[:, 2:])
+
+
+def _by_points(cv2: ModuleType, points_1: Floats, points_2: Floats, tolerance: float) -> tuple[Floats | None, int]:
+    if len(points_1) < MIN_INLIERS:
+        return None, 0
+    found, agree = cv2.findHomography(
+        points_2.astype(np.float32),
+        points_1.astype(np.float32),
+        cv2.USAC_MAGSAC,
+        tolerance,
+        maxIters=5000,
+        confidence=0.999,
+    )
+    inliers = 0 if agree is None else int(agree.sum())
+    return (None, 0) if found is None or inliers < MIN_INLIERS else (found, inliers)
+
+
+def _by_edges(cv2: ModuleType, first: Pixels, second: Pixels, by_poses: Floats) -> Floats | None:
+    """A small shift and turn of the picture that corrects the poses; `None` where edges do not correlate."""
+    height, width = second.shape[:2]
+    before, after = _edges(cv2, warp(cv2, first, by_poses, (width, height))[0]), _edges(cv2, second)
+    found = np.eye(2, 3, dtype=np.float32)
+    correlation = 0.0
+    try:
+        for blur in (9, 5):
+            correlation, found = cv2.findTransformECC(
+                after, before, found, cv2.MOTION_EUCLIDEAN, (3, 60, 1e-4), None, blur
+            )
+    except cv2.error:  # it does not converge
+        return None
+    centre = np.array([[1, 0, 0.5], [0, 1, 0.5], [0, 0, 1.0]])
+    corrected = by_poses @ centre @ np.vstack([found, [0, 0, 1]]).astype(np.float64) @ np.linalg.inv(centre)
+    is_near = _disagreement(corrected, by_poses, (width, height)) <= MAX_DISAGREEMENT
+    return np.asarray(corrected) if correlation >= MIN_EDGE_CORRELATION and is_near else None
+
+
+def _edges(cv2: ModuleType, pixels: Pixels) -> Floats:
+    """Gradients relative to those around them."""
+    grey = cv2.GaussianBlur(cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY).astype(np.float32), (0, 0), 1.5)
+    edges = np.hypot(cv2.Sobel(grey, cv2.CV_32F, 1, 0), cv2.Sobel(grey, cv2.CV_32F, 0, 1))
+    return np.minimum(edges / (cv2.GaussianBlur(edges, (0, 0), 20) + 1), 4).astype(np.float32)
+
+
+def _disagreement(found: Floats, by_poses: Floats, size: tuple[int, int]) -> float:
+    width, height = size
+    corners = np.array([[0.0, 0.0], [width, 0.0], [width, height], [0.0, height]])
+    return float(np.abs(moved_points(found, corners) - moved_points(by_poses, corners)).max() / height)
+
+
+def _from_corners(points: Floats, seen: Floats) -> Floats:
+    """The homography through four points."""
+    rows = []
+    for (x, y), (u, v) in zip(points, seen, strict=True):
+        rows.append([x, y, 1, 0, 0, 0, -u * x, -u * y, u])
+        rows.append([0, 0, 0, x, y, 1, -v * x, -v * y, v])
+    system = np.array(rows)
+    solution = np.linalg.solve(system[:, :8], system[:, 8])
+    return np.append(solution, 1.0).reshape(3, 3)

@@ -1,0 +1,125 @@
+"""What differs between two aligned pictures of one view: the light, the look, and the places that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import ModuleType
+
+import numpy as np
+
+from lookaway.core import Floats, Mask, Pixels
+
+SHIFT = 0.010
+"""Frame heights by which a thing may be misplaced and yet be the same."""
+PATCH = 0.024
+"""Frame heights; the side of the patches in which colours are compared."""
+BLUR = 0.005
+"""Frame heights."""
+CHANGED = 10.0
+"""Delta E (CIE 1976) above which a patch shows something else."""
+MIN_BLOB = 0.001
+"""Part of the frame; a smaller blob is noise."""
+LOOK_QUANTILE = 0.3
+"""Of the differences in the view: below the median, so that a large thing that changed is not taken for a new look."""
+DARK, LIGHT = 0.01, 245
+"""Linear and encoded value beyond which a pixel tells nothing about light."""
+LEAST_PIXELS = 50
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Changes:
+    """What differs in a part of the view."""
+
+    differences: Floats
+    """[height, width] Delta E after the light is made equal, at the best of small shifts; 0 outside the part."""
+    changed: Mask
+    """[height, width] places that show something else."""
+    mask: Mask
+    """[height, width] the part of the view that is compared."""
+    stops: Floats
+    """[3] by which red, green and blue are brighter at the return."""
+
+    @property
+    def changed_area(self) -> float:
+        """Per cent of the part that shows something else."""
+        return 100 * float(self.changed.sum() / self.mask.sum())
+
+    @property
+    def light(self) -> float:
+        """Mean change of light, in stops."""
+        return float(np.abs(self.stops).mean())
+
+    @property
+    def look(self) -> float:
+        """Delta E that is left nearly everywhere."""
+        return float(np.quantile(self.differences[self.mask], LOOK_QUANTILE))
+
+
+def find_changes(cv2: ModuleType, firsts: Sequence[Pixels], second: Pixels, mask: Mask) -> Changes:
+    """Compare the return with the first visit, aligned in one or several ways; the best way counts at each place."""
+    stops = light_change(cv2, firsts[0], second, mask)
+    differences = np.minimum.reduce([difference_map(cv2, first, second, stops) for first in firsts])
+    differences = np.where(mask, differences, 0)
+    changed = keep_blobs(cv2, differences > CHANGED, MIN_BLOB * mask.size)
+    return Changes(differences=differences, changed=changed, mask=mask, stops=stops)
+
+
+def light_change(cv2: ModuleType, first: Pixels, second: Pixels, mask: Mask) -> Floats:
+    """[3] stops by which each channel is brighter: the median over pixels neither near black nor near white."""
+    before, after = (cv2.GaussianBlur(pixels, (0, 0), 2) for pixels in (first, second))
+    dim, bright = _linear(before), _linear(after)
+    told = mask[..., None] & (dim > DARK) & (bright > DARK / 3) & (before < LIGHT) & (after < LIGHT)
+    ratios = np.log2(np.where(told, bright, 1) / np.where(told, dim, 1))
+    return np.array(
+        [
+            np.median(ratios[..., channel][told[..., channel]]) if told[..., channel].sum() > LEAST_PIXELS else 0.0
+            for channel in range(3)
+        ]
+    )
+
+
+def difference_map(cv2: ModuleType, first: Pixels, second: Pixels, stops: Floats) -> Floats:
+    """[height, width] root mean square of Delta E in a patch, the least over small shifts, in equal light."""
+    height, width = second.shape[:2]
+    blur, reach = max(0.6, BLUR * height), max(1, round(SHIFT * height))
+    patch = max(3, int(PATCH * height) | 1)
+    relit = _encoded(_linear(first) * (2.0**stops).astype(np.float32))
+    before, after = (
+        cv2.cvtColor(cv2.GaussianBlur(picture, (0, 0), blur), cv2.COLOR_RGB2LAB)
+        for picture in (relit, second.astype(np.float32) / 255)
+    )
+    around = cv2.copyMakeBorder(before, reach, reach, reach, reach, cv2.BORDER_REPLICATE)
+    least = np.full((height, width), np.inf, np.float32)
+    for down in range(-reach, reach + 1):
+        for right in range(-reach, reach + 1):
+            if right**2 + down**2 > reach**2 + 0.5:
+                continue
+            shifted = around[reach + down : reach + down + height, reach + right : reach + right + width]
+            apart = cv2.subtract(shifted, after)
+            squares = cv2.transform(cv2.multiply(apart, apart), np.ones((1, 3), np.float32))
+            np.minimum(least, cv2.blur(squares, (patch, patch)), out=least)
+    return np.sqrt(least)
+
+
+def keep_blobs(cv2: ModuleType, changed: Mask, min_pixels: float) -> Mask:
+    """The connected places that are large enough; hairlines are opened away first."""
+    opened = cv2.morphologyEx(changed.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
+    _, labels, facts, _ = cv2.connectedComponentsWithStats(opened, connectivity=8)
+    is_large = facts[:, cv2.CC_STAT_AREA] >= min_pixels
+    is_large[0] = False
+    return np.asarray(is_large[labels])
+
+
+def _linear(pixels: Pixels) -> Floats:
+    return LINEAR[pixels]
+
+
+def _encoded(linear: Floats) -> Floats:
+    linear = np.clip(linear, 0, 1)
+    return np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055).astype(np.float32)
+
+
+_VALUES = np.arange(256) / 255
+LINEAR = np.where(_VALUES <= 0.04045, _VALUES / 12.92, ((_VALUES + 0.055) / 1.055) ** 2.4).astype(np.float32)
+"""[256] linear light of an encoded value."""
