@@ -70,7 +70,7 @@ def light_change(cv2: ModuleType, first: Pixels, second: Pixels, mask: Mask) -> 
     before, after = (cv2.GaussianBlur(pixels, (0, 0), 2) for pixels in (first, second))
     dim, bright = _linear(before), _linear(after)
     told = mask[..., None] & (dim > DARK) & (bright > DARK / 3) & (before < LIGHT) & (after < LIGHT)
-    ratios = np.log2(np.where(told, bright, 1) / np.where(told, dim, 1))
+    ratios = np.log2(np.where(told, bright, 1) / np.where(told, dim, 1)).astype(np.float64)
     return np.array(
         [
             np.median(ratios[..., channel][told[..., channel]]) if told[..., channel].sum() > LEAST_PIXELS else 0.0

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import pytest
+
+from lookaway.core import Reason, Unmeasurable
+from lookaway.io.pictures import picture_pixels
+from lookaway.metrics.revisit_pairs import RevisitPairs
+from lookaway.perception.poses.tracked_poses import TrackedPoses
+from lookaway.perception.revisit.revisit_changes import RevisitChanges
+from tests.support import panorama
+from tests.support.watching import check_documented, perceive_frames
+
+RECIPE = RevisitChanges(poses=TrackedPoses(), pairs=RevisitPairs())
+CENTRE = (panorama.WIDE[0] // 2 + 20, panorama.WIDE[1] // 2)
+"""A place of the backdrop that the first frame shows on its right side, which leaves the view."""
+
+
+def changes(returning=lambda backdrop: backdrop, degrees=panorama.OUT_AND_BACK, after=lambda frame: frame, before=None):
+    shown = [after(frame) for frame in panorama.pictures(degrees, before, returning)]
+    return perceive_frames(RECIPE, shown, {"poses": panorama.poses(degrees)})
+
+
+def with_patch(backdrop):
+    left, top = CENTRE
+    backdrop[top - 12 : top + 12, left : left + 30] = (220, 30, 30)
+    return backdrop
+
+
+def test_a_view_that_comes_back_has_nothing_changed():
+    found = changes()
+    check_documented(RECIPE, found)
+    assert found["changed_area"].max() == 0
+    assert np.abs(found["stops"]).max() < 0.02
+    assert found["look"].max() < 1
+    assert found["ssim"].min() > 0.9
+    assert found["moved"].max() == found["copied"].max() == found["carried"][0] == 0
+
+
+def test_a_thing_that_appeared_is_found_where_it_is():
+    found = changes(with_patch)
+    assert found["changed_area"].min() > 2
+    assert found["look"].max() < 2
+    assert found["ssim"].max() < changes()["ssim"].min()
+    picture = picture_pixels(found["pictures"][: found["offsets"][1]].tobytes())
+    outlined = (np.abs(picture.astype(int) - (255, 0, 96)).max(axis=-1) < 60)[:, -panorama.WIDTH :]
+    rows, columns = np.nonzero(outlined)
+    assert abs(rows.mean() - panorama.HEIGHT / 2) < 12
+    assert 90 < columns.mean() < 170
+
+
+def test_another_light_is_measured_in_stops_and_is_no_change_of_the_place():
+    def brighter(backdrop):
+        linear = (backdrop / 255.0) ** 2.2 * 1.4
+        return (255 * linear.clip(0, 1) ** (1 / 2.2)).astype(np.uint8)
+
+    found = changes(brighter)
+    assert found["stops"].mean() == pytest.approx(np.log2(1.4), abs=0.06)
+    assert found["changed_area"].max() < 0.5
+
+
+def test_another_look_of_everything_is_seen_as_a_look():
+    def painted(backdrop):
+        return np.ascontiguousarray(backdrop[..., [1, 2, 0]])
+
+    assert changes(painted)["look"].min() > 8
+
+
+def test_another_place_altogether_is_changed_nearly_everywhere():
+    found = changes(lambda _: panorama.backdrop(seed=5))
+    assert found["changed_area"].min() > 60
+
+
+@pytest.mark.parametrize("quality", [60, 30])
+def test_compression_is_no_change(quality):
+    def compressed(frame):
+        return cv2.imdecode(cv2.imencode(".jpg", frame, [cv2.IMWRITE_JPEG_QUALITY, quality])[1], cv2.IMREAD_COLOR)
+
+    found = changes(after=compressed)
+    assert found["changed_area"].max() < 0.5
+    assert found["look"].max() < 5
+
+
+def test_noise_is_no_change():
+    rng = np.random.default_rng(0)
+    found = changes(after=lambda frame: (frame + rng.normal(0, 4, frame.shape)).clip(0, 255).astype(np.uint8))
+    assert found["changed_area"].max() < 0.5
+
+
+def test_a_thing_that_was_pushed_aside_is_found_at_both_places():
+    left, top = CENTRE
+    thing, before, after = panorama.backdrop(seed=9)[:40, :50], panorama.backdrop(), panorama.backdrop()
+    before[top - 20 : top + 20, left - 5 : left + 45] = thing
+    after[top : top + 40, left + 10 : left + 60] = thing
+    assert changes(lambda _: after, before=before)["changed_area"].min() > 1
+
+
+def test_a_still_camera_is_declined():
+    with pytest.raises(Unmeasurable) as refusal:
+        changes(degrees=(0.0,) * 12)
+    assert refusal.value.reason is Reason.GATE_CLOSED
+
+
+def test_the_same_pictures_give_the_same_numbers():
+    first, again = changes(with_patch), changes(with_patch)
+    for name, array in first.arrays.items():
+        assert array.tobytes() == again[name].tobytes(), name
