@@ -1,0 +1,269 @@
+"""How the numbers of the suite `revisit` react to every fault of the simulated world, from pixels and tracked poses.
+
+    python -m benchmarks.revisit_faults --folder FOLDER [--families 12] [--seed 41] [--severities 0.25,0.5,1]
+                                        [--faults NAMES] [--part 1/2]
+    python -m benchmarks.revisit_faults --folder FOLDER --table
+
+Each family is rendered along one of four camera paths, at one of two sizes and one of two rates, so that families
+together cover all combinations; clean clips are also measured under nuisances that are no fault. Rows are stored as
+they are measured, and a second call resumes; `--part` divides the families among processes.
+
+Prints Markdown: for each fault and severity, the AUC of the number that is there to find it against all clean clips,
+its median, and how many clips are flagged; and how many clean clips are flagged under each nuisance.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import argparse
+import json
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import islice, product
+from pathlib import Path
+from typing import Any
+
+import av
+import cv2
+import numpy as np
+
+from benchmarks.mbench_sensitivity import outcome_of
+from lookaway.core import FrameRequest, Rollout, Score
+from lookaway.engine.feature_job import Extractors, FeatureJob
+from lookaway.engine.inline import Inline
+from lookaway.engine.locking import content_key
+from lookaway.engine.reading import load_suite, read
+from lookaway.engine.worker import why_not_applicable
+from lookaway.io.video import Video
+from lookaway.world.families import FAMILIES
+from lookaway.world.faults import FAULTS
+from lookaway.world.grid import Grid
+from lookaway.world.recipe import PERFECT, ClipRecipe
+from lookaway.world.rendering import render_set
+
+CAMERAS = ("yaw_left_60", "orbit_left", "pan_right", "forward_backward")
+SIZES = ((368, 208), (640, 360))
+RATES = (10, 16)
+FINDS = {
+    **dict.fromkeys(
+        ("vanish", "identity_texture", "identity_colour", "identity_shape", "teleport", "duplicate", "layout_change"),
+        "changed_area",
+    ),
+    "lighting_shift": "light",
+    "style_shift": "look",
+    "camera_drift": "return_error",
+    "camera_never_moves": "reach_missing",
+    "dragged_along": "carried",
+    "temporal_cut": "cut",
+}
+"""The number that is there to find each fault that pixels can decide."""
+LIMITS = {
+    "changed_area": 0.5,
+    "light": 0.15,
+    "look": 5.0,
+    "return_error": 0.5,
+    "reach_missing": 5.0,
+    "cut": 1.6,
+    "carried": 0.5,
+}
+MEMORY = ("changed_area", "light", "look")
+"""Numbers that `remembered` goes by."""
+Pictures = np.ndarray[Any, Any]
+
+
+def _crf(frames: Pictures, rng: np.random.Generator) -> Pictures:
+    return frames
+
+
+def _flicker(frames: Pictures, rng: np.random.Generator) -> Pictures:
+    gains = 2.0 ** rng.normal(0, 0.05, len(frames))
+    return np.stack(
+        [255 * ((frame / 255) ** 2.2 * gain).clip(0, 1) ** (1 / 2.2) for frame, gain in zip(frames, gains, strict=True)]
+    )
+
+
+def _noise(frames: Pictures, rng: np.random.Generator) -> Pictures:
+    return frames + rng.normal(0, 4, frames.shape)
+
+
+def _half_size(frames: Pictures, rng: np.random.Generator) -> Pictures:
+    return np.stack([cv2.resize(frame, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA) for frame in frames])
+
+
+def _wobble(frames: Pictures, rng: np.random.Generator) -> Pictures:
+    """As generators do: each frame is warped smoothly by up to half a per cent of its height."""
+    height, width = frames.shape[1:3]
+    y, x = np.indices((height, width), np.float32)
+
+    def field() -> Pictures:
+        coarse = rng.normal(0, 0.0025 * height, (4, 6)).astype(np.float32)
+        return cv2.resize(coarse, (width, height), interpolation=cv2.INTER_CUBIC)
+
+    return np.stack(
+        [cv2.remap(f, x + field(), y + field(), cv2.INTER_LINEAR, None, cv2.BORDER_REFLECT) for f in frames]
+    )
+
+
+def _repainted(frames: Pictures, rng: np.random.Generator) -> Pictures:
+    """As generators do: fine texture is lost in a picture of a third of the size and painted anew in every frame."""
+    height, width = frames.shape[1:3]
+    small = [cv2.resize(frame, (width // 3, height // 3), interpolation=cv2.INTER_AREA) for frame in frames]
+    coarse = np.stack([cv2.resize(frame, (width, height), interpolation=cv2.INTER_CUBIC) for frame in small])
+    strength = np.abs(frames.astype(np.float32) - coarse).mean(axis=-1, keepdims=True)
+    grain = np.stack([cv2.GaussianBlur(rng.normal(0, 1, (height, width)), (0, 0), 0.8) for _ in frames])[..., None]
+    return coarse + 1.5 * strength * grain
+
+
+NUISANCES: Mapping[str, tuple[Callable[[Pictures, np.random.Generator], Pictures], int, int]] = {
+    "crf28": (_crf, 28, 1),
+    "crf35": (_crf, 35, 1),
+    "half_rate": (_crf, 14, 2),
+    "half_size": (_half_size, 14, 1),
+    "flicker": (_flicker, 14, 1),
+    "noise": (_noise, 14, 1),
+    "wobble": (_wobble, 18, 1),
+    "repainted": (_repainted, 18, 1),
+}
+"""What is done to the frames, the quality of the encoding, and every how many frames are kept."""
+
+
+def forms(count: int, seed: int) -> Iterator[ClipRecipe]:
+    """One form for each family; together they cover all paths, sizes and rates."""
+    combinations = [(c, s, r) for (s, r), c in product(product(SIZES, RATES), CAMERAS)]
+    for number, family in enumerate(islice(FAMILIES, count)):
+        camera, (width, height), fps = combinations[(5 * number) % len(combinations)]
+        yield ClipRecipe(
+            family=family, event="none", camera=camera, seed=seed, width=width, height=height, fps=fps, seconds=3.0
+        )
+
+
+def measure(rollout: Rollout, only: Sequence[str] | None = None) -> dict[str, float | str]:
+    """Every number of a rollout, or the reason why there is none."""
+    bounds = load_suite("revisit").metrics({})
+    declined = {bound.name: why_not_applicable(bound, rollout) for bound in bounds}
+    recipes = [recipe for bound in bounds if declined[bound.name] is None for recipe in bound.recipes.values()]
+    perceived = FeatureJob(Extractors(None), rollout, content_key(rollout), recipes).run()
+    found: dict[str, float | str] = {}
+    for bound in bounds:
+        outcome = declined[bound.name] or outcome_of(bound, rollout, perceived)
+        found[bound.name] = outcome.value if isinstance(outcome, Score) else str(outcome.reason)
+    return found
+
+
+def disturbed(rollout: Rollout, name: str, folder: Path) -> Rollout:
+    """The same rollout under a nuisance."""
+    change, quality, stride = NUISANCES[name]
+    target = folder / name / f"{rollout.case.id}.mp4"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with Video(rollout.video) as video:
+        timeline = video.timeline
+        request = FrameRequest(frozenset(range(timeline.frame_count)), timeline.height)
+        frames = np.stack([frame.pixels for _, frame in video.frames([request])])[::stride]
+        rate = Fraction(round((timeline.frame_count - 1) / float(timeline.times_seconds[-1])), stride)
+    rng = np.random.default_rng(sum(map(ord, rollout.case.id)))
+    shown = np.round(np.clip(change(frames, rng), 0, 255)).astype(np.uint8)
+    shown = shown[:, : shown.shape[1] // 2 * 2, : shown.shape[2] // 2 * 2]
+    with av.open(str(target), "w") as container:
+        stream = container.add_stream("libx264", rate=rate)
+        stream.width, stream.height, stream.pix_fmt = shown.shape[2], shown.shape[1], "yuv420p"
+        stream.options = {"crf": str(quality), "threads": "1"}
+        for picture in shown:
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(np.ascontiguousarray(picture), format="rgb24")))
+        container.mux(stream.encode())
+    return replace(rollout, video=target, artifacts={}, model=f"{PERFECT}+{name}")
+
+
+def collect(form: ClipRecipe, folder: Path, faults: Sequence[str], severities: Sequence[float]) -> None:
+    """Render and measure one family; rows that are there stay."""
+    world, rows = folder / "worlds" / form.family, folder / "rows" / f"{form.family}.jsonl"
+    rows.parent.mkdir(parents=True, exist_ok=True)
+    done = {json.loads(line)["model"] for line in rows.read_text().splitlines()} if rows.exists() else set()
+    grid = Grid(
+        families=(form.family,), events=("none",), cameras=(form.camera,), seeds=(form.seed,),
+        faults=tuple(faults), severities=tuple(severities),
+    )  # fmt: skip
+    render_set(grid.recipes(form), world, Inline(), on_case=lambda report: print(report, flush=True))
+    facts = {"family": form.family, "camera": form.camera, "height": form.height, "fps": form.fps}
+
+    def add(rollout: Rollout) -> None:
+        if rollout.model not in done:
+            with rows.open("a") as file:
+                file.write(json.dumps({"model": rollout.model, **facts, **measure(rollout)}) + "\n")
+
+    for rollout in read(world, suite="revisit").rollouts:
+        add(rollout)
+        if rollout.model == PERFECT:
+            for name in NUISANCES:
+                if f"{PERFECT}+{name}" not in done:
+                    add(disturbed(rollout, name, folder / "nuisances"))
+
+
+def auc(faulty: Sequence[float], clean: Sequence[float]) -> float:
+    """Chance that a faulty clip has the larger number; ties count half."""
+    above = [(fault > fine) + 0.5 * (fault == fine) for fault in faulty for fine in clean]
+    return statistics.fmean(above)
+
+
+def print_table(folder: Path) -> None:
+    """All that was measured."""
+    rows = [json.loads(line) for path in sorted((folder / "rows").glob("*.jsonl")) for line in path.open()]
+    clean = [row for row in rows if row["model"] == PERFECT]
+    print(f"{len(rows)} clips, {len(clean)} clean, of {len({row['family'] for row in rows})} families.\n")
+    print("| fault | severity | number | clips | declined | AUC | median | flagged |\n|" + " --- |" * 8)
+    for fault, number in FINDS.items():
+        fine = [row[number] for row in clean if isinstance(row[number], float)]
+        for model in sorted({row["model"] for row in rows if row["model"].startswith(f"{fault}-")}):
+            own = [row for row in rows if row["model"] == model]
+            found = [row[number] for row in own if isinstance(row[number], float)]
+            severity = model.rpartition("-")[2]
+            counts = f"{len(own)} | {len(own) - len(found)}"
+            if not found or not fine:
+                print(f"| {fault} | {severity} | {number} | {counts} | | | |")
+                continue
+            flagged = sum(value > LIMITS[number] for value in found)
+            figures = f"{auc(found, fine):.2f} | {statistics.median(found):.2f} | {flagged}"
+            print(f"| {fault} | {severity} | {number} | {counts} | {figures} |")
+    print("\n| clean clips | declined | remembered | flagged by |\n| --- | --- | --- | --- |")
+    for model in (PERFECT, *(f"{PERFECT}+{name}" for name in NUISANCES)):
+        own = [row for row in rows if row["model"] == model]
+        tested = [row for row in own if isinstance(row["remembered"], float)]
+        flags = [
+            f"{number} {row[number]:.2f} ({row['family']})"
+            for row in tested
+            for number in MEMORY
+            if row[number] > LIMITS[number]
+        ]
+        kept = sum(row["remembered"] for row in tested)
+        print(f"| {model} | {len(own) - len(tested)} | {kept:.0f} of {len(tested)} | {', '.join(flags)} |")
+
+
+def main() -> None:
+    """Render and measure, or print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, required=True, help="where clips and rows are kept")
+    parser.add_argument("--families", type=int, default=12)
+    parser.add_argument("--seed", type=int, default=41)
+    parser.add_argument("--severities", default="0.25,0.5,1")
+    parser.add_argument("--faults", default=",".join(FINDS))
+    parser.add_argument("--part", default="1/1")
+    parser.add_argument("--table", action="store_true", help="print what was measured")
+    options = parser.parse_args()
+    if options.table:
+        print_table(options.folder)
+        return
+    faults = options.faults.split(",")
+    assert set(faults) <= set(FAULTS), set(faults) - set(FAULTS)
+    part, parts = (int(number) for number in options.part.split("/"))
+    cv2.setNumThreads(1)
+    for number, form in enumerate(forms(options.families, options.seed)):
+        if number % parts == part - 1:
+            collect(form, options.folder, faults, tuple(float(s) for s in options.severities.split(",")))
+
+
+if __name__ == "__main__":
+    main()
