@@ -200,6 +200,13 @@ def test_poses_that_a_manifest_names_go_before_those_beside_the_video(tmp_path):
     assert rollout.artifacts == {"poses": tmp_path / "other.npz"}
 
 
+def test_a_requested_path_is_found_beside_a_video_or_by_the_manifest(tmp_path):
+    put(tmp_path, "wan/a.mp4", "wan/a.request.npz")
+    assert only(read(tmp_path)).artifacts == {"request": tmp_path / "wan/a.request.npz"}
+    rollout = only(read(manifest(tmp_path, {"video": "wan/a.mp4", "request": "other.npz"})))
+    assert rollout.artifacts == {"request": tmp_path / "other.npz"}
+
+
 def test_poses_beside_a_link_to_a_video_are_found(tmp_path):
     put(tmp_path, "pool/1234.mp4", "wan/a.poses.npz")
     (tmp_path / "wan/a.mp4").symlink_to(tmp_path / "pool/1234.mp4")

@@ -20,6 +20,7 @@ VIDEO_SUFFIXES: Final = frozenset({".mp4", ".mov", ".mkv", ".webm", ".avi", ".m4
 PATTERN_FIELDS: Final = ("model", "case", "seed", "subset", "scene")
 PATTERNS_BY_DEPTH: Final = {1: "{case}", 2: "{model}/{case}", 3: "{model}/{case}/{seed}"}
 POSES_SUFFIX: Final = ".poses.npz"
+REQUEST_SUFFIX: Final = ".request.npz"
 
 
 class ManifestLine(BaseModel):
@@ -36,6 +37,7 @@ class ManifestLine(BaseModel):
     prompt: str | list[str] = []
     action: str | None = None
     poses: str | None = None
+    request: str | None = None
     phases: dict[str, tuple[int, int]] = {}
 
 
@@ -136,11 +138,13 @@ class FolderReader:
 
     def _artifacts(self, line: ManifestLine) -> dict[str, Path]:
         found = {"truth": os.path.join(os.path.dirname(line.video), CARD)}
-        found["poses"] = line.poses or os.path.splitext(line.video)[0] + POSES_SUFFIX
+        stem = os.path.splitext(line.video)[0]
+        found["poses"] = line.poses or stem + POSES_SUFFIX
+        found["request"] = line.request or stem + REQUEST_SUFFIX
         return {
             name: inside(self.root, path, allow_outside=self.allow_outside)
             for name, path in found.items()
-            if os.path.isfile(self.root / path) or path == line.poses
+            if os.path.isfile(self.root / path) or path in (line.poses, line.request)
         }
 
 
