@@ -14,7 +14,16 @@ from lookaway.world.grid import Grid
 from tests.support.rendered import copy_clips
 from tests.support.world import FORM
 
-FAULTS = ("vanish", "identity_colour", "teleport", "lighting_shift", "style_shift", "camera_drift", "temporal_cut")
+FAULTS = (
+    "vanish",
+    "identity_colour",
+    "teleport",
+    "lighting_shift",
+    "style_shift",
+    "camera_drift",
+    "temporal_cut",
+    "camera_never_moves",
+)
 SHAPE = replace(FORM, width=368, height=208, fps=10, seconds=3.0, wait=1.0)
 
 pytestmark = pytest.mark.merge
@@ -41,14 +50,11 @@ def measured(rollout):
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory):
     grid = Grid(
-        families=("kitchen",), events=("none",), cameras=("yaw_left_60",), seeds=(3,), faults=FAULTS, severities=(1.0,)
-    )
-    stays = Grid(
-        families=("kitchen",), events=("none",), cameras=("yaw_left_60",), seeds=(3,), faults=("camera_never_moves",),
-        severities=(1.0,), actors=("frozen",),
+        families=("kitchen",), events=("none",), cameras=("yaw_left_60",), seeds=(3,), faults=FAULTS, severities=(1.0,),
+        actors=("frozen",),
     )  # fmt: skip
     root = tmp_path_factory.mktemp("world")
-    copy_clips([*grid.recipes(SHAPE), *stays.recipes(SHAPE)], root)
+    copy_clips(grid.recipes(SHAPE), root)
     return {rollout.model: measured(rollout) for rollout in read(root, suite="revisit").rollouts}
 
 

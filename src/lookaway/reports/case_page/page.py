@@ -13,6 +13,7 @@ from typing import Any, Final
 from lookaway.core import Json
 from lookaway.io.files import write_text
 from lookaway.reports.case_page.camera_path import camera_paths
+from lookaway.reports.case_page.change_pictures import change_pictures
 from lookaway.reports.case_page.curves import PLOT, BandRow, band_rows, curve_charts
 from lookaway.reports.case_page.questions import judge_questions
 from lookaway.reports.case_page.reproduce import reproduce_command
@@ -67,6 +68,7 @@ def write_item_page(case: CaseVideos, output: Path) -> str:
         units=unit_tables(case),
         paths=paths,
         no_paths=no_paths,
+        changes=change_pictures(case, output),
         questions=judge_questions(case),
         data=data,
         long=lambda text: long_text(text, lambda whole: _keep_text(whole, output)),
