@@ -108,3 +108,40 @@ def test_one_frame_has_no_motion():
     with pytest.raises(Unmeasurable, match="two frames") as declined:
         perceive_frames(FLOW, panning(3, count=1))
     assert declined.value.reason is Reason.TOO_SHORT
+
+
+def warped(matrix: np.ndarray) -> np.ndarray:
+    """The middle of the picture, seen through a matrix about its own middle."""
+    picture = scene()
+    return view(cv2.warpAffine(picture, matrix, picture.shape[1::-1], borderMode=cv2.BORDER_REFLECT), 90, 80)
+
+
+def turned_and_grown(degrees: float, scale: float) -> np.ndarray:
+    return cv2.getRotationMatrix2D((90 + WIDTH / 2, 80 + HEIGHT / 2), degrees, scale)
+
+
+def test_the_shift_of_the_picture_has_its_direction():
+    _, split = motion(panning(4))
+    np.testing.assert_allclose(split["shift"], [[-4 / HEIGHT, 0]] * 3, atol=2e-3)
+    assert np.abs(split["zoom"]).max() < 5e-3
+    assert np.abs(split["roll"]).max() < 5e-3
+
+
+def test_a_picture_that_grows_zooms_and_hardly_shifts():
+    _, split = motion([warped(turned_and_grown(0, scale)) for scale in (1.0, 1.04)])
+    np.testing.assert_allclose(split["zoom"], 0.04, atol=5e-3)
+    assert np.abs(split["shift"]).max() < 5e-3
+    assert np.abs(split["roll"]).max() < 5e-3
+
+
+def test_a_picture_that_turns_rolls_and_hardly_shifts():
+    _, split = motion([warped(turned_and_grown(degrees, 1.0)) for degrees in (0.0, -2.0)])
+    np.testing.assert_allclose(split["roll"], np.radians(2), atol=5e-3)
+    assert np.abs(split["shift"]).max() < 5e-3
+
+
+def test_ground_that_slides_by_neither_zooms_nor_rolls():
+    sheared = np.array([[1.0, 0.04, -0.04 * (80 + HEIGHT / 2)], [0.0, 1.0, 0.0]])
+    _, split = motion([warped(np.eye(2, 3)), warped(sheared)])
+    assert np.abs(split["zoom"]).max() < 5e-3
+    assert np.abs(split["roll"]).max() < 5e-3

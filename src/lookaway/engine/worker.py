@@ -221,6 +221,8 @@ def _measure(bound: BoundMetric, rollout: Rollout, perceived: Mapping[Extractor,
         if isinstance(problem, Exception):
             return _outcome_of(problem)
     features = {name: feature for name, feature in found.items() if isinstance(feature, Feature)}
+    if not features and bound.metric.uses and isinstance(problem := found[bound.metric.uses[0]], Exception):
+        return _outcome_of(problem)
     try:
         return bound.metric.measure(rollout, features)
     except Exception as error:  # noqa: BLE001 - a crash is a finding about this rollout, not the end of the run
