@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lookaway.core import Group
-from lookaway.statistics.cells import gated_cells, mean_cells
+from lookaway.core import Group, Table
+from lookaway.statistics.cells import counted_groups, gated_cells, mean_cells, with_untested
 
 
 def group(metric="measure", values=(), rollouts=(), **changes):
@@ -21,6 +21,7 @@ def group(metric="measure", values=(), rollouts=(), **changes):
             "asked": 4,
             "failures": 0,
             "reasons": {},
+            "is_consistency": True,
             **changes,
         },
     )
@@ -31,8 +32,10 @@ def gate(values=(), rollouts=(), **changes):
 
 
 def test_only_rollouts_that_were_put_to_the_test_count_and_the_others_are_told():
-    (cell,) = gated_cells([group(values=[1.0, 0.5, 0.1, 0.2], rollouts="abcd"), gate([1, 1, 0, 0], "abcd")])
+    groups = [group(values=[1.0, 0.5, 0.1, 0.2], rollouts="abcd"), gate([1, 1, 0, 0], "abcd")]
+    (cell,) = gated_cells(groups, combines=True)
     assert cell.estimate.mean == 0.75
+    assert cell.gated.label == "triggered"
     assert cell.gated.coverage.mean == 0.5
     assert cell.gated.combined.mean == pytest.approx(0.6)
     assert cell.reasons == {"gate_closed": 2}
@@ -100,3 +103,63 @@ def test_a_gate_of_another_model_or_subset_decides_nothing():
     groups = [group(values=[1.0, 0.5], rollouts="ab"), gate([0, 0], "ab", model="other")]
     assert gated_cells(groups)[0].estimate.mean == 0.75
     assert gated_cells(groups)[0].gated is None
+
+
+def test_a_gate_that_is_no_trigger_has_a_share_of_tested_rollouts_and_no_combined_number():
+    (cell,) = gated_cells([group(values=[1.0, 0.5, 0.1, 0.2], rollouts="abcd"), gate([1, 1, 0, 0], "abcd")])
+    assert (cell.estimate.mean, cell.gated.coverage.mean) == (0.75, 0.5)
+    assert (cell.gated.combined, cell.gated.label) == (None, "tested")
+
+
+def test_what_is_no_consistency_is_a_mean_over_all():
+    plain = group(values=[1.0, 0.5], rollouts="ab", is_consistency=False)
+    (cell,) = gated_cells([plain, gate([0, 0], "ab")])
+    assert cell == mean_cells([plain])[0]
+    assert not cell.is_untested
+
+
+def test_a_model_that_tested_nothing_has_no_mean_and_is_known_as_untested():
+    (cell,) = gated_cells([group(values=[1.0, 0.9], rollouts="ab", asked=2), gate([0, 0], "ab", asked=2)])
+    assert (cell.estimate, cell.gated.coverage.mean, cell.reasons) == (None, 0.0, {"gate_closed": 2})
+    assert cell.is_untested
+
+
+def test_a_model_whose_gate_abstained_everywhere_is_not_known_to_be_untested():
+    unknown = gate(asked=2, reasons={"pose_failed": 2})
+    (cell,) = gated_cells([group(values=[1.0, 0.9], rollouts="ab", asked=2), unknown])
+    assert (cell.estimate, cell.reasons, cell.is_untested) == (None, {"gate pose_failed": 2}, False)
+
+
+def test_where_gates_are_ignored_the_means_are_of_all_and_the_untested_are_counted():
+    groups = [
+        group(values=[1.0, 0.5, 0.3], rollouts="abc"),
+        group("plain", values=[0.4], rollouts="a", is_consistency=False),
+        gate([1, 0], "ab", reasons={"pose_failed": 1}),
+    ]
+    table = with_untested(Table(suite="s", cells=gated_cells(groups[:2])), groups)
+    consistency, plain = table.cells
+    assert (consistency.estimate.mean, consistency.untested) == (pytest.approx(0.6), 2)
+    assert (plain.estimate.mean, plain.untested) == (0.4, 0)
+    assert "untested" in table.notes[0]
+
+
+def test_nothing_is_noted_where_all_tested_memory():
+    groups = [group(values=[1.0, 0.5], rollouts="ab"), gate([1, 1], "ab")]
+    table = Table(suite="s", cells=gated_cells(groups[:1]))
+    assert with_untested(table, groups) == table
+
+
+def test_a_mean_of_untested_rollouts_alone_is_known_as_untested():
+    groups = [group(values=[1.0], rollouts="a"), gate([0], "a")]
+    (cell,) = with_untested(Table(suite="s", cells=gated_cells(groups[:1])), groups).cells
+    assert cell.is_untested
+
+
+def test_values_that_count_are_those_of_tested_rollouts():
+    groups = [
+        group(values=[1.0, 0.5], rollouts="ab"),
+        group("plain", values=[0.4, 0.2], rollouts="ab", is_consistency=False),
+        gate([1, 0], "ab"),
+    ]
+    counted = {key.metric: found.rollouts for key, found in counted_groups(groups, gated_cells(groups)).items()}
+    assert counted == {"measure": ("a",), "plain": ("a", "b"), "trigger": ("a", "b")}

@@ -50,13 +50,20 @@ def test_the_public_names_are_those_of_the_benchmark():
         "mind.action.rpe_trans",
         "mind.action.rpe_rot",
         *(f"mind.gsc.{name}" for name in LIKENESS),
+        "mind.revisited",
     ]
 
 
 def test_mirrored_paths_are_asked_for_their_consistency_alone_and_only_they_are():
     for name, bound in protocol().items():
-        assert bound.subsets == (MIRRORED if name.startswith("mind.gsc.") else COMPARED)
-        assert not bound.is_gate
+        is_mirrored = name.startswith(("mind.gsc.", "mind.revisited"))
+        assert bound.subsets == (MIRRORED if is_mirrored else COMPARED)
+
+
+def test_only_consistency_of_the_scene_depends_on_the_gate():
+    for name, bound in protocol().items():
+        assert bound.is_consistency == name.startswith("mind.gsc.")
+        assert bound.is_gate == (name == "mind.revisited")
 
 
 def test_every_feature_that_a_metric_needs_or_uses_has_a_recipe():
@@ -66,7 +73,7 @@ def test_every_feature_that_a_metric_needs_or_uses_has_a_recipe():
 
 def test_every_picture_is_brought_to_the_canvas_of_the_benchmark():
     for name, bound in protocol().items():
-        if not name.startswith("mind.action."):
+        if not name.startswith(("mind.action.", "mind.revisited")):
             (recipe,) = bound.recipes.values()
             assert (recipe.canvas.height, recipe.canvas.width) == (720, 1280)
 

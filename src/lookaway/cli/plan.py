@@ -32,7 +32,7 @@ def plan_command(output: Path | None, shard: Shard | None, workers: int | None, 
     from lookaway.engine.binding import Overrides
     from lookaway.engine.costs import estimate_cost, read_machine_costs
     from lookaway.engine.coverage import coverage
-    from lookaway.engine.judging import planned_judge, without_gates
+    from lookaway.engine.judging import planned_judge, without_judged_gates
     from lookaway.engine.plan import make_plan
     from lookaway.reports.plan import print_plan
     from lookaway.store.run_folder import RunFolder
@@ -40,7 +40,7 @@ def plan_command(output: Path | None, shard: Shard | None, workers: int | None, 
     judge, features = chosen_judge(options), options.pop("features")
     dataset, metrics = read_dataset(options)
     if judge is None:
-        metrics = without_gates(metrics)
+        metrics = without_judged_gates(metrics)
     else:
         metrics = Overrides(judge=planned_judge(judge, output)).apply(metrics)
     plan = make_plan(dataset, metrics, shard)

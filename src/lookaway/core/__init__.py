@@ -55,7 +55,7 @@ from lookaway.core.masks import MASK_ARRAYS, Mask, MaskTrack
 from lookaway.core.metric_base import MetricBase
 from lookaway.core.options import Option, OptionType
 from lookaway.core.outcomes import Abstention, Failure, Outcome, Reason, Score, Unit
-from lookaway.core.tables import Cell, Estimate, Gated, Group, Table
+from lookaway.core.tables import TESTED, TRIGGERED, Cell, Estimate, Gated, Group, Table
 from lookaway.core.trajectory import (
     TRAJECTORY_ARRAYS,
     Pairs,
@@ -74,7 +74,9 @@ from lookaway.core.visits import (
 
 __all__ = [
     "MASK_ARRAYS",
+    "TESTED",
     "TRAJECTORY_ARRAYS",
+    "TRIGGERED",
     "Abstention",
     "ArtifactError",
     "BoundMetric",

@@ -217,7 +217,8 @@ class Metric(Protocol):
 
     @property
     def uses(self) -> tuple[str, ...]:
-        """Features that it takes into account where they are available."""
+        """Features that it takes into account where they are available; without any feature at all, it abstains with
+        the reason of the first."""
         ...
 
     def declines(self, rollout: Rollout) -> Abstention | None:
@@ -241,6 +242,8 @@ class BoundMetric:
     """Subsets of the dataset that it applies to; `None` is all."""
     is_gate: bool = False
     """Whether it decides which rollouts count, rather than scoring them."""
+    is_consistency: bool = False
+    """Whether it compares what is shown before and after looking away: only rollouts that pass the gate count."""
     source_sha256: str | None = None
     """Hash of the source of a metric that is not installed but was given as an object."""
 

@@ -43,7 +43,13 @@ class Group:
     reasons: Mapping[str, int]
     """Number of abstentions by reason."""
     is_gate: bool = False
-    """Whether values say if a rollout is triggered (1) or not (0)."""
+    """Whether values say if a rollout tested memory (1) or not (0)."""
+    is_consistency: bool = False
+    """Whether only rollouts that pass the gate count."""
+
+
+TRIGGERED, TESTED = "triggered", "tested"
+"""What rollouts are called that pass the gate: a judge's, or that of the camera's path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +57,13 @@ class Gated:
     """The gated statistics of a cell."""
 
     coverage: Estimate | None
-    """Share of triggered rollouts among those that could be judged. `None` if none could: the judge failed or refused,
-    and which scores count is unknown."""
-    combined: Estimate | None
-    """Harmonic mean of coverage and score: neither avoiding nor failing the test pays. `None` if no triggered rollout
-    has a score, or none could be judged."""
+    """Share of rollouts that passed among those that could be judged. `None` if none could: the gate failed or
+    abstained, and which scores count is unknown."""
+    combined: Estimate | None = None
+    """Harmonic mean of coverage and score: neither avoiding nor failing the test pays. `None` if no rollout that passed
+    has a score, if none could be judged, or if the suite has no such number."""
+    label: str = TESTED
+    """What rollouts that passed are called."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,12 +79,21 @@ class Cell:
     failures: int
     reasons: Mapping[str, int]
     gated: Gated | None = None
-    """Set if a gate decided which rollouts count; the estimate is then over triggered rollouts."""
+    """Set if a gate decided which rollouts count; the estimate is then over those that passed."""
+    untested: int = 0
+    """Scores in the estimate of rollouts that are not known to have tested memory: where gates are ignored."""
 
     @property
     def scored(self) -> int:
         """Number of rollouts with a score."""
         return self.estimate.scored if self.estimate else 0
+
+    @property
+    def is_untested(self) -> bool:
+        """Whether no score is of a rollout that is known to have tested memory, though some could have been."""
+        if self.gated is not None:
+            return self.estimate is None and self.gated.coverage is not None and self.gated.coverage.mean == 0
+        return 0 < self.scored == self.untested
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,7 @@ def about(plan: Plan, requested: Json) -> Json:
                 "lock": metric_key(bound),
                 "subsets": bound.subsets and list(bound.subsets),
                 "is_gate": bound.is_gate,
+                "is_consistency": bound.is_consistency,
                 "unit": bound.metric.unit,
                 "range": list(bound.metric.range),
                 "higher_is_better": bound.metric.higher_is_better,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -109,14 +109,19 @@ def _chosen(dataset: Dataset, metrics: Sequence[str | Metric] | None) -> tuple[B
                     f"Two different metrics are named {bound.name!r}: {chosen[bound.name].metric} and {bound.metric}. "
                     "Give one of them another name, or measure them in two runs."
                 )
-    gates = [bound for bound in protocol.values() if bound.is_gate and _concerns(bound, chosen.values())]
-    return (*(bound for bound in chosen.values() if not bound.is_gate), *gates)
+    scores = [bound for bound in chosen.values() if not bound.is_gate]
+    gates = (gate for gate in protocol.values() if gate.is_gate)
+    return (*scores, *(own for gate in gates if (own := _narrowed(gate, scores, is_chosen=gate.name in chosen))))
 
 
-def _concerns(gate: BoundMetric, metrics: Iterable[BoundMetric]) -> bool:
-    """Whether any of the metrics applies to a subset that the gate applies to."""
-    subsets = {subset for bound in metrics for subset in bound.subsets or ()}
-    return not subsets.isdisjoint(gate.subsets or ())
+def _narrowed(gate: BoundMetric, scores: Sequence[BoundMetric], *, is_chosen: bool) -> BoundMetric | None:
+    """The gate for those subsets whose scores depend on it; `None` where none does. One that was chosen stays."""
+    gated = [bound.subsets for bound in scores if bound.is_consistency]
+    if is_chosen or None in gated:
+        return gate
+    needed = {subset for subsets in gated for subset in subsets or ()}
+    own = tuple(sorted(needed)) if gate.subsets is None else tuple(name for name in gate.subsets if name in needed)
+    return dataclasses.replace(gate, subsets=own) if own else None
 
 
 def _named(name: str, protocol: dict[str, BoundMetric]) -> list[BoundMetric]:

@@ -9,7 +9,7 @@ from typing import Any
 from lookaway.core import Compute, Dataset, Executor, Metric, Resources, UserError, plugins
 from lookaway.engine.about import about, requested_options
 from lookaway.engine.binding import bind_metrics
-from lookaway.engine.judging import asks_judge, with_judge, without_gates
+from lookaway.engine.judging import asks_judge, with_judge, without_judged_gates
 from lookaway.engine.plan import make_plan
 from lookaway.engine.reading import read
 from lookaway.engine.run import Run
@@ -45,18 +45,18 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     `[Flicker(), "rendering_lighting"]`. The source of a class that no entry point leads to is part of the lock, and
     workers of Ray import its module, unless it is the script itself. `using` names other extractors for features, and
     `compute` says where networks run, and how precisely. `judge` answers questions, where a metric has any; without
-    one, and with `ignore_gates`, all rollouts count. `executor` runs the work, with `resources`. `features` is a folder
-    of features to share between runs; otherwise they are kept with the run. Folders may be on object storage, such as
-    `s3://bucket/run`. `shard` is the part of the dataset that this run measures; `merge` joins the runs of all parts.
-    With `smoke`, every metric is tried on one rollout first. Other options go to `read`; a dataset that was read
-    already takes none.
+    one, gates that need it are left out, and with `ignore_gates` all rollouts count. `executor` runs the work, with
+    `resources`. `features` is a folder of features to share between runs; otherwise they are kept with the run. Folders
+    may be on object storage, such as `s3://bucket/run`. `shard` is the part of the dataset that this run measures;
+    `merge` joins the runs of all parts. With `smoke`, every metric is tried on one rollout first. Other options go to
+    `read`; a dataset that was read already takes none.
     """
     dataset = _read(source, options)
     folder = RunFolder(as_path(output).absolute())  # workers may be in another folder
     require_same_shard(folder, shard)
     bound = bind_metrics(dataset, metrics, using=using, compute=compute)
     if judge is None or ignore_gates:
-        bound = without_gates(bound)
+        bound = without_judged_gates(bound)
     judge = judge if asks_judge(bound) else None
     plan = make_plan(dataset, bound if judge is None else with_judge(bound, judge, folder.path), shard)
     chosen: Executor = plugins.load("executors", executor)(resources)

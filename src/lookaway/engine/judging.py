@@ -23,6 +23,11 @@ def without_gates(metrics: tuple[BoundMetric, ...]) -> tuple[BoundMetric, ...]:
     return tuple(bound for bound in metrics if not bound.is_gate)
 
 
+def without_judged_gates(metrics: tuple[BoundMetric, ...]) -> tuple[BoundMetric, ...]:
+    """The metrics that are not gates that need a judge."""
+    return tuple(bound for bound in metrics if not (bound.is_gate and asks_judge([bound])))
+
+
 def with_judge(metrics: tuple[BoundMetric, ...], settings: JudgeSettings, run: Path) -> tuple[BoundMetric, ...]:
     """The metrics with the model that the judge reports, which the lock records; sends it a probe."""
     return Overrides(judge=settings.identify(run)).apply(metrics)

@@ -37,7 +37,13 @@ class Plan:
     def asked(self) -> list[AskedMetric]:
         """The metrics as the store knows them."""
         return [
-            AskedMetric(name=bound.name, lock=metric_key(bound), subsets=bound.subsets, is_gate=bound.is_gate)
+            AskedMetric(
+                name=bound.name,
+                lock=metric_key(bound),
+                subsets=bound.subsets,
+                is_gate=bound.is_gate,
+                is_consistency=bound.is_consistency,
+            )
             for bound in self.metrics
         ]
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lookaway.core import Group, Lock, RunError, Table
+from lookaway.core import TESTED, Group, Lock, RunError, Table
 from lookaway.engine.reading import load_suite
 from lookaway.io.object_storage import as_path
+from lookaway.statistics.cells import with_untested
 from lookaway.store.outcome_reader import AskedMetric, FrameUnits, OutcomeReader
 from lookaway.store.run_folder import RunFolder
 
@@ -21,7 +22,7 @@ class RunResults:
     groups: tuple[Group, ...]
     """In the order of the protocol, gates included."""
     table: Table
-    """Its cells rest on these groups; where a gate decides, on those rollouts that triggered it."""
+    """Its cells rest on these groups; where a gate decides, on those rollouts that passed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,8 @@ class Run:
                     lock=entry["lock"],
                     subsets=entry["subsets"] and tuple(entry["subsets"]),
                     is_gate=entry.get("is_gate", False),
+                    # Runs made before this was recorded have a gate only where it decides for all their metrics.
+                    is_consistency=entry.get("is_consistency", True),
                 )
                 for entry in self.about["metrics"]
             ]
@@ -62,13 +65,31 @@ class Run:
             ) from error
 
     def results(self, *, ignore_gates: bool = False) -> RunResults:
-        """The outcomes in groups, and what the suite makes of them: every table and report starts from here."""
-        groups = [group for group in self._reader().groups() if not (ignore_gates and group.is_gate)]
-        return RunResults(groups=tuple(groups), table=load_suite(self.about["suite"]).table(groups))
+        """The outcomes in groups, and what the suite makes of them: every table and report starts from here.
+
+        Gates are ignored on demand, and where the run was started so or measures as published.
+        """
+        groups = self._reader().groups()
+        suite = load_suite(self.about["suite"])
+        if not (ignore_gates or self._ignores_gates):
+            return RunResults(groups=tuple(groups), table=suite.table(groups))
+        scores = tuple(group for group in groups if not group.is_gate)
+        return RunResults(groups=scores, table=with_untested(suite.table(scores), groups))
 
     def table(self, *, ignore_gates: bool = False) -> Table:
         """The suite's estimates with intervals, n of N, and the reasons for missing outcomes."""
         return self.results(ignore_gates=ignore_gates).table
+
+    def published_table(self) -> Table:
+        """The table for comparison with published numbers: a judge's trigger belongs to them, no other gate does."""
+        table = self.table()
+        is_tested = any(cell.gated is not None and cell.gated.label == TESTED for cell in table.cells)
+        return self.table(ignore_gates=True) if is_tested else table
+
+    @property
+    def _ignores_gates(self) -> bool:
+        settings = self.lock.entries.get("dataset", {}).get("settings", {})
+        return bool(settings.get("as_published") or self.about.get("requested", {}).get("ignore_gates"))
 
     def items(self) -> Iterator[Mapping[str, Any]]:
         """Every outcome, one row per rollout and metric."""

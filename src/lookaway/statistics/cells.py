@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lookaway.core import Cell, Gated, Group, Reason
+from lookaway.core import TESTED, TRIGGERED, Cell, Gated, Group, Reason, Table
 from lookaway.statistics.gated_means import GatedValues, gated_means, passed_gate
 from lookaway.statistics.intervals import clustered_share, scene_means
 
@@ -31,17 +31,18 @@ def mean_cells(groups: Sequence[Group]) -> tuple[Cell, ...]:
     )
 
 
-def gated_cells(groups: Sequence[Group]) -> tuple[Cell, ...]:
-    """One cell per group that is not a gate: the mean over rollouts that passed the gate of its model and subset.
+def gated_cells(groups: Sequence[Group], *, combines: bool = False) -> tuple[Cell, ...]:
+    """One cell per group that is not a gate; for consistency, the mean over rollouts that passed the gate.
 
-    Others count as `gate_closed`. A rollout whose gate is unknown, because the judge failed, counts neither in the
-    coverage nor in the mean; the gate gives the reason. Where all are unknown, the cell has no estimate. It is a plain
-    mean where there is no gate or no judge.
+    The gate is that of its model and subset. Others count as `gate_closed`. A rollout whose gate is unknown, because it
+    abstained or failed, counts neither in the coverage nor in the mean; the gate gives the reason. Where all are
+    unknown, the cell has no estimate. It is a plain mean where there is no gate, no judge, or for what is not
+    consistency. `combines` is for a gate that was triggered or not: coverage and score are combined to one number.
     """
     gates = _gates(groups)
     shown = [group for group in groups if not group.is_gate]
     cells = list(mean_cells(shown))
-    own = {place: gates.get((group.model, group.subset)) for place, group in enumerate(shown)}
+    own = {place: gates.get((group.model, group.subset)) for place, group in enumerate(shown) if group.is_consistency}
     judged = {place: gate for place, gate in own.items() if gate is not None and not _has_no_judge(gate)}
     passed = {place: passed_gate(shown[place], gate) for place, gate in judged.items()}
     found = gated_means(
@@ -60,11 +61,28 @@ def gated_cells(groups: Sequence[Group]) -> tuple[Cell, ...]:
         cells[place] = replace(
             cells[place],
             estimate=estimate,
-            gated=gated or Gated(coverage=None, combined=None),
+            gated=_labelled(gated or Gated(coverage=None), combines=combines),
             raw_mean=float(np.mean(raws)) if len(raws) else None,
             reasons=_gated_reasons(shown[place], gate, passed[place]),
         )
     return tuple(cells)
+
+
+def with_untested(table: Table, groups: Sequence[Group]) -> Table:
+    """A table that ignores gates, with the number of scores in each cell whose rollouts they would not count."""
+    gates = _gates(groups)
+    untested = {
+        GroupKey(group.model, group.metric, group.subset): len(group.rollouts) - len(passed_gate(group, gate).rollouts)
+        for group in groups
+        if group.is_consistency and (gate := gates.get((group.model, group.subset))) is not None
+    }
+    cells = tuple(
+        replace(cell, untested=untested.get(GroupKey(cell.model, cell.metric, cell.subset), 0)) for cell in table.cells
+    )
+    if not any(cell.untested for cell in cells):
+        return replace(table, cells=cells)
+    note = "Gates are ignored: means include rollouts that are not known to have tested memory (untested)."
+    return replace(table, cells=cells, notes=(*table.notes, note))
 
 
 class GroupKey(NamedTuple):
@@ -78,7 +96,7 @@ class GroupKey(NamedTuple):
 def counted_groups(groups: Sequence[Group], cells: Sequence[Cell]) -> dict[GroupKey, Group]:
     """Each group with only the values that its cell rests on, gates included.
 
-    The cells of the suite's table say whether a gate decides; then only rollouts that triggered it count.
+    The cells of the suite's table say whether a gate decides; then only rollouts that passed it count.
     """
     gates = _gates(groups)
     gated = {GroupKey(cell.model, cell.metric, cell.subset) for cell in cells if cell.gated}
@@ -91,6 +109,10 @@ def counted_groups(groups: Sequence[Group], cells: Sequence[Cell]) -> dict[Group
 
 def _gates(groups: Sequence[Group]) -> dict[tuple[str, str], Group]:
     return {(group.model, group.subset): group for group in groups if group.is_gate}
+
+
+def _labelled(gated: Gated, *, combines: bool) -> Gated:
+    return replace(gated, label=TRIGGERED) if combines else replace(gated, combined=None, label=TESTED)
 
 
 def _has_no_judge(gate: Group) -> bool:

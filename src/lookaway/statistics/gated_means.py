@@ -92,7 +92,7 @@ def _harmonic(score: float, share: float) -> float:
 
 
 def passed_gate(group: Group, gate: Group) -> Group:
-    """The group with only those rollouts that are known to have triggered the gate; one that was not judged has not."""
+    """The group with only those rollouts that are known to have passed the gate; one that was not judged has not."""
     is_open = {rollout for rollout, value in zip(gate.rollouts, gate.values.tolist(), strict=True) if value == 1.0}
     passed = np.array([rollout in is_open for rollout in group.rollouts], np.bool_)
     kept = np.flatnonzero(passed).tolist()

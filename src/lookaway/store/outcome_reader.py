@@ -100,6 +100,7 @@ class AskedMetric:
     lock: str
     subsets: tuple[str, ...] | None
     is_gate: bool = False
+    is_consistency: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +124,7 @@ class OutcomeReader:
         """`rollouts` are those of the run to start; by default those of its last start."""
         asked = folder.rollouts() if rollouts is None else rollouts
         self._folder = folder
-        self._gates = {metric.name for metric in metrics if metric.is_gate}
+        self._metrics = {metric.name: metric for metric in metrics}
         self._parts: dict[Path, int] | None = None
         # A folder of its own, made only if needed: processes and users must not share one.
         spill = str(Path(tempfile.gettempdir()) / f"lookaway-{uuid4().hex}")
@@ -164,7 +165,8 @@ class OutcomeReader:
                 has_raw=np.array(has_raw or [], np.bool_),
                 asked=asked,
                 failures=failures,
-                is_gate=metric in self._gates,
+                is_gate=self._metrics[metric].is_gate,
+                is_consistency=self._metrics[metric].is_consistency,
                 reasons={
                     **reasons.get((model, metric, subset), {}),
                     **({Reason.NOT_YET_MEASURED.value: asked - measured} if asked > measured else {}),

@@ -14,8 +14,9 @@ from lookaway.metrics.rendering_lighting import RenderingLighting
 from lookaway.perception.poses.sift_matches import SiftMatches
 from lookaway.perception.poses.supplied_poses import SuppliedPoses
 from lookaway.perception.quality.lab_means import LabMeans
-from lookaway.statistics.cells import mean_cells
+from lookaway.statistics.cells import gated_cells
 from lookaway.suites.folder.layout import FolderReader, is_world, world_rollouts
+from lookaway.suites.gate import revisited_gate
 from lookaway.suites.options import ALLOW_OUTSIDE, EXTRINSICS_CONVENTION, PATTERN
 
 
@@ -23,7 +24,7 @@ class Folder:
     """Any videos, with whatever metadata there is."""
 
     name: ClassVar[str] = "folder"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     title: ClassVar[str] = "A folder of videos: a manifest or a pattern of paths"
     options: ClassVar[tuple[Option, ...]] = (
         PATTERN,
@@ -50,13 +51,19 @@ class Folder:
         spatial: dict[str, Extractor] = {"poses": poses, "matches": SiftMatches(poses=poses, pairs=FoldPairs())}
         return (
             BoundMetric(
-                name="rendering_lighting", metric=RenderingLighting(), recipes={"lab_means": LabMeans(), "poses": poses}
+                name="rendering_lighting",
+                metric=RenderingLighting(),
+                recipes={"lab_means": LabMeans(), "poses": poses},
+                is_consistency=True,
             ),
-            BoundMetric(name="spatial_epipolar", metric=SpatialEpipolar(), recipes=spatial),
-            BoundMetric(name="spatial_reprojection", metric=SpatialReprojection(), recipes=spatial),
+            BoundMetric(name="spatial_epipolar", metric=SpatialEpipolar(), recipes=spatial, is_consistency=True),
+            BoundMetric(
+                name="spatial_reprojection", metric=SpatialReprojection(), recipes=spatial, is_consistency=True
+            ),
             BoundMetric(name="camera_interaction", metric=CameraInteraction(), recipes={"poses": poses}),
+            revisited_gate("revisited", poses),
         )
 
     def table(self, groups: Sequence[Group]) -> Table:
-        """Means over rollouts with scene-clustered intervals."""
-        return Table(suite=self.name, cells=mean_cells(groups))
+        """Means over rollouts that tested memory, with scene-clustered intervals, and the share of these."""
+        return Table(suite=self.name, cells=gated_cells(groups))

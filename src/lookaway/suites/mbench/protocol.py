@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from lookaway.core import BoundMetric, Extractor, PairSelector, Sampler
@@ -39,6 +40,7 @@ from lookaway.perception.similarity.lpips_steps import LpipsSteps
 from lookaway.perception.similarity.region_embeddings import RegionEmbeddings
 from lookaway.perception.similarity.vgg_style import VggStyle
 from lookaway.perception.similarity.warped_similarity import WarpedSimilarity
+from lookaway.suites.gate import revisited_gate
 
 FOLD_PAIRS = FoldPairs(
     most=20, degrees_per_extent=180.0, min_posed_frames=8, margin=0.1, min_span_frames=2, negligible_extent=0.02
@@ -53,6 +55,8 @@ SEGMENT_PAIRS = SegmentPairs(
     negligible_extent=0.02,
 )
 ENTITY_FRAMES = 32
+MEMORY_SUBSETS = ("human", "object", "environment")
+"""Subsets whose metrics compare what is shown before and after looking away."""
 STYLE_FRAMES = UniformFrames(32)
 JUDGED_FRAMES = UniformFrames(8)
 # Depth Anything 3 itself writes world-to-camera. Datasets say otherwise, or are put to a test when they are read.
@@ -73,6 +77,7 @@ def action_protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
         *_environment("mbencha", FOLD_PAIRS, settings),
         *_causal("mbencha"),
         camera,
+        revisited_gate("mbencha.revisited", _poses(settings), MEMORY_SUBSETS),
     )
 
 
@@ -93,7 +98,8 @@ def text_protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
     return (
         *_entity("mbencht", frames, target, SEGMENT_PAIRS, settings),
         *_environment("mbencht", SEGMENT_PAIRS, settings),
-        *_causal("mbencht"),
+        # In setting T only triggered rollouts count, whatever is measured.
+        *(replace(bound, is_consistency=True) for bound in _causal("mbencht")),
         *gates,
     )
 
@@ -120,24 +126,28 @@ def _entity(
             metric=HumanIdentity(min_cosine=0.15),
             recipes={"faces": faces},
             subsets=("human",),
+            is_consistency=True,
         ),
         BoundMetric(
             name=f"{prefix}.entity.human_appearance_consistency",
             metric=HumanAppearance(min_cosine=0.15),
             recipes={"faces": faces, "bodies": bodies},
             subsets=("human",),
+            is_consistency=True,
         ),
         BoundMetric(
             name=f"{prefix}.entity.object_texture_consistency",
             metric=ObjectTexture(),
             recipes={"regions": regions},
             subsets=("object",),
+            is_consistency=True,
         ),
         BoundMetric(
             name=f"{prefix}.entity.object_geometry_consistency",
             metric=ObjectGeometry(),
             recipes={"warped_similarity": geometry},
             subsets=("object",),
+            is_consistency=True,
         ),
     )
 
@@ -160,7 +170,13 @@ def _environment(prefix: str, pairs: PairSelector, settings: Mapping[str, Any]) 
         ("rendering_lighting", lighting, light),
     )
     return tuple(
-        BoundMetric(name=f"{prefix}.environment.{name}", metric=metric, recipes=recipes, subsets=("environment",))
+        BoundMetric(
+            name=f"{prefix}.environment.{name}",
+            metric=metric,
+            recipes=recipes,
+            subsets=("environment",),
+            is_consistency=True,
+        )
         for name, metric, recipes in bindings
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from lookaway.core import BoundMetric, Cell, Dataset, DatasetError, Group, Option, Table
-from lookaway.statistics.cells import gated_cells, mean_cells
+from lookaway.statistics.cells import gated_cells
 from lookaway.suites.mbench.convention import decide_convention
 from lookaway.suites.mbench.layout import LayoutReader, read_card
 from lookaway.suites.mbench.protocol import action_protocol, text_protocol
@@ -54,6 +54,7 @@ class MBenchA(_MBench):
     """Action-conditioned: the camera is instructed to leave and return."""
 
     name = "mbench-a"
+    version = 2
     title = "MBench-A: camera actions, one caption"
     dataset_id = "mbencha"
 
@@ -62,8 +63,8 @@ class MBenchA(_MBench):
         return action_protocol(settings)
 
     def table(self, groups: Sequence[Group]) -> Table:
-        """Means over rollouts with scene-clustered intervals; setting A has no trigger gate."""
-        return Table(suite=self.name, cells=mean_cells(groups))
+        """Means over rollouts with scene-clustered intervals; of consistency, over rollouts that tested memory."""
+        return Table(suite=self.name, cells=gated_cells(groups))
 
 
 class MBenchT(_MBench):
@@ -79,7 +80,7 @@ class MBenchT(_MBench):
 
     def table(self, groups: Sequence[Group]) -> Table:
         """Means over triggered rollouts, the share of triggered rollouts, and the M-Score, which combines both."""
-        cells = gated_cells(groups)
+        cells = gated_cells(groups, combines=True)
         return Table(suite=self.name, cells=cells, notes=tuple(_raw_consistency(cells)))
 
 

@@ -17,6 +17,7 @@ from lookaway.perception.similarity.compared_frames import Canvas, MirroredFrame
 from lookaway.perception.similarity.dinov3_embeddings import Dinov3Error
 from lookaway.perception.similarity.frame_fidelity import FrameFidelity
 from lookaway.perception.similarity.lpips_pairs import LpipsPairs
+from lookaway.suites.gate import revisited_gate
 from lookaway.suites.mind.layout import COMPARED_TESTS, MIRROR_TEST, PERSPECTIVES
 
 CANVAS: Final = Canvas(720, 1280)
@@ -28,6 +29,7 @@ CEILING_DB: Final = 100.0
 """PSNR of equal frames; the published code writes infinity."""
 ASSUMED_FOV_DEGREES: Final = 90.0
 """`images.txt` has no intrinsics, and camera motion does not depend on them."""
+POSES: Final = SuppliedPoses(layout="colmap", first_frame_number=None, assumed_fov_degrees=ASSUMED_FOV_DEGREES)
 PUBLISHED_ALIGNMENT: Final = "sim3"
 """Alignment of camera paths in the published code, and by default."""
 
@@ -50,11 +52,14 @@ def protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
             subsets=COMPARED,
         ),
         *_action(settings.get("alignment", PUBLISHED_ALIGNMENT), as_published),
-        *_similarity("gsc", MirroredFrames(even_only=as_published), MIRRORED),
+        *_similarity("gsc", MirroredFrames(even_only=as_published), MIRRORED, is_consistency=True),
+        revisited_gate("mind.revisited", POSES, MIRRORED),
     )
 
 
-def _similarity(family: str, compared: ComparedFrames, subsets: tuple[str, ...]) -> tuple[BoundMetric, ...]:
+def _similarity(
+    family: str, compared: ComparedFrames, subsets: tuple[str, ...], *, is_consistency: bool = False
+) -> tuple[BoundMetric, ...]:
     fidelity: dict[str, Extractor] = {"fidelity": FrameFidelity(compared=compared, canvas=CANVAS, window=11, sigma=1.5)}
     lpips: dict[str, Extractor] = {"lpips": LpipsPairs(compared=compared, canvas=CANVAS, trunk="alex")}
     bindings = (
@@ -64,7 +69,13 @@ def _similarity(family: str, compared: ComparedFrames, subsets: tuple[str, ...])
         ("lpips", Lpips(), lpips),
     )
     return tuple(
-        BoundMetric(name=f"mind.{family}.{name}", metric=metric, recipes=recipes, subsets=subsets)
+        BoundMetric(
+            name=f"mind.{family}.{name}",
+            metric=metric,
+            recipes=recipes,
+            subsets=subsets,
+            is_consistency=is_consistency,
+        )
         for name, metric, recipes in bindings
     )
 
@@ -89,7 +100,7 @@ def _visual(frames: ReferenceFrames) -> tuple[BoundMetric, ...]:
 
 def _action(alignment: Alignment, as_published: bool) -> tuple[BoundMetric, ...]:
     recipes: dict[str, Extractor] = {
-        "poses": SuppliedPoses(layout="colmap", first_frame_number=None, assumed_fov_degrees=ASSUMED_FOV_DEGREES),
+        "poses": POSES,
         "reference_poses": ReferencePoses(
             layout="colmap", assumed_fov_degrees=ASSUMED_FOV_DEGREES, may_outlast_video=as_published
         ),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from lookaway.core import BoundMetric, Dataset, Group, Option, Table, UserError
-from lookaway.statistics.cells import mean_cells
+from lookaway.statistics.cells import gated_cells
 from lookaway.suites.mind.layout import MindReader, looks_like_mind
 from lookaway.suites.mind.protocol import PUBLISHED_ALIGNMENT, protocol
 from lookaway.suites.options import ALLOW_OUTSIDE
@@ -17,7 +17,7 @@ class Mind:
     """Videos that continue a reference video, and mirrored paths, in first and third person."""
 
     name: ClassVar[str] = "mind"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     title: ClassVar[str] = "MIND: generated videos beside reference videos, and mirrored paths"
     options: ClassVar[tuple[Option, ...]] = (
         Option(
@@ -79,5 +79,8 @@ class Mind:
         return protocol(settings)
 
     def table(self, groups: Sequence[Group]) -> Table:
-        """Means over rollouts with scene-clustered intervals, per perspective and test."""
-        return Table(suite=self.name, cells=mean_cells(groups))
+        """Means over rollouts with scene-clustered intervals, per perspective and test.
+
+        Those of mirrored paths are over rollouts that tested memory.
+        """
+        return Table(suite=self.name, cells=gated_cells(groups))
