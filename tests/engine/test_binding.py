@@ -63,6 +63,23 @@ def test_the_last_part_of_a_public_name_is_enough(dataset):
     assert bound.name == "mbencha.causal.camera_interaction"
 
 
+def test_the_gate_comes_with_consistency_for_its_subsets_alone(dataset):
+    bound, gate = bind_metrics(dataset, ["object_texture_consistency"])
+    assert (bound.is_consistency, gate.name, gate.is_gate) == (True, "mbencha.revisited", True)
+    assert gate.subsets == ("object",)
+
+
+def test_the_gate_can_be_measured_by_itself(dataset):
+    (gate,) = bind_metrics(dataset, ["revisited"])
+    assert gate in load_suite("mbench-a").metrics({})
+
+
+def test_a_gate_of_all_subsets_stays_so_for_a_metric_of_all(tmp_path):
+    folder = Dataset(suite="folder", root=tmp_path, rollouts=())
+    gate = bind_metrics(folder, ["spatial_epipolar"])[-1]
+    assert (gate.name, gate.subsets) == ("revisited", None)
+
+
 def test_a_metric_named_twice_runs_once(dataset):
     assert len(bind_metrics(dataset, ["camera_interaction", "mbencha.causal.camera_interaction"])) == 1
 
@@ -70,7 +87,7 @@ def test_a_metric_named_twice_runs_once(dataset):
 def test_a_contributed_metric_takes_the_recipe_that_the_suite_has_for_its_extractor(dataset, monkeypatch):
     install(monkeypatch, "metrics", match_count=f"{__name__}:MatchCount")
     (bound,) = bind_metrics(dataset, ["match_count"])
-    (epipolar,) = bind_metrics(dataset, ["spatial_epipolar"])
+    epipolar, _ = bind_metrics(dataset, ["spatial_epipolar"])
     assert bound.recipes["sift_matches"] == epipolar.recipes["matches"]
 
 
@@ -87,16 +104,17 @@ def test_an_unknown_metric_is_answered_with_the_nearest_name(dataset):
 
 
 def test_another_extractor_takes_the_place_of_a_feature_wherever_it_is_used(dataset):
-    (bound,) = bind_metrics(dataset, ["spatial_epipolar"], using={"poses": "true_poses"})
-    assert bound.recipes["poses"].name == "true_poses"
+    bound, gate = bind_metrics(dataset, ["spatial_epipolar"], using={"poses": "true_poses"})
+    assert bound.recipes["poses"].name == gate.recipes["poses"].name == "true_poses"
     assert bound.recipes["matches"].poses == bound.recipes["poses"]
-    (plain,) = bind_metrics(dataset, ["spatial_epipolar"])
+    plain, _ = bind_metrics(dataset, ["spatial_epipolar"])
     assert bound.recipes["matches"].pairs == plain.recipes["matches"].pairs
 
 
 def test_another_extractor_is_another_lock(dataset):
     plain, changed = (
-        metric_key(*bind_metrics(dataset, ["spatial_epipolar"], using=using)) for using in ({}, {"poses": "true_poses"})
+        metric_key(bind_metrics(dataset, ["spatial_epipolar"], using=using)[0])
+        for using in ({}, {"poses": "true_poses"})
     )
     assert plain != changed
 

@@ -22,7 +22,7 @@ from lookaway.reports.export.paper_table import (
 )
 from lookaway.reports.lint.printed_table import read_printed
 from lookaway.reports.lint.table_lint import lint_table
-from lookaway.reports.runs import load_run
+from lookaway.reports.runs import load_run, with_controls
 from lookaway.statistics.precision import precision
 from tests.support.chosen_run import GATE, IDENTITY, LIGHT, LPIPS, PSNR, STYLE, chosen_run, clips
 from tests.support.command import lookaway
@@ -36,21 +36,22 @@ def cell(mean, low, high, n=40, *, is_best=False):
     return PaperCell(estimate=estimate, precision=precision(estimate, n), is_best=is_best)
 
 
-def one_table(*cells, title="memory", higher=True, models=None, subset="room", baselines=0, notes=()):
+def one_table(*cells, title="memory", higher=True, models=None, subset="room", controls=0, notes=()):
     column = PaperColumn(title=title, higher_is_better=higher, digits=3, cells=cells)
     names = models or tuple(f"m{number}" for number in range(len(cells)))
-    own = names[: len(names) - baselines], names[len(names) - baselines :]
-    return PaperTable(subset=subset, models=own[0], baselines=own[1], columns=(column,), notes=notes)
+    own = names[: len(names) - controls], names[len(names) - controls :]
+    return PaperTable(subset=subset, models=own[0], controls=own[1], columns=(column,), notes=notes)
 
 
-def tables_of(run):
-    return paper_tables(load_run(run, "run"))
+def tables_of(run, *controls):
+    (found,) = with_controls([load_run(run, "run")], controls)
+    return paper_tables(found)
 
 
-def best_of(tmp_path, found, metric=STYLE):
-    tables = tables_of(chosen_run(tmp_path / "run", found))
+def best_of(tmp_path, found, metric=STYLE, controls=()):
+    tables = tables_of(chosen_run(tmp_path / "run", found), *controls)
     (column,) = [entry for table in tables for entry in table.columns if entry.title == metric.rpartition(".")[2]]
-    names = [*tables[0].models, *tables[0].baselines]
+    names = [*tables[0].models, *tables[0].controls]
     return [names[number] for number, entry in enumerate(column.cells) if entry.is_best]
 
 
@@ -80,33 +81,34 @@ def test_a_model_on_nine_clips_is_neither_the_best_nor_in_the_way_of_another(tmp
     assert best_of(tmp_path, [*few, *rest]) == ["b"]
 
 
-def test_no_baseline_is_the_best_nor_in_the_way_of_another(tmp_path):
+def test_no_control_is_the_best_nor_in_the_way_of_another(tmp_path):
     frozen, perfect = clips(STYLE, BASE + 0.3, model="frozen"), clips(STYLE, BASE + 0.4, model="perfect")
     rest = [*clips(STYLE, BASE, model="a"), *clips(STYLE, BASE + 0.2, model="z")]
-    assert best_of(tmp_path, [*frozen, *perfect, *rest]) == ["z"]
-    assert best_of(tmp_path / "x", [*frozen, *perfect, *rest[:40]]) == []
+    controls = ("frozen", "perfect")
+    assert best_of(tmp_path, [*frozen, *perfect, *rest], controls=controls) == ["z"]
+    assert best_of(tmp_path / "x", [*frozen, *perfect, *rest[:40]], controls=controls) == []
 
 
-def test_baselines_stand_below_the_others_and_are_called_so(tmp_path):
+def test_controls_stand_below_the_others_and_are_called_so(tmp_path):
     found = [*clips(STYLE, BASE + 0.3, model="frozen"), *clips(STYLE, BASE, model="a"), *clips(STYLE, BASE, model="z")]
-    (table,) = tables_of(chosen_run(tmp_path / "run", found))
-    assert (table.models, table.baselines) == (("a", "z"), ("frozen",))
+    (table,) = tables_of(chosen_run(tmp_path / "run", found), "frozen")
+    assert (table.models, table.controls) == (("a", "z"), ("frozen",))
     assert [entry.estimate.mean for entry in table.columns[0].cells] == pytest.approx(
         [*[BASE.mean()] * 2, BASE.mean() + 0.3]
     )
     lines = latex_tables([table], "x").splitlines()
     below = lines[lines.index(r"\midrule", lines.index(r"\midrule") + 1) : lines.index(r"\bottomrule")]
-    assert below[1].startswith("{frozen} (baseline) & $")
+    assert below[1].startswith("{frozen} (control) & $")
     rows = [line for line in markdown_tables([table], "x").splitlines() if line.startswith("| <code>")]
     assert [row.split(" |")[0] for row in rows] == [
         "| <code>a</code>",
         "| <code>z</code>",
-        "| <code>frozen</code> (baseline)",
+        "| <code>frozen</code> (control)",
     ]
 
 
-def test_a_table_of_baselines_alone_has_no_empty_part():
-    text = latex_tables([one_table(cell(0.5, 0.4, 0.6), baselines=1)], "x")
+def test_a_table_of_controls_alone_has_no_empty_part():
+    text = latex_tables([one_table(cell(0.5, 0.4, 0.6), controls=1)], "x")
     assert text.count(r"\midrule") == 1
 
 
@@ -298,7 +300,7 @@ def test_csv_and_parquet_hold_the_estimates_whole_with_interval_mark_and_ranks(t
         *clips(STYLE, BASE + 0.3, model="frozen"),
     ]
     run = chosen_run(tmp_path / "run", found)
-    write_estimates(run, tmp_path / "t.parquet")
+    write_estimates(run, tmp_path / "t.parquet", ["frozen=a still video"])
     rows = {row["model"]: row for row in pq.read_table(tmp_path / "t.parquet").to_pylist()}
     assert list(rows) == ["b", "a", "few", "frozen"]
     cells = {entry.model: entry.estimate for entry in run.table().cells}
@@ -309,8 +311,8 @@ def test_csv_and_parquet_hold_the_estimates_whole_with_interval_mark_and_ranks(t
     assert (rows["few"]["low"], rows["few"]["scored"]) == (cells["few"].low, 9)
     ranks = {model: (row["rank_best"], row["rank_worst"], row["tie_group"]) for model, row in rows.items()}
     assert ranks == {"b": (1, 1, 1), "a": (2, 2, 2), "few": (None,) * 3, "frozen": (None,) * 3}
-    assert [row["baseline"] for row in rows.values()] == [None, None, None, "a still video"]
-    write_estimates(run, tmp_path / "t.csv")
+    assert [row["control"] for row in rows.values()] == [None, None, None, "a still video"]
+    write_estimates(run, tmp_path / "t.csv", ["frozen=a still video"])
     with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as file:
         printed = list(csv.DictReader(file))
     assert [float(row["mean"]) if row["mean"] else None for row in printed] == [row["mean"] for row in rows.values()]

@@ -22,6 +22,7 @@ CHANGES = {
     "mind.dino.dino_mse": {*COMPARED_FRAMES, ("rescales_twice", False, True)},
     "mind.action.rpe_trans": STEPS,
     "mind.action.rpe_rot": STEPS,
+    "mind.revisited": set(),
 }
 """What `as_published` changes, in each metric or its recipe."""
 

@@ -18,7 +18,7 @@ EXIT_WITH_FAILURES = 3
 @dataset_options
 @click.option("-o", "--output", type=FOLDER_OR_URL, required=True, help="Run folder to write or resume.")
 @judge_options
-@click.option("--ignore-trigger", is_flag=True, help="Ignore the trigger gates and count every rollout; for ablations.")
+@click.option("--ignore-trigger", is_flag=True, help="Ignore gates and count every rollout; for ablations.")
 @executor_options
 @click.option("--features", type=FOLDER_OR_URL, help="Folder of features shared between runs.")
 @shard_option

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from lookaway.cli.options import FOLDER_OR_URL, PATH, SHARE
+from lookaway.cli.options import FOLDER_OR_URL, PATH, SHARE, control_option
 
 
 @click.group("export")
@@ -90,15 +90,17 @@ def outcomes_command(run: Path, output: Path, units: bool) -> None:
 @export_command.command("table")
 @click.argument("run", type=FOLDER_OR_URL)
 @click.option("-o", "--output", type=PATH, required=True, help="File to write: .tex, .md, .csv or .parquet.")
-def table_command(run: Path, output: Path) -> None:
+@control_option
+def table_command(run: Path, output: Path, controls: tuple[str, ...]) -> None:
     """Write the estimates of RUN: means with 95 % intervals, n, daggers, and which differences are significant.
 
     LaTeX, which needs booktabs, and Markdown have one table per subset; bold marks a model that differs significantly
-    from every other. CSV and Parquet have one row per model, metric and subset, unrounded, with rank ranges. Baselines
-    come last and have no rank. A value that cannot be estimated has only an interval.
+    from every other. CSV and Parquet have one row per model, metric and subset, unrounded, with rank ranges. Controls
+    come last and have no rank. A value that cannot be estimated has only an interval. Consistency is over rollouts that
+    tested memory, with the share that did; a model without any is not tested.
     """
     from lookaway.engine.run import Run
     from lookaway.reports.export.paper_table import write_estimates
 
-    write_estimates(Run(run), output)
+    write_estimates(Run(run), output, controls)
     click.echo(f"Wrote {output}")

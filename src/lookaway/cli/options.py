@@ -91,6 +91,17 @@ def json_option(command: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")(command)
 
 
+def control_option(command: Command) -> Command:
+    """Add --control."""
+    return click.option(
+        "--control",
+        "controls",
+        multiple=True,
+        metavar="MODEL[=WHAT]",
+        help="Declare a model a control, such as 'still=a still video': shown apart, never ranked; can be repeated.",
+    )(command)
+
+
 def chosen_changes(options: dict[str, Any]) -> dict[str, Any]:
     """Extractors and device that the options override; removed from `options`."""
     from lookaway.core import Compute

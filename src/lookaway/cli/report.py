@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from lookaway.cli.options import FOLDER_OR_URL, PATH
+from lookaway.cli.options import FOLDER_OR_URL, PATH, control_option
 
 
 @click.command("report")
@@ -21,8 +21,14 @@ from lookaway.cli.options import FOLDER_OR_URL, PATH
     help="Write one file of at most 15 MB to mail or attach, with filmstrips instead of videos.",
 )
 @click.option("--without-filmstrips", is_flag=True, help="Leave filmstrips out of the single file.")
+@control_option
 def report_command(
-    run: tuple[Path, ...], output: Path, title: str | None, single_file: bool, without_filmstrips: bool
+    run: tuple[Path, ...],
+    output: Path,
+    title: str | None,
+    single_file: bool,
+    without_filmstrips: bool,
+    controls: tuple[str, ...],
 ) -> None:
     """Write a website about one or several RUNs: leaderboards, comparisons, charts and a page per case.
 
@@ -36,8 +42,9 @@ def report_command(
     from lookaway.reports.site.building import build_site
     from lookaway.reports.site.one_file import write_one_file
 
+    runs = load_runs(run, controls)
     if single_file:
-        written = write_one_file(load_runs(run), output, title=title, strips=not without_filmstrips)
+        written = write_one_file(runs, output, title=title, strips=not without_filmstrips)
     else:
-        written = build_site(load_runs(run), output, title=title)
+        written = build_site(runs, output, title=title)
     print_lines([f"Wrote {written} ({size(written.stat().st_size)})"])

@@ -37,6 +37,9 @@ def verify_command(run: Path, published: Path, lock: Path | None, as_json: bool,
     Columns of the file: model, metric (its full name or the last part of it), and any of score, m_score, s_rel (the
     score over triggered rollouts) and c_trig; optional: subset, raw, n. Other columns are ignored and listed.
 
+    Means are as published: over all rollouts, except where a judge's trigger belongs to the published protocol. A note
+    says how many of these rollouts did not test memory.
+
     A number that differs but lies within the interval of RUN is listed and does not count as a difference. Exits with 3
     if a number differs or is missing from RUN.
     """
@@ -47,7 +50,7 @@ def verify_command(run: Path, published: Path, lock: Path | None, as_json: bool,
 
     shown = Run(run)
     theirs = read_lock(lock) if lock else None
-    table, there = shown.table(), read_published(published, options["scale"])
+    table, there = shown.published_table(), read_published(published, options["scale"])
     comparisons = compare(table.cells, there.cells, options["tolerance"])
     print_verdicts(
         shown, comparisons, theirs, notes=table.notes, ignored_columns=there.ignored_columns, as_json=as_json

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from lookaway.reports.numbers import (
     print_rows,
     visible,
 )
+from lookaway.statistics.cells import counted_groups
 from lookaway.statistics.drift import (
     DriftBin,
     FrameValues,
@@ -82,6 +83,8 @@ def drifts(
 ) -> list[Drift]:
     """The curves of all metrics that give every frame a value, or of those named, by metric, subset and model.
 
+    They are over the rollouts that count in the table: those of consistency that tested memory.
+
     Metrics may be named by the last part of their name. All curves of a metric have the same bins. Where a way out is
     compared with the way back, the mark is the turn: the first frame on the way back is 0. `towards` says for a metric
     at which value nothing would be left; by default its worst value, or 0 on the way there.
@@ -94,7 +97,32 @@ def drifts(
     locked = run.lock.entries.get("metrics", {})
     facts = metric_facts(run)
     aims = {name: _aim(name, locked.get(name, {}), facts[name], given.get(name)) for name in chosen}
-    return [drift for name, units in run.frames(chosen) for drift in _curves(aims[name], units, bin_width)]
+    counted = _counted(run)
+    return [
+        drift
+        for name, units in run.frames(chosen)
+        for drift in _curves(aims[name], _passed(units, counted[name]), bin_width)
+    ]
+
+
+def _counted(run: Run) -> dict[str, set[str]]:
+    """By metric, the rollouts that count: where a gate decides, those that passed it."""
+    results = run.results()
+    found: dict[str, set[str]] = {}
+    for key, group in counted_groups(results.groups, results.table.cells).items():
+        found.setdefault(key.metric, set()).update(group.rollouts)
+    return found
+
+
+def _passed(units: FrameUnits, counted: Collection[str]) -> FrameUnits:
+    """The values of rollouts that count."""
+    is_counted = np.array([rollout in counted for rollout in units.ids], np.bool_)[units.rollouts]
+    return replace(
+        units,
+        rollouts=units.rollouts[is_counted],
+        frames=units.frames[is_counted],
+        values=units.values[is_counted],
+    )
 
 
 def _named(names: Iterable[str], known: Sequence[str]) -> list[str]:
@@ -121,6 +149,8 @@ def _aim(name: str, entries: Mapping[str, Any], metric: MetricFacts | None, give
 def _curves(aim: _Aim, units: FrameUnits, bin_width: int | None) -> Iterator[Drift]:
     if aim.is_mirrored:
         units = _since_the_turn(units)
+    if not len(units.values):
+        return
     width = bin_width or default_bin_width(units.frames)
     keys = list(zip(units.subsets, units.models, strict=True))
     numbers = {key: number for number, key in enumerate(sorted(set(keys)))}

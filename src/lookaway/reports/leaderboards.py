@@ -17,9 +17,6 @@ from lookaway.statistics.precision import Precision, precision
 from lookaway.statistics.rank_range import RankRange, rank_ranges, tie_groups
 from lookaway.statistics.scene_bootstrap import SceneSums, ValueColumns, scene_sums
 
-BASELINES = {"frozen": "a still video", "perfect": "the reference video"}
-"""Models with these names are baselines, which are not ranked."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderboardRow:
@@ -36,24 +33,22 @@ class LeaderboardRow:
     support: Proportion | None
     """Share of requested rollouts that have a score; `None` where none was requested."""
     ranks: RankRange | None = None
-    """`None` where the value is not estimable, the direction is not known, or the model is a baseline."""
+    """`None` where the value is not estimable or all of it untested, the direction is not known, or the model is a
+    control."""
     tie: int | None = None
     """Index of its tie group; the best is 0."""
+    control: str | None = None
+    """What it is, where it was declared as a control."""
 
     @property
     def is_comparable(self) -> bool:
-        """Whether it can be compared: it has enough values, and they are known."""
-        return self.precision.is_estimable and len(self.values.values) > 0
-
-    @property
-    def baseline(self) -> str | None:
-        """What kind of baseline it is; `None` for other models."""
-        return BASELINES.get(self.cell.model)
+        """Whether it can be compared: it has enough values, they are known, and not all are of untested rollouts."""
+        return self.precision.is_estimable and len(self.values.values) > 0 and not self.cell.is_untested
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaderboard:
-    """All models of a suite for one metric under one lock and one subset: the best mean first, baselines last."""
+    """All models of a suite for one metric under one lock and one subset: the best mean first, controls last."""
 
     suite: str
     metric: LoadedMetric
@@ -82,13 +77,18 @@ class Leaderboard:
 
     @property
     def comparable(self) -> tuple[LeaderboardRow, ...]:
-        """The rows that can be compared, baselines included."""
+        """The rows that can be compared, controls included."""
         return tuple(row for row in self.rows if row.is_comparable)
 
     @property
     def is_gated(self) -> bool:
         """Whether a gate decides for any model which rollouts count."""
-        return any(row.cell.gated for row in self.rows)
+        return self.gate_label is not None
+
+    @property
+    def gate_label(self) -> str | None:
+        """What rollouts that pass the gate are called; `None` without a gate."""
+        return next((row.cell.gated.label for row in self.rows if row.cell.gated), None)
 
 
 def leaderboards(runs: Sequence[LoadedRun]) -> list[Leaderboard]:
@@ -140,6 +140,7 @@ def _row(run: LoadedRun, cell: Cell, counted: Mapping[GroupKey, CountedValues], 
         coverage=coverage,
         combined=combined,
         support=proportion(cell.scored, cell.asked),
+        control=run.controls.get(cell.model),
     )
 
 
@@ -158,9 +159,9 @@ def _gate_precisions(
 
 
 def _ordered(rows: Sequence[LeaderboardRow], metric: LoadedMetric) -> tuple[LeaderboardRow, ...]:
-    """Ranked models from the best to the worst, then those without a rank, then baselines in the same order."""
-    competing = [row for row in rows if not row.baseline]
-    others = [replace(row, ranks=None, tie=None) for row in _ranked([row for row in rows if row.baseline], metric)]
+    """Ranked models from the best to the worst, then those without a rank, then controls in the same order."""
+    competing = [row for row in rows if not row.control]
+    others = [replace(row, ranks=None, tie=None) for row in _ranked([row for row in rows if row.control], metric)]
     return (*_ranked(competing, metric), *others)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lookaway.core import Floats, Group, Lock, Table, UserError
+from lookaway.core import Floats, Group, Lock, Table, UnknownName, UserError
 from lookaway.engine.reading import load_suite
 from lookaway.engine.run import Run
 from lookaway.reports.metric_facts import MetricFacts, metric_facts
@@ -29,6 +29,8 @@ class LoadedMetric:
     """Hash of all that can move its values: values with different hashes are not compared."""
     subsets: tuple[str, ...] | None
     is_gate: bool
+    is_consistency: bool
+    """Whether only rollouts that pass the gate count."""
     unit: str | None
     range: tuple[float | None, float | None]
     higher_is_better: bool | None
@@ -93,6 +95,8 @@ class LoadedRun:
     """Groups and table as `Run.results` gives them."""
     rollouts: Mapping[str, LoadedRollout]
     """Those that its metrics are about, by id."""
+    controls: Mapping[str, str] = field(default_factory=dict)
+    """Models that were declared as controls, each with what it is: they are shown apart and not ranked."""
 
     @property
     def path(self) -> Path:
@@ -128,13 +132,34 @@ class LoadedRun:
         )
 
 
-def load_runs(paths: Sequence[Path]) -> list[LoadedRun]:
-    """The runs in these folders, in the order given."""
+def load_runs(paths: Sequence[Path], controls: Sequence[str] = ()) -> list[LoadedRun]:
+    """The runs in these folders, in the order given; for `controls` see `with_controls`."""
     resolved = [path.resolve() for path in paths]
     for path, whole in zip(paths, resolved, strict=True):
         if resolved.count(whole) > 1:
             raise UserError(f"{path}: given more than once. Name every run once.")
-    return [load_run(Run(path), name) for path, name in zip(paths, _names(resolved), strict=True)]
+    runs = [load_run(Run(path), name) for path, name in zip(paths, _names(resolved), strict=True)]
+    return with_controls(runs, controls)
+
+
+def with_controls(runs: Sequence[LoadedRun], controls: Sequence[str]) -> list[LoadedRun]:
+    """The runs with some of their models as controls: each is named as `MODEL`, or `MODEL=what it is`."""
+    found = dict(control_of(text, {model for run in runs for model in run.models}) for text in controls)
+    return [
+        replace(run, controls={model: what for model, what in found.items() if model in run.models}) for run in runs
+    ]
+
+
+def control_of(text: str, models: Collection[str]) -> tuple[str, str]:
+    """Model and description of a control.
+
+    >>> control_of("still=a still video", ["still"]), control_of("still", ["still"])
+    (('still', 'a still video'), ('still', 'a control'))
+    """
+    name, _, what = (text, "", "") if text in models else text.partition("=")
+    if name not in models:
+        raise UnknownName("model for --control", name, models)
+    return name, what.strip() or "a control"
 
 
 def _names(paths: Sequence[Path]) -> list[str]:
@@ -173,6 +198,7 @@ def _metric(entry: AskedMetric, known: MetricFacts | None) -> LoadedMetric:
         lock=entry.lock,
         subsets=entry.subsets,
         is_gate=entry.is_gate,
+        is_consistency=entry.is_consistency,
         unit=known.unit if known else None,
         range=known.range if known else (None, None),
         higher_is_better=known.higher_is_better if known else None,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
-from lookaway.core import Cell, Table
+from lookaway.core import TESTED, TRIGGERED, Cell, Table
 from lookaway.engine.merging import missing_shards
 from lookaway.engine.run import Run
 from lookaway.reports.numbers import (
@@ -17,17 +18,34 @@ from lookaway.reports.numbers import (
     print_lines,
     print_rows,
 )
+from lookaway.reports.runs import control_of
 
 
-def print_table(run: Run, table: Table, *, as_json: bool) -> None:
-    """Every cell with its interval, n of N, and why the rest is missing."""
+def print_table(run: Run, table: Table, *, as_json: bool, controls: Sequence[str] = ()) -> None:
+    """Every cell with its interval, n of N, and why the rest is missing; those of controls come last."""
+    known = dict(control_of(text, {cell.model for cell in table.cells}) for text in controls)
+    cells = sorted(table.cells, key=lambda cell: cell.model in known)
+    _print_table(run, replace(table, cells=tuple(cells)), known, as_json=as_json)
+
+
+def _print_table(run: Run, table: Table, controls: Mapping[str, str], *, as_json: bool) -> None:
+    cells = table.cells
     if as_json:
-        print_json(table_json(run, table))
+        print_json({**table_json(run, table), **({"controls": dict(controls)} if controls else {})})
         return
-    is_gated = any(cell.gated for cell in table.cells)
-    rows = [{**_row(cell), **(_gate_columns(cell) if is_gated else {})} for cell in table.cells]
-    print_rows(rows, as_json=False, right=("score", "raw", "scored", "triggered", "M-Score"))
+    label = next((cell.gated.label for cell in cells if cell.gated), None)
+    has_untested = any(cell.untested for cell in cells)
+    rows = [
+        {
+            **_row(cell, controls),
+            **(_gate_columns(cell, label) if label else {}),
+            **({"untested": f"{cell.untested}"} if has_untested else {}),
+        }
+        for cell in cells
+    ]
+    print_rows(rows, as_json=False, right=("score", "raw", "scored", TRIGGERED, TESTED, "M-Score", "untested"))
     lines = [f"note: {note}" for note in table.notes]
+    lines += [f"control: {model}: {what}" for model, what in controls.items()]
     about = run.about
     lines += [f"warning: {shard}: their rollouts are not in this table" for shard in missing_shards(about)]
     if problems := about["problems"]:
@@ -48,12 +66,13 @@ def table_json(run: Run, table: Table) -> dict[str, Any]:
     }
 
 
-def _row(cell: Cell) -> dict[str, str]:
+def _row(cell: Cell, controls: Mapping[str, str]) -> dict[str, str]:
+    is_untested = cell.is_untested and cell.estimate is None
     return {
-        "model": cell.model,
+        "model": f"{cell.model} (control)" if cell.model in controls else cell.model,
         "metric": cell.metric,
         "subset": cell.subset,
-        "score": fixed(cell.estimate.mean if cell.estimate else None),
+        "score": "not tested" if is_untested else fixed(cell.estimate.mean if cell.estimate else None),
         "95 %": estimate_interval(cell.estimate),
         "raw": fixed(cell.raw_mean),
         "scored": f"{cell.scored} of {cell.asked}",
@@ -61,12 +80,17 @@ def _row(cell: Cell) -> dict[str, str]:
     }
 
 
-def _gate_columns(cell: Cell) -> dict[str, str]:
+def _gate_columns(cell: Cell, label: str) -> dict[str, str]:
     coverage = cell.gated.coverage if cell.gated else None
     combined = cell.gated.combined if cell.gated else None
+    share = {
+        label: fixed(coverage.mean if coverage else None),
+        "judged": f"{coverage.scored if coverage else 0} of {cell.asked}" if cell.gated else "-",
+    }
+    if label != TRIGGERED:
+        return share
     return {
-        "triggered": fixed(coverage.mean if coverage else None),
-        "judged": f"{coverage.scored if coverage else 0} of {cell.asked}",
+        **share,
         "M-Score": fixed(combined.mean if combined else None),
         "M-Score 95 %": estimate_interval(combined),
     }

@@ -141,7 +141,7 @@ def _note(cell: Cell | None, figure: str, theirs: float, margin: float, verdict:
         _, combined = _ours(cell, "m_score")
         if combined is not None and abs(combined - theirs) <= margin + ROUNDING:
             return "theirs is our M-Score: call the column m_score"
-    return ""
+    return f"includes {cell.untested} untested" if cell.untested else ""
 
 
 def _unpublished(cell: Cell) -> FigureComparison:
@@ -220,9 +220,7 @@ def _row(entry: FigureComparison) -> dict[str, str]:
 def _explanations(run: Run, metric: str, theirs: Lock | None) -> list[dict[str, Json]]:
     """Locked constants of a metric and of the gates that decide which of its rollouts count."""
     metrics = {entry.name: entry for entry in run.metrics}
-    subsets = set(metrics[metric].subsets or ())
-    gates = [name for name, entry in metrics.items() if entry.is_gate and subsets.intersection(entry.subsets or ())]
-    names = [metric, *gates]
+    names = [metric, *(name for name, entry in metrics.items() if metrics[metric].depends_on(entry))]
     if theirs is None:
         return [{"path": path, "ours": value} for path, value in locked_constants(run.lock, names)]
     return [

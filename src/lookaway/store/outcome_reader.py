@@ -81,7 +81,7 @@ METRICS_WITH_UNITS = """
     GROUP BY metric ORDER BY any_value(i.position)
 """
 
-SCORED = "SELECT model, subset, scene FROM items WHERE metric = ? AND status = 'score' ORDER BY rollout"
+SCORED = "SELECT model, subset, scene, rollout FROM items WHERE metric = ? AND status = 'score' ORDER BY rollout"
 
 FRAMES = f"""
     WITH scored AS (
@@ -102,6 +102,12 @@ class AskedMetric:
     is_gate: bool = False
     is_consistency: bool = False
 
+    def depends_on(self, other: AskedMetric) -> bool:
+        """Whether the other is a gate that decides which rollouts count here."""
+        if not (self.is_consistency and other.is_gate):
+            return False
+        return self.subsets is None or other.subsets is None or not set(self.subsets).isdisjoint(other.subsets)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameUnits:
@@ -115,6 +121,8 @@ class FrameUnits:
     """Model of each rollout."""
     subsets: tuple[str, ...]
     scenes: tuple[str, ...]
+    ids: tuple[str, ...]
+    """Id of each rollout."""
 
 
 class OutcomeReader:
@@ -202,7 +210,7 @@ class OutcomeReader:
 
         def ask() -> FrameUnits:
             scored = self._database.execute(SCORED, [metric]).fetchall()
-            models, subsets, scenes = zip(*scored, strict=True) if scored else ((), (), ())
+            models, subsets, scenes, ids = zip(*scored, strict=True) if scored else ((), (), (), ())
             found = self._database.execute(FRAMES, [metric]).fetchnumpy()
             return FrameUnits(
                 rollouts=found["rollout"],
@@ -211,6 +219,7 @@ class OutcomeReader:
                 models=models,
                 subsets=subsets,
                 scenes=scenes,
+                ids=ids,
             )
 
         with _interruptible():

@@ -25,8 +25,8 @@ def build_index(tmp_path, monkeypatch) -> Callable[..., Node]:
     """Builds the index of some runs without the pages of cases, into `tmp_path / "site"` where no folder is given."""
     monkeypatch.setattr(building, "write_items", lambda runs, output: {})
 
-    def build(*runs: Run, output: Path | None = None, title: str | None = None) -> Node:
-        index = build_site(load_runs([run.path for run in runs]), output or tmp_path / "site", title=title)
+    def build(*runs: Run, output: Path | None = None, title: str | None = None, controls: tuple[str, ...] = ()) -> Node:
+        index = build_site(load_runs([run.path for run in runs], controls), output or tmp_path / "site", title=title)
         return read_page(index.read_text())
 
     return build

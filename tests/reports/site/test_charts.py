@@ -138,7 +138,7 @@ def test_a_radar_with_a_gap_has_no_outline():
 
 
 def point(
-    model: str, coverage: float, score: float, combined: float | None, baseline: str | None = None
+    model: str, coverage: float, score: float, combined: float | None, control: str | None = None
 ) -> CoveragePoint:
     return CoveragePoint(
         model=model,
@@ -146,17 +146,17 @@ def point(
         coverage=estimate(coverage),
         score=estimate(score),
         combined=None if combined is None else estimate(combined),
-        baseline=baseline,
+        control=control,
     )
 
 
-def test_a_baseline_is_hollow_and_is_never_the_best():
+def test_a_control_is_hollow_and_is_never_the_best():
     points = [point("frozen", 0.05, 0.9, 0.95, "a still video"), point("model", 0.8, 0.6, 0.68)]
     chart = scatter("Leaderboard", points, UNIT)
     marks = read_page(str(chart.svg)).all("path", "mark")
     assert ["hollow" in node.attributes["class"] for node in marks] == [True, False]
     assert chart.summary == "model has the highest M-Score (0.680); frozen has the lowest coverage (0.050)."
-    assert chart.rows[0][0] == "frozen (baseline: a still video)"
+    assert chart.rows[0][0] == "frozen (control: a still video)"
 
 
 def test_right_is_more_coverage_and_up_is_a_higher_score():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from markupsafe import Markup
 
-from lookaway.core import Abstention, Failure, Lock, Reason, Score, Unit, UserError
+from lookaway.core import Abstention, Failure, Lock, Reason, Score, Unit, UnknownName, UserError
 from lookaway.reports.case_page.videos import case_videos
 from lookaway.reports.leaderboards import leaderboards, matrix
 from lookaway.reports.runs import load_runs
@@ -251,34 +251,34 @@ def test_where_no_mean_can_be_compared_a_sentence_stands_in_place_of_an_empty_ch
     assert not [figure for figure in page.all("figure") if "Means of all models" in figure.text]
 
 
-def test_a_gate_gives_coverage_and_m_score_and_marks_the_baselines(tmp_path, build_index):
+def test_a_gate_gives_coverage_and_m_score_and_marks_the_controls(tmp_path, build_index):
     skills = {"frozen": 0.9, "perfect": 0.95, "model": 0.6}
     triggered = {"frozen": 0.4, "perfect": 1.0, "model": 0.9}
     run = Simulated(path=tmp_path / "run", skills=skills, metrics=[STYLE], triggered=triggered).write()
-    page = build_index(run)
+    page = build_index(run, controls=("frozen=a still video", "perfect"))
     table = page.one("table", "ranked")
     heads = [node.text for node in table.one("thead").all("th")]
-    assert heads[-3:] == ["Coverage", "M-Score", "Not scored"]
+    assert heads[-3:] == ["Triggered", "M-Score", "Not scored"]
     cell = {row.cell.model: row.cell for row in leaderboards(load_runs([run.path]))[0].rows}["frozen"]
     assert board_rows(page, STYLE)["frozen"][6].startswith(f"{cell.gated.coverage.mean:.3f}")
     assert board_rows(page, STYLE)["frozen"][7].startswith(f"{cell.gated.combined.mean:.3f}")
     tags = {row.one("th").all("bdi")[0].text for row in table.one("tbody").all("tr") if row.all("small", "tag")}
     assert tags == {"frozen", "perfect"}
     labels = {node.text for figure in page.all("figure") for node in figure.all("text", "label")}
-    assert {"frozen (baseline)", "perfect (baseline)", "model"} <= labels
+    assert {"frozen (control)", "perfect (control)", "model"} <= labels
 
 
-def test_no_baseline_has_a_rank_or_is_the_best_and_all_stand_below(tmp_path, build_index):
+def test_no_control_has_a_rank_or_is_the_best_and_all_stand_below(tmp_path, build_index):
     skills = {"frozen": 0.95, "perfect": 0.99, "model": 0.6, "other": 0.4}
     run = Simulated(path=tmp_path / "run", skills=skills, metrics=[STYLE, TEXTURE]).write()
-    page = build_index(run)
+    page = build_index(run, controls=("frozen", "perfect"))
     for metric in (STYLE, TEXTURE):
         rows = board_rows(page, metric)
         assert list(rows) == ["model", "other", "perfect", "frozen"]
         assert [rows[model][:2] for model in rows] == [["1", "A"], ["2", "B"], ["-", "-"], ["-", "-"]]
     assert {node.text.rpartition("best: ")[2] for node in page.all("span", "meta") if "best" in node.text} == {"model"}
     lines = overview_rows(page)
-    assert list(lines) == ["model", "other", "frozen baseline", "perfect baseline"]
+    assert list(lines) == ["model", "other", "frozen control", "perfect control"]
     best = {name: [cell.attributes.get("class") == "best" for cell in cells] for name, cells in lines.items()}
     assert best == {name: [name == "model"] * 2 for name in lines}
     assert not any("rank" in cell.text for name in list(lines)[2:] for cell in lines[name])
@@ -287,9 +287,21 @@ def test_no_baseline_has_a_rank_or_is_the_best_and_all_stand_below(tmp_path, bui
     assert ranks == {"model": ("1", "1"), "other": ("2", "2"), "frozen": ("", ""), "perfect": ("", "")}
 
 
-def test_baselines_are_compared_with_all_others(tmp_path):
+def test_no_model_is_a_control_by_its_name(tmp_path, build_index):
+    run = Simulated(path=tmp_path / "run", skills={"frozen": 0.9, "perfect": 0.6}, metrics=[STYLE]).write()
+    rows = board_rows(build_index(run), STYLE)
+    assert {model: row[0] for model, row in rows.items()} == {"frozen": "1", "perfect": "2"}
+
+
+def test_a_control_that_no_run_has_is_refused_with_the_nearest_model(tmp_path):
     run = Simulated(path=tmp_path / "run", skills={"frozen": 0.9, "model": 0.6}, metrics=[STYLE]).write()
-    (leaderboard,) = leaderboards(load_runs([run.path]))
+    with pytest.raises(UnknownName, match="Did you mean 'frozen'"):
+        load_runs([run.path], ["frozn=a still video"])
+
+
+def test_controls_are_compared_with_all_others(tmp_path):
+    run = Simulated(path=tmp_path / "run", skills={"frozen": 0.9, "model": 0.6}, metrics=[STYLE]).write()
+    (leaderboard,) = leaderboards(load_runs([run.path], ["frozen"]))
     assert matrix(leaderboard).models == ("model", "frozen")
 
 

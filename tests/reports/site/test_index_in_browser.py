@@ -35,12 +35,12 @@ def plain_index(tmp_path_factory) -> Path:
         folder = tmp_path_factory.mktemp("plain")
         skills = {"a": 0.5, "b": 0.9, "c": 0.2, "frozen": 0.7}
         run = Simulated(path=folder / "run", skills=skills, metrics=[STYLE], scenes=12).write()
-        return build_site(load_runs([run.path]), folder / "site")
+        return build_site(load_runs([run.path], ["frozen"]), folder / "site")
 
 
 def models(opened: Visit) -> list[str]:
     names = opened.page.locator("table.ranked tbody th").all_inner_texts()
-    return [name.removesuffix("baseline").strip() for name in names]
+    return [name.removesuffix("control").strip() for name in names]
 
 
 def test_hostile_text_does_nothing(browser, index):
@@ -50,7 +50,7 @@ def test_hostile_text_does_nothing(browser, index):
         assert opened.page.evaluate("document.styleSheets.length") == 1
 
 
-def test_columns_are_sorted_with_the_keyboard_and_baselines_stay_below(browser, plain_index):
+def test_columns_are_sorted_with_the_keyboard_and_controls_stay_below(browser, plain_index):
     with visit(browser, plain_index) as opened:
         assert models(opened) == ["b", "a", "c", "frozen"]
         head = opened.page.locator("table.ranked thead button", has_text="Mean")

@@ -19,6 +19,7 @@ from lookaway.perception.truth import TRUTH
 from lookaway.reports.runs import LoadedMetric, LoadedRollout, LoadedRun
 from lookaway.reports.site.media import PlayableClip
 from lookaway.reports.site.stills import ShownVideo, Stills
+from lookaway.statistics.cells import counted_groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,8 @@ class Outcome:
     message: str | None
     detail: Mapping[str, Json]
     units: Sequence[UnitRow]
+    is_counted: bool = True
+    """Whether it counts in tables: not where it is consistency and the rollout did not pass the gate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,6 +222,11 @@ def _outcomes(run: LoadedRun) -> dict[str, list[Outcome]]:
     metrics = {metric.name: metric for metric in run.metrics}
     rows = list(run.items())
     units = {name: _units(run.units(name)) for name in {row["metric"] for row in rows}}
+    counted = {
+        (key.metric, rollout)
+        for key, group in counted_groups(run.groups, run.table.cells).items()
+        for rollout in group.rollouts
+    }
     found: dict[str, list[Outcome]] = defaultdict(list)
     for row in rows:
         found[row["rollout"]].append(
@@ -232,6 +240,7 @@ def _outcomes(run: LoadedRun) -> dict[str, list[Outcome]]:
                 message=row["message"],
                 detail=_object(row["detail"]),
                 units=units[row["metric"]].get(row["rollout"], ()),
+                is_counted=metrics[row["metric"]].is_gate or (row["metric"], row["rollout"]) in counted,
             )
         )
     return found

@@ -27,7 +27,7 @@ class Profile:
     style: int
     estimates: tuple[Estimate | None, ...]
     """One for each axis; `None` where it has no value."""
-    is_baseline: bool = False
+    is_control: bool = False
 
 
 def dot_plot(title: str, axes: Sequence[str], profiles: Sequence[Profile], ends: tuple[float, float]) -> Chart:
@@ -48,7 +48,7 @@ def dot_plot(title: str, axes: Sequence[str], profiles: Sequence[Profile], ends:
         for profile in profiles:
             if estimate := profile.estimates[line]:
                 label = f"{profile.model}: {fixed(estimate.mean)}"
-                parts.append(mark(profile.style, scale(estimate.mean), y, is_hollow=profile.is_baseline, title=label))
+                parts.append(mark(profile.style, scale(estimate.mean), y, is_hollow=profile.is_control, title=label))
     summary = _summary(axes, profiles)
     return Chart(
         title=title,
@@ -104,7 +104,7 @@ def radar(profile: Profile, axes: tuple[str, ...], ends: tuple[float, float]) ->
         if estimate:
             x, y = _point(number, scale(estimate.mean), len(axes))
             label = f"{axes[number]}: {fixed(estimate.mean)}"
-            parts.append(mark(profile.style, x, y, is_hollow=profile.is_baseline, title=label))
+            parts.append(mark(profile.style, x, y, is_hollow=profile.is_control, title=label))
     known = [f"{axis} {fixed(e.mean)}" for axis, e in zip(axes, profile.estimates, strict=True) if e]
     return picture(
         (SIZE, SIZE), f"Profile of {profile.model}", "; ".join(known) or "no values", *parts, class_="chart radar"

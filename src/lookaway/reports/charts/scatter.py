@@ -28,7 +28,7 @@ class CoveragePoint:
     coverage: Estimate
     score: Estimate
     combined: Estimate | None
-    baseline: str | None
+    control: str | None
 
 
 def scatter(title: str, points: Sequence[CoveragePoint], ends: tuple[float, float]) -> Chart:
@@ -41,7 +41,7 @@ def scatter(title: str, points: Sequence[CoveragePoint], ends: tuple[float, floa
     for point in points:
         label = f"{point.model}: coverage {fixed(point.coverage.mean)}, score {fixed(point.score.mean)}"
         position = x(point.coverage.mean), y(point.score.mean)
-        parts.append(mark(point.style, *position, is_hollow=point.baseline is not None, title=label))
+        parts.append(mark(point.style, *position, is_hollow=point.control is not None, title=label))
     parts += _labels(points, x, y)
     summary = _summary(points)
     return Chart(
@@ -106,7 +106,7 @@ def _labels(points: Sequence[CoveragePoint], x: Scale, y: Scale) -> list[Markup]
         while any(abs(at_y - other) < MIN_GAP and abs(at_x - beside) < 110 for beside, other in taken):
             at_y += MIN_GAP
         taken.append((at_x, at_y))
-        name = short(f"{point.model} (baseline)" if point.baseline else point.model)
+        name = short(f"{point.model} (control)" if point.control else point.model)
         parts.append(element("text", name, x=at_x, y=at_y, class_="label", text_anchor="end" if is_right else "start"))
     return parts
 
@@ -114,7 +114,7 @@ def _labels(points: Sequence[CoveragePoint], x: Scale, y: Scale) -> list[Markup]
 def _row(point: CoveragePoint) -> tuple[str, ...]:
     combined = point.combined
     return (
-        f"{point.model} (baseline: {point.baseline})" if point.baseline else point.model,
+        f"{point.model} (control: {point.control})" if point.control else point.model,
         fixed(point.coverage.mean),
         estimate_interval(point.coverage),
         fixed(point.score.mean),
@@ -125,7 +125,7 @@ def _row(point: CoveragePoint) -> tuple[str, ...]:
 
 
 def _summary(points: Sequence[CoveragePoint]) -> str:
-    known = [(point.combined.mean, point.model) for point in points if point.combined and not point.baseline]
+    known = [(point.combined.mean, point.model) for point in points if point.combined and not point.control]
     if not known:
         return "No model has both a coverage and a score."
     best = max(known)

@@ -91,18 +91,14 @@ def comparable_metrics(
 
 def _locks(run: Run) -> dict[str, dict[str, str]]:
     """By metric, its lock and those of the gates that decide which of its rollouts count."""
-    gates = [entry for entry in run.metrics if entry.is_gate]
+    metrics = run.metrics
     return {
         entry.name: {
             entry.name: entry.lock,
-            **{gate.name: gate.lock for gate in gates if _share_a_subset(entry.subsets, gate.subsets)},
+            **{gate.name: gate.lock for gate in metrics if entry.depends_on(gate)},
         }
-        for entry in run.metrics
+        for entry in metrics
     }
-
-
-def _share_a_subset(some: Iterable[str] | None, others: Iterable[str] | None) -> bool:
-    return some is None or others is None or not set(some).isdisjoint(others)
 
 
 FALSE_FINDINGS = 0.05
@@ -329,8 +325,11 @@ def _notes(
         notes.append(
             "Metrics are compared even where their locks differ: a difference may come from the measurement alone."
         )
-    if any(metric.is_gate for run in (before, after) for metric in run.metrics):
+    if any(cell.gated for run in (before, after) for cell in run.table.cells):
         notes.append(
-            "A clip counts only where both models triggered the gate; the row of the gate says how often each did."
+            "For consistency, a clip counts only where both models passed the gate, so that memory was tested; the row "
+            "of the gate says how often each did."
         )
+    if any(cell.untested for run in (before, after) for cell in run.table.cells):
+        notes.append("Gates are ignored: clips that are not known to have tested memory count too.")
     return tuple(notes)

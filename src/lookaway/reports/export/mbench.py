@@ -27,6 +27,8 @@ class GateVerdicts:
 
     rows: Mapping[str, Row]
     gated: frozenset[str]
+    is_trigger: bool = True
+    """Whether it is the trigger of setting T; another gate is noted beside scores, which all count as published."""
 
     def scores(self, row: Row) -> dict[str, float]:
         """The scores that count. Keys without a value are left out, as MBench does."""
@@ -44,7 +46,11 @@ class GateVerdicts:
         notes: dict[str, Json] = {}
         if measured and "score" not in self.scores(row):
             notes["scores_not_counted"] = measured
-        if verdict is not None and verdict["status"] != "score":
+        if verdict is None:
+            return notes
+        if not self.is_trigger:
+            return {**notes, "tested": verdict["value"] if verdict["status"] == "score" else _reason(verdict)}
+        if verdict["status"] != "score":
             notes["trigger"] = _reason(verdict)
         return notes
 
@@ -84,6 +90,8 @@ def summary_record(cell: Cell, rows: Iterable[Row], verdicts: GateVerdicts, *, h
     summary: dict[str, Json] = {"n": cell.scored, "n_asked": cell.asked, "not_scored": dict(cell.reasons)}
     if cell.failures:
         summary["n_failed"] = cell.failures
+    if cell.untested:
+        summary["n_untested"] = cell.untested
     summary |= _numbers("score", cell.estimate)
     if cell.estimate is not None and cell.raw_mean not in (None, cell.estimate.mean):
         summary["score_raw"] = cell.raw_mean
@@ -157,8 +165,9 @@ def require_mbench(run: Run) -> str:
 def export_mbench(run: Run, output: Path, *, log: bool = True) -> None:
     """Write `items.jsonl`, `eval.log` and `metrics/<name>/{units.jsonl,items.jsonl,summary.json}`.
 
-    The verdict of a gate is written beside each score as `triggered` and `trigger_score`; a rollout that did not
-    trigger has no score there. `log` says whether to write `eval.log`, whose lines begin with the time of the
+    In setting T the verdict of the gate is written beside each score as `triggered` and `trigger_score`; a rollout that
+    did not trigger has no score there. In setting A all scores are written, as published, and the metadata say which
+    rollouts tested memory. `log` says whether to write `eval.log`, whose lines begin with the time of the
     measurement where the run recorded it.
     """
     require_mbench(run)
@@ -177,7 +186,7 @@ def _write(run: Run, output: Path, *, log: bool) -> None:
     gates = {metric.name for metric in run.metrics if metric.is_gate}
     gate_rows = {row["rollout"]: row for row in items if row["metric"] in gates}
     cells: dict[str, list[Cell]] = {}
-    for cell in run.table().cells:
+    for cell in run.published_table().cells:
         cells.setdefault(cell.metric, []).append(cell)
     has_gates = run.about["suite"] == GATED_SUITE
     for metric in run.metrics:
@@ -188,7 +197,9 @@ def _write(run: Run, output: Path, *, log: bool) -> None:
         own = cells.get(metric.name, [])
         gated = {(cell.model, cell.subset) for cell in own if cell.gated}
         verdicts = GateVerdicts(
-            gate_rows, frozenset(row["rollout"] for row in rows if (row["model"], row["subset"]) in gated)
+            gate_rows if metric.is_consistency else {},
+            frozenset(row["rollout"] for row in rows if (row["model"], row["subset"]) in gated),
+            is_trigger=has_gates,
         )
         _write_lines(folder / "units.jsonl", (unit_record(row, verdicts) for row in run.units(metric.name)))
         _write_lines(folder / "items.jsonl", (item_record(row, verdicts) for row in rows))

@@ -3,8 +3,8 @@
 The leaderboard has one number, `total_m_score`. Neither paper nor README says how it is computed from the metrics, so
 it is defined here: the mean over the three axes (entity, environment, causal) of the mean over the metrics
 of the axis, times 100. In setting A, where each axis has four metrics, that is the mean over all twelve. A metric's
-number is its M-Score in setting T. Setting A has no gate, and the number is the mean score itself: a harmonic mean with
-a coverage of 1 would raise it.
+number is its M-Score in setting T. The published setting A has no gate, and the number is the mean score over all
+rollouts: a harmonic mean with a coverage of 1 would raise it. `n_untested` says how many of them did not test memory.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def write_submission(
 def make_submission(run: Run, entry: Entry, *, min_share: float = MIN_SHARE) -> dict[str, Json]:
     """The content of the submission; `shortcomings` are cells that are missing, not gated, or have too few rollouts."""
     suite, about = require_mbench(run), run.about
-    cells = run.table().cells
+    cells = run.published_table().cells
     if entry.model not in {cell.model for cell in cells}:
         raise UnknownName("model of the run", entry.model, {cell.model for cell in cells})
     own = {cell.metric: cell for cell in cells if cell.model == entry.model}
@@ -101,6 +101,8 @@ def _metric(cell: Cell | None) -> dict[str, Json]:
     record: dict[str, Json] = {"m_score": number and 100 * number.mean, "n": cell.scored, "N": cell.asked}
     if number is not None and number.low is not None and number.high is not None:
         record |= {"m_score_low": 100 * number.low, "m_score_high": 100 * number.high}
+    if cell.untested:
+        record["n_untested"] = cell.untested
     if cell.gated is not None and cell.gated.coverage is not None:
         record |= {"c_trig": 100 * cell.gated.coverage.mean, "s_rel": cell.estimate and 100 * cell.estimate.mean}
     return record

@@ -106,7 +106,11 @@ class _Found:
             rollouts=RunFolder(run.path).rollouts().to_pylist(),
             rows=rows,
             frames=frames,
-            subsets={metric.name: metric.subsets for metric in run.metrics if metric.name.startswith(f"{SUITE}.")},
+            subsets={
+                metric.name: metric.subsets
+                for metric in run.metrics
+                if metric.name.startswith(f"{SUITE}.") and not metric.is_gate
+            },
             times=dataset.get("identity", {}).get("times", {}),
             video_max_time=dataset.get("settings", {}).get("video_max_time"),
         )

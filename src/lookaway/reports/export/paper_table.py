@@ -8,20 +8,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lookaway.core import Estimate, UserError
+from lookaway.core import TRIGGERED, Estimate, UserError
 from lookaway.engine.run import Run
 from lookaway.reports.export.rows import SCHEMA, estimate_rows, write_file, write_row_file
 from lookaway.reports.export.rows import WRITERS as ROW_WRITERS
 from lookaway.reports.leaderboards import Leaderboard, LeaderboardRow, leaderboards
 from lookaway.reports.numbers import digits_for, estimate_interval, fixed, markdown_lines, verbatim, visible
-from lookaway.reports.runs import LoadedRun, load_run
+from lookaway.reports.runs import LoadedRun, load_run, with_controls
 from lookaway.statistics.precision import Mark, Precision, precision
 
 EXPLAINED = (
     "95 % intervals clustered by scene, and n",
     "† imprecise: half the interval is more than a tenth of the metric's range, or the effective n is below 30",
     "‡ not estimable: n is below 10; only the interval is shown",
-    "bold: significantly better than every other estimable model, jointly; baselines are not ranked",
+    "bold: significantly better than every other estimable model, jointly; controls are not ranked",
 )
 
 
@@ -33,6 +33,10 @@ class PaperCell:
     precision: Precision
     is_best: bool = False
     """Whether it is significantly better than every other ranked model."""
+    is_untested: bool = False
+    """Whether no rollout tested memory."""
+    untested: int = 0
+    """Rollouts in the mean that are not known to have tested memory."""
 
 
 NO_CELL = PaperCell(estimate=None, precision=precision(None, 0.0))
@@ -46,7 +50,7 @@ class PaperColumn:
     higher_is_better: bool | None
     digits: int
     cells: tuple[PaperCell, ...]
-    """One for each model, then one for each baseline."""
+    """One for each model, then one for each control."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +59,7 @@ class PaperTable:
 
     subset: str
     models: tuple[str, ...]
-    baselines: tuple[str, ...]
+    controls: tuple[str, ...]
     """Models that are not ranked; they come after the others."""
     columns: tuple[PaperColumn, ...]
     notes: tuple[str, ...]
@@ -71,17 +75,17 @@ def paper_tables(run: LoadedRun) -> list[PaperTable]:
 
 
 def _table(run: LoadedRun, subset: str, own: Sequence[Leaderboard]) -> PaperTable:
-    is_baseline = {row.model: row.baseline is not None for leaderboard in own for row in leaderboard.rows}
-    order = dict.fromkeys(cell.model for cell in run.table.cells if cell.model in is_baseline)
-    models = tuple(model for model in order if not is_baseline[model])
-    baselines = tuple(model for model in order if is_baseline[model])
+    is_control = {row.model: row.control is not None for leaderboard in own for row in leaderboard.rows}
+    order = dict.fromkeys(cell.model for cell in run.table.cells if cell.model in is_control)
+    models = tuple(model for model in order if not is_control[model])
+    controls = tuple(model for model in order if is_control[model])
     short = Counter(leaderboard.short for leaderboard in own)
     columns = []
     for leaderboard in own:
         title = leaderboard.short if short[leaderboard.short] == 1 else leaderboard.metric.name
-        columns += _metric_columns(leaderboard, (*models, *baselines), title)
+        columns += _metric_columns(leaderboard, (*models, *controls), title)
     return PaperTable(
-        subset=subset, models=models, baselines=baselines, columns=tuple(columns), notes=tuple(run.table.notes)
+        subset=subset, models=models, controls=controls, columns=tuple(columns), notes=tuple(run.table.notes)
     )
 
 
@@ -89,12 +93,18 @@ def _metric_columns(leaderboard: Leaderboard, models: Sequence[str], title: str)
     rows = {row.model: row for row in leaderboard.rows}
     has_rivals = sum(row.ranks is not None for row in leaderboard.rows) > 1
     cells = {
-        model: PaperCell(estimate=row.cell.estimate, precision=row.precision, is_best=has_rivals and _is_first(row))
+        model: PaperCell(
+            estimate=row.cell.estimate,
+            precision=row.precision,
+            is_best=has_rivals and _is_first(row),
+            is_untested=row.cell.is_untested,
+            untested=row.cell.untested,
+        )
         for model, row in rows.items()
     }
     columns = [_column(title, leaderboard.metric.higher_is_better, models, cells)]
-    if leaderboard.is_gated:
-        columns += _gate_columns(rows, models, title)
+    if label := leaderboard.gate_label:
+        columns += _gate_columns(rows, models, title, label)
     return columns
 
 
@@ -102,17 +112,17 @@ def _is_first(row: LeaderboardRow) -> bool:
     return row.ranks is not None and row.ranks.worst == 1
 
 
-def _gate_columns(rows: Mapping[str, LeaderboardRow], models: Sequence[str], title: str) -> list[PaperColumn]:
-    """The coverage of the gate, and the M-Score."""
+def _gate_columns(
+    rows: Mapping[str, LeaderboardRow], models: Sequence[str], title: str, label: str
+) -> list[PaperColumn]:
+    """The coverage of the gate, and for a trigger the M-Score."""
     coverages, combined = {}, {}
     for model, row in rows.items():
         if row.cell.gated:
             coverages[model] = PaperCell(estimate=row.cell.gated.coverage, precision=row.coverage)
             combined[model] = PaperCell(estimate=row.cell.gated.combined, precision=row.combined)
-    return [
-        _column(f"{title}: triggered", True, models, coverages),
-        _column(f"{title}: M-Score", True, models, combined),
-    ]
+    columns = [_column(f"{title}: {label}", True, models, coverages)]
+    return [*columns, _column(f"{title}: M-Score", True, models, combined)] if label == TRIGGERED else columns
 
 
 def _column(title: str, higher: bool | None, models: Sequence[str], cells: Mapping[str, PaperCell]) -> PaperColumn:
@@ -123,6 +133,7 @@ def _column(title: str, higher: bool | None, models: Sequence[str], cells: Mappi
 
 MARKDOWN_ARROWS = {True: " ↑", False: " ↓", None: ""}
 LONGEST_NOTE = 2_000
+NOT_TESTED = "not tested"
 
 
 def markdown_tables(tables: Sequence[PaperTable], origin: str) -> str:
@@ -130,7 +141,7 @@ def markdown_tables(tables: Sequence[PaperTable], origin: str) -> str:
     parts = []
     for table in tables:
         titles = [f"{verbatim(column.title)}{MARKDOWN_ARROWS[column.higher_is_better]}" for column in table.columns]
-        names = [*map(verbatim, table.models), *(f"{verbatim(model)} (baseline)" for model in table.baselines)]
+        names = [*map(verbatim, table.models), *(f"{verbatim(model)} (control)" for model in table.controls)]
         rows = [
             [name, *(_cell(column, column.cells[number]) for column in table.columns)]
             for number, name in enumerate(names)
@@ -143,11 +154,16 @@ def markdown_tables(tables: Sequence[PaperTable], origin: str) -> str:
 
 def _cell(column: PaperColumn, cell: PaperCell) -> str:
     if cell.estimate is None:
-        return "-"
+        return NOT_TESTED if cell.is_untested else "-"
     mean = fixed(cell.estimate.mean, column.digits)
     shown = f"**{mean}**" if cell.is_best else mean if cell.precision.is_estimable else ""
     interval = estimate_interval(cell.estimate, column.digits)
-    return " ".join(part for part in (shown, cell.precision.mark.value, interval, f"n={cell.estimate.scored}") if part)
+    support = f"n={cell.estimate.scored}" + _includes(cell)
+    return " ".join(part for part in (shown, cell.precision.mark.value, interval, support) if part)
+
+
+def _includes(cell: PaperCell) -> str:
+    return f", includes {cell.untested} untested" if cell.untested else ""
 
 
 SIGNS = {
@@ -210,8 +226,8 @@ def _body(table: PaperTable) -> list[str]:
     competing = [line for number, model in enumerate(table.models) for line in _lines(table, number, model)]
     others = [
         line
-        for number, model in enumerate(table.baselines, start=len(table.models))
-        for line in _lines(table, number, model, " (baseline)")
+        for number, model in enumerate(table.controls, start=len(table.models))
+        for line in _lines(table, number, model, " (control)")
     ]
     return [*competing, *([r"\midrule"] if competing and others else []), *others]
 
@@ -230,7 +246,7 @@ def _line(*cells: str) -> str:
 def _mean(column: PaperColumn, cell: PaperCell) -> str:
     mark = MARKS[cell.precision.mark]
     if cell.estimate is None:
-        return "--"
+        return NOT_TESTED if cell.is_untested else "--"
     if not cell.precision.is_estimable:
         return f"${mark}$"
     mean = fixed(cell.estimate.mean, column.digits)
@@ -243,7 +259,7 @@ def _interval(column: PaperColumn, cell: PaperCell) -> str:
         return ""
     interval = estimate_interval(cell.estimate, column.digits)
     shown = f"${interval}$, " if cell.estimate.low is not None else ""
-    return rf"{{\scriptsize {shown}{cell.estimate.scored}}}"
+    return rf"{{\scriptsize {shown}{cell.estimate.scored}{_includes(cell)}}}"
 
 
 def _label(text: str) -> str:
@@ -253,13 +269,13 @@ def _label(text: str) -> str:
 WRITERS: Mapping[str, Callable[[Sequence[PaperTable], str], str]] = {".tex": latex_tables, ".md": markdown_tables}
 
 
-def write_estimates(run: Run, path: Path) -> None:
+def write_estimates(run: Run, path: Path, controls: Sequence[str] = ()) -> None:
     """One table for each subset, or one row for each cell; the suffix of the path selects the format."""
     suffix = path.suffix.lower()
     if suffix not in (*WRITERS, *ROW_WRITERS):
         known = ", ".join((*WRITERS, *ROW_WRITERS))
         raise UserError(f"{path}: the suffix selects the format of estimates: expected one of {known}.")
-    found = load_run(run, run.path.name)
+    (found,) = with_controls([load_run(run, run.path.name)], controls)
     if suffix in ROW_WRITERS:
         write_row_file(path, SCHEMA, estimate_rows(leaderboards([found])))
         return

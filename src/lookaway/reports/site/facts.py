@@ -32,7 +32,7 @@ class Counts:
     valid: int
     """Rollouts with any score."""
     judged: int | None
-    """Rollouts for which a judge decided whether they triggered the gate; `None` without a gate."""
+    """Rollouts for which it is known whether they passed the gate; `None` without a gate."""
     asked: int
     scored: int
     failed: int

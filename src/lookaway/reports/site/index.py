@@ -188,8 +188,8 @@ def _suite(site: Site, suite: str, styles: Mapping[str, int]) -> dict[str, Any]:
         "name": suite,
         "heads": _heads(leaderboards),
         "overview": overview(leaderboards),
-        "is_gated": any(leaderboard.is_gated for leaderboard in leaderboards),
-        "has_baselines": any(row.baseline for leaderboard in leaderboards for row in leaderboard.rows),
+        "gates": {leaderboard.gate_label for leaderboard in leaderboards},
+        "has_controls": any(row.control for leaderboard in leaderboards for row in leaderboard.rows),
         "leaderboards": [
             _leaderboard(leaderboard, styles, is_open=number < MAX_OPEN)
             for number, leaderboard in enumerate(leaderboards)

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lookaway.core import Estimate
+from lookaway.core import TRIGGERED, Estimate
 from lookaway.reports.charts.lines import Curve, lines
 from lookaway.reports.charts.profiles import MAX_AXES, MIN_AXES, Profile, dot_plot, radar
 from lookaway.reports.charts.scatter import CoveragePoint, scatter
 from lookaway.reports.charts.svg import Chart
 from lookaway.reports.drift import Drift, drifts, half_life_row
-from lookaway.reports.leaderboards import BASELINES, Leaderboard, LeaderboardRow
+from lookaway.reports.leaderboards import Leaderboard, LeaderboardRow
 from lookaway.reports.runs import LoadedRun
 
 if TYPE_CHECKING:
@@ -46,9 +46,11 @@ def profiles(leaderboards: Sequence[Leaderboard], styles: Mapping[str, int]) -> 
 
 
 def coverage_charts(leaderboards: Sequence[Leaderboard], styles: Mapping[str, int]) -> list[Chart]:
-    """Coverage against score, for every leaderboard with a gate."""
+    """Coverage against score, for every leaderboard with a trigger gate."""
     charts = []
     for leaderboard in leaderboards:
+        if leaderboard.gate_label != TRIGGERED:
+            continue
         points = [point for row in leaderboard.rows if (point := _point(row, styles)) is not None]
         low, high = leaderboard.metric.range
         if points and low is not None and high is not None:
@@ -66,8 +68,8 @@ def _section(leaderboards: Sequence[Leaderboard], styles: Mapping[str, int]) -> 
             model=model,
             style=styles[model],
             estimates=tuple(_estimate(leaderboard, model) for leaderboard in leaderboards),
-            is_baseline=any(
-                row.model == model and row.baseline for leaderboard in leaderboards for row in leaderboard.rows
+            is_control=any(
+                row.model == model and row.control for leaderboard in leaderboards for row in leaderboard.rows
             ),
         )
         for model in sorted(models, key=lambda model: styles[model])
@@ -121,7 +123,7 @@ def _point(row: LeaderboardRow, styles: Mapping[str, int]) -> CoveragePoint | No
         coverage=gated.coverage,
         score=score,
         combined=gated.combined,
-        baseline=BASELINES.get(row.cell.model),
+        control=row.control,
     )
 
 
@@ -140,7 +142,7 @@ class DriftChart:
 def drift_charts(
     runs: Sequence[LoadedRun], leaderboards: Sequence[Leaderboard], styles: Mapping[str, int]
 ) -> list[DriftChart]:
-    """The curves over all rollouts with a score, whether a gate counts them or not."""
+    """The curves over the rollouts that count."""
     found: dict[tuple[str, str, str], list[tuple[str, Drift]]] = {}
     for run in runs:
         locks = {metric.name: metric.lock for metric in run.metrics}

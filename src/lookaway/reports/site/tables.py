@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lookaway.core import Estimate
+from lookaway.core import TRIGGERED, Estimate
 from lookaway.reports.charts.svg import extent, strip
 from lookaway.reports.leaderboards import Leaderboard, LeaderboardRow, Matrix, Pair
 from lookaway.reports.numbers import MIN_DIGITS, counts, digits_for, fixed
@@ -37,7 +37,7 @@ class OverviewLine:
     """One model on all leaderboards of a suite, ready to be printed."""
 
     model: str
-    baseline: str | None
+    control: str | None
     cells: tuple[TableCell, ...]
 
 
@@ -47,7 +47,7 @@ class LeaderboardLine:
 
     model: str
     style: int
-    baseline: str | None
+    control: str | None
     rank: TableCell
     group: TableCell
     mean: TableCell
@@ -72,12 +72,12 @@ def leaderboard_lines(leaderboard: Leaderboard, styles: Mapping[str, int]) -> li
         LeaderboardLine(
             model=row.model,
             style=styles[row.model],
-            baseline=row.baseline,
+            control=row.control,
             rank=rank_text(row),
             group=_group(row),
             mean=mean_text(row, digits),
             bar=strip(
-                row.cell.estimate, ends, styles[row.model], is_hollow=not row.is_comparable or row.baseline is not None
+                row.cell.estimate, ends, styles[row.model], is_hollow=not row.is_comparable or row.control is not None
             ),
             support=_support(row),
             scenes=_scenes(row),
@@ -97,16 +97,16 @@ def leaderboard_ends(leaderboard: Leaderboard) -> tuple[float, float]:
 
 
 def overview(leaderboards: Sequence[Leaderboard]) -> list[OverviewLine]:
-    """Every model on every leaderboard of a suite: the best ranks first, baselines last."""
+    """Every model on every leaderboard of a suite: the best ranks first, controls last."""
     cells = [
         {row.model: (row, leaderboard_digits(leaderboard)) for row in leaderboard.rows} for leaderboard in leaderboards
     ]
-    baselines = {row.model: row.baseline for leaderboard in leaderboards for row in leaderboard.rows}
-    ranks = {model: _mean_rank([own[model][0] for own in cells if model in own]) for model in baselines}
+    controls = {row.model: row.control for leaderboard in leaderboards for row in leaderboard.rows}
+    ranks = {model: _mean_rank([own[model][0] for own in cells if model in own]) for model in controls}
     found = []
-    for model in sorted(baselines, key=lambda model: (baselines[model] is not None, ranks[model], model)):
+    for model in sorted(controls, key=lambda model: (controls[model] is not None, ranks[model], model)):
         line = [_overview_cell(*own[model]) if model in own else TableCell(text="-") for own in cells]
-        found.append(OverviewLine(model=model, baseline=baselines[model], cells=tuple(line)))
+        found.append(OverviewLine(model=model, control=controls[model], cells=tuple(line)))
     return found
 
 
@@ -114,7 +114,7 @@ def mean_text(row: LeaderboardRow, digits: int) -> TableCell:
     """The mean with its interval; one that is not estimable is shown as its interval alone."""
     estimate = row.cell.estimate
     if estimate is None:
-        return TableCell(text="-")
+        return TableCell(text="not tested", classes="weak") if row.cell.is_untested else TableCell(text="-")
     interval = _interval(estimate, digits)
     mark = row.precision.mark.value
     if row.precision.mark is Mark.NOT_ESTIMABLE:
@@ -189,14 +189,14 @@ def _mean_rank(rows: Sequence[LeaderboardRow]) -> float:
 
 
 def _gate_notes(row: LeaderboardRow) -> tuple[str, ...]:
-    """How often the gate was triggered, and the M-Score."""
+    """The share of rollouts that passed the gate, and for a trigger the M-Score; or how many would not have."""
     if row.cell.gated is None:
-        return ()
-    coverage, combined = row.cell.gated.coverage, row.cell.gated.combined
-    return (
-        f"triggered {fixed(coverage.mean if coverage else None)}",
-        f"M-Score {fixed(combined.mean if combined else None)}",
-    )
+        return _untested(row)
+    gated = row.cell.gated
+    share = f"{gated.label} {fixed(gated.coverage.mean if gated.coverage else None)}"
+    if gated.label != TRIGGERED:
+        return (share,)
+    return (share, f"M-Score {fixed(gated.combined.mean if gated.combined else None)}")
 
 
 def _group(row: LeaderboardRow) -> TableCell:
@@ -214,8 +214,12 @@ def _support(row: LeaderboardRow) -> TableCell:
     return TableCell(
         text=f"{share.hits} of {share.total}",
         sort=share.share,
-        notes=(f"{_percent(share.low)}{TO}{_percent(share.high)} %",),
+        notes=(f"{_percent(share.low)}{TO}{_percent(share.high)} %", *_untested(row)),
     )
+
+
+def _untested(row: LeaderboardRow) -> tuple[str, ...]:
+    return (f"includes {row.cell.untested} untested",) if row.cell.untested else ()
 
 
 def _scenes(row: LeaderboardRow) -> TableCell:

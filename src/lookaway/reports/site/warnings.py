@@ -35,7 +35,8 @@ def warnings(runs: Sequence[LoadedRun], leaderboards: Sequence[Leaderboard]) -> 
     for run in runs:
         found += _of_run(run)
     found += [*_locks(runs), *_cases(runs), *_models(runs), *_versions(runs)]
-    found += [*_unknown_direction(leaderboards), *_sparse(leaderboards), *_low_coverage(leaderboards)]
+    for check in (_untested, _unknown_direction, _sparse, _low_coverage):
+        found += check(leaderboards)
     return found
 
 
@@ -45,10 +46,11 @@ def _of_run(run: LoadedRun) -> Iterator[Warned]:
     for note in run.table.notes:
         yield Warned(text=f"{run.name}: {note}")
     known = counts(run)
-    if known.judged is None and not run.table.notes:
+    is_unchecked = any(metric.is_consistency for metric in run.metrics) and known.judged is None
+    if is_unchecked and not run.table.notes:
         yield Warned(
-            text=f"{run.name}: no gate checks whether the memory challenge was triggered, so a still video can "
-            "score as high as one that remembers."
+            text=f"{run.name}: no gate checks whether memory was tested, so a still video can score as high as one "
+            "that remembers."
         )
     if known.failed:
         yield Warned(
@@ -115,6 +117,27 @@ def _versions(runs: Sequence[LoadedRun]) -> Iterator[Warned]:
     versions = sorted({str(run.about.get("lookaway", "not recorded")) for run in runs})
     if len(versions) > 1:
         yield Warned(text=f"The runs were made with different versions of lookaway: {', '.join(versions)}.")
+
+
+def _untested(leaderboards: Sequence[Leaderboard]) -> Iterator[Warned]:
+    cells = [(leaderboard, row) for leaderboard in leaderboards for row in leaderboard.rows]
+    nothing = [f"{row.model}, {leaderboard.title}" for leaderboard, row in cells if row.cell.is_untested]
+    if nothing:
+        yield Warned(
+            text=f"{amount(len(nothing), 'cell')} without any rollout that tested memory: they have no rank.",
+            details=_some(tuple(nothing)),
+        )
+    included = [
+        f"{row.model}, {leaderboard.title}: {row.cell.untested} of {row.cell.scored}"
+        for leaderboard, row in cells
+        if row.cell.untested
+    ]
+    if included:
+        yield Warned(
+            text=f"{amount(len(included), 'mean')} include rollouts that are not known to have tested memory, as "
+            "published tables do.",
+            details=_some(tuple(included)),
+        )
 
 
 def _unknown_direction(leaderboards: Sequence[Leaderboard]) -> Iterator[Warned]:

@@ -1,6 +1,6 @@
 "use strict";
 // Heads of columns become buttons that sort: best first, then the other way round. Without scripts the tables stand as they are.
-// Baselines do not compete: they stay below.
+// Controls do not compete: they stay below.
 for (const table of document.querySelectorAll("table.sortable")) {
   const heads = table.tHead.rows[table.tHead.rows.length - 1].cells;
   const body = table.tBodies[0];
@@ -25,7 +25,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
       };
       const rows = first.slice().sort((one, two) => {
         const a = key(one), b = key(two);
-        const below = ("baseline" in one.dataset) - ("baseline" in two.dataset);
+        const below = ("control" in one.dataset) - ("control" in two.dataset);
         if (below) return below;
         if (a === null || b === null) return (a === null) - (b === null);
         return sign * (isText ? a.localeCompare(b) : a - b);
