@@ -73,7 +73,7 @@ def larger_is_better(run: Run) -> dict[tuple[str, str], float]:
     return {
         (cell.model.partition("-")[0], cell.metric.removeprefix("mind.")): cell.estimate.mean
         * (-1 if cell.metric.endswith(".mse") else 1)
-        for cell in run.table().cells
+        for cell in run.table(ignore_gates=True).cells
     }
 
 

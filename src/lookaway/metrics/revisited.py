@@ -91,16 +91,12 @@ class Revisited(MetricBase):
 
     def _from_motion(self, motion: _Motion) -> Outcome:
         if problem := self._unreadable(motion):
-            return Abstention(Reason.POSE_FAILED, f"there are no poses, and {problem}, so that its path is not known.")
+            return _unknown_path(problem)
         found = self._visit(motion.path)
         shift = motion.largest_shift
         width = motion.path.width / motion.path.height
         if found.why and shift / width >= self.full_circle_widths:
-            return Abstention(
-                Reason.POSE_FAILED,
-                f"there are no poses, and the picture shifts by {shift / width:.1f} widths: it may have turned full "
-                "circle.",
-            )
+            return _unknown_path(f"the picture shifts by {shift / width:.1f} widths: it may have turned full circle")
         return self._score(found, {"source": IMAGE_MOTION, "shift_heights": shift})
 
     def _visit(self, trajectory: Trajectory) -> _Visit:
@@ -197,6 +193,11 @@ class _Motion:
     def largest_shift(self) -> float:
         """Largest distance of the picture from where it was first, in frame heights."""
         return float(np.linalg.norm(self.path.centres, axis=1).max())
+
+
+def _unknown_path(problem: str) -> Abstention:
+    message = f"there are no poses, and {problem}. Track the camera with: --use poses=tracked_poses"
+    return Abstention(Reason.POSE_FAILED, message)
 
 
 def _filled(shifts: Floats, is_lost: NDArray[np.bool_]) -> Floats:
