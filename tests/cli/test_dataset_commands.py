@@ -154,8 +154,8 @@ def test_a_folder_of_bare_videos_is_evaluated_without_a_word_about_suites(tmp_pa
     root = write_folder(tmp_path / "videos")
     result = lookaway("eval", root, "-o", tmp_path / "run", "--json")
     cells = {cell["metric"]: cell for cell in result.json["cells"]}
-    assert cells["rendering_lighting"]["estimate"]["scored"] == 2
-    assert cells["spatial_epipolar"]["reasons"] == {"missing_input": 2}
+    assert cells["rendering_lighting"]["asked"] == 2
+    assert cells["camera_interaction"]["reasons"] == {"missing_input": 2}
 
 
 def test_a_pattern_gives_the_folders_their_meaning(tmp_path):

@@ -84,6 +84,7 @@ def test_rollouts_keep_their_own_scenes():
         models=("a", "b", "b"),
         subsets=("all",) * 3,
         scenes=("x", "y", "y"),
+        ids=("1", "2", "3"),
     )
     stub = SimpleNamespace(
         lock=Lock({}),

@@ -26,9 +26,12 @@ def test_every_frame_of_every_clip_is_read_in_order_of_time():
 
 
 def test_a_folder_of_clips_without_anything_else_gets_a_table_of_what_can_be_measured(tmp_path):
-    run = lookaway.evaluate(CLIPS, tmp_path / "run")
+    run = lookaway.evaluate(CLIPS, tmp_path / "run", suite="folder")
     cells = {cell.metric: cell for cell in run.table().cells}
-    assert cells["rendering_lighting"].scored == 10
     assert 0.1 < cells["rendering_lighting"].estimate.mean < 1
     for metric in ("spatial_epipolar", "spatial_reprojection", "camera_interaction"):
-        assert (cells[metric].scored, dict(cells[metric].reasons)) == (0, {"missing_input": 10})
+        assert (cells[metric].scored, cells[metric].reasons["missing_input"]) == (0, 10)
+    # All of them were asked to turn away and back; one did not.
+    verdicts = {row["case"]: row["value"] for row in run.items() if row["metric"] == "revisited"}
+    assert [case for case, value in verdicts.items() if value != 1] == ["case_c_wan27"]
+    assert (cells["rendering_lighting"].scored, cells["rendering_lighting"].gated.coverage.mean) == (9, 0.9)

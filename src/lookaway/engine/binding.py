@@ -134,7 +134,7 @@ def _given(metric: Metric, protocol: dict[str, BoundMetric]) -> BoundMetric:
     kind = type(metric)
     _require_metric(metric)
     is_installed = metric.name in plugins.names("metrics") and plugins.load("metrics", metric.name) is kind
-    bound = _bound(metric, protocol)
+    bound = _bound(metric.name, metric, protocol)
     return bound if is_installed else dataclasses.replace(bound, source_sha256=source_sha256(kind))
 
 
@@ -164,15 +164,15 @@ def _installed(name: str, protocol: dict[str, BoundMetric]) -> BoundMetric:
     """A metric that the suite does not name, with the default recipe of each feature it needs."""
     if name not in plugins.names("metrics"):
         raise UnknownName("metric", name, {*protocol, *plugins.names("metrics")})
-    return _bound(plugins.load("metrics", name)(), protocol)
+    return _bound(name, plugins.load("metrics", name)(), protocol)
 
 
-def _bound(metric: Metric, protocol: dict[str, BoundMetric]) -> BoundMetric:
+def _bound(name: str, metric: Metric, protocol: dict[str, BoundMetric]) -> BoundMetric:
     """A metric with the suite's recipes; the gate decides for it where it does for that of the suite, or for all."""
     scores = [bound for bound in protocol.values() if not bound.is_gate]
     same = [bound.is_consistency for bound in scores if bound.metric.name == metric.name]
     return BoundMetric(
-        name=metric.name,
+        name=name,
         metric=metric,
         recipes={feature: _recipe(feature, protocol) for feature in (*metric.needs, *metric.uses)},
         is_consistency=same[0] if same else bool(scores) and all(bound.is_consistency for bound in scores),

@@ -181,14 +181,15 @@ def _write(run: Run, output: Path, *, log: bool) -> None:
     items = list(run.items())
     samples = sorted({(row["case"], row["model"]) for row in items})
     _write_lines(output / "items.jsonl", ({"item_id": case, "model_id": model} for case, model in samples))
-    if log:
-        write_text(output / "eval.log", "".join(f"{line}\n" for line in _log(items, measured_times(run))))
     gates = {metric.name for metric in run.metrics if metric.is_gate}
+    has_gates = run.about["suite"] == GATED_SUITE
+    if log:
+        logged = [row for row in items if has_gates or row["metric"] not in gates]
+        write_text(output / "eval.log", "".join(f"{line}\n" for line in _log(logged, measured_times(run))))
     gate_rows = {row["rollout"]: row for row in items if row["metric"] in gates}
     cells: dict[str, list[Cell]] = {}
     for cell in run.published_table().cells:
         cells.setdefault(cell.metric, []).append(cell)
-    has_gates = run.about["suite"] == GATED_SUITE
     for metric in run.metrics:
         if metric.is_gate:
             continue

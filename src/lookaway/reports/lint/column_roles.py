@@ -48,7 +48,7 @@ NUMERIC_ROLES = (
     (Role.KEY, _words("seed", "level", "horizon", "split")),
     (Role.OTHER, _words("rank", "year", "date", "params", "parameters", "size", "fps", "frames", "width", "height",
                         "seconds", "cost", "price", "id", "index", "version", "weight", "p", "q", "p value", "asked",
-                        "failed", "effective", "tie group", "family")),
+                        "failed", "effective", "tie group", "family", "untested")),
 )  # fmt: skip
 TEXT_ROLES = (
     (Role.OTHER, _words("notes?", "comments?", "description", "remarks?")),
