@@ -118,7 +118,7 @@ def test_what_the_suite_says_of_its_numbers_goes_into_caption_and_legend(tmp_pat
     assert note.startswith("Raw consistency")
     write_estimates(run, tmp_path / "table.tex")
     (caption,) = re.findall(r"\\caption\{(.*)\}", (tmp_path / "table.tex").read_text(encoding="utf-8"))
-    assert caption.startswith(f"environment. {note} 95")
+    assert caption.startswith(f"environment. {note} every rollout counts once; 95")
     write_estimates(run, tmp_path / "table.md")
     (said,) = [line for line in (tmp_path / "table.md").read_text(encoding="utf-8").splitlines() if "Raw" in line]
     assert said.startswith("- <code>Raw consistency")
@@ -197,7 +197,7 @@ def test_latex_has_rules_means_intervals_n_daggers_and_bold():
         r" & {\scriptsize $[0.650, 0.770]$, 40} \\",
         r"{m1} & $0.500^{\dagger}$ \\",
         r" & {\scriptsize $[0.300, 0.700]$, 40} \\",
-        r"{m2} & $^{\ddagger}$ \\",
+        r"{m2} & $0.900^{\ddagger}$ \\",
         r" & {\scriptsize $[0.100, 1.200]$, 3} \\",
         r"{m3} & $-0.250$ \\",
         r" & {\scriptsize $[-0.300, -0.200]$, 40} \\",
@@ -214,7 +214,7 @@ def test_markdown_has_means_daggers_intervals_n_and_bold():
         "| --- | --- |",
         "| <code>m0</code> | **0.712** [0.650, 0.770] n=40 |",
         "| <code>m1</code> | 0.500 † [0.300, 0.700] n=40 |",
-        "| <code>m2</code> | ‡ [0.100, 1.200] n=3 |",
+        "| <code>m2</code> | 0.900 ‡ [0.100, 1.200] n=3 |",
     ]
 
 
@@ -307,7 +307,7 @@ def test_csv_and_parquet_hold_the_estimates_whole_with_interval_mark_and_ranks(t
     for model in ("a", "b", "frozen"):
         estimate = cells[model]
         assert [rows[model][name] for name in ("mean", "low", "high")] == [estimate.mean, estimate.low, estimate.high]
-    assert (rows["few"]["mean"], rows["few"]["mark"]) == (None, "not_estimable")
+    assert (rows["few"]["mean"], rows["few"]["mark"]) == (cells["few"].mean, "not_estimable")
     assert (rows["few"]["low"], rows["few"]["scored"]) == (cells["few"].low, 9)
     ranks = {model: (row["rank_best"], row["rank_worst"], row["tie_group"]) for model, row in rows.items()}
     assert ranks == {"b": (1, 1, 1), "a": (2, 2, 2), "few": (None,) * 3, "frozen": (None,) * 3}
@@ -324,6 +324,7 @@ def test_the_m_score_of_a_model_that_never_met_the_test_is_nothing_and_known(tmp
     (row,) = pq.read_table(tmp_path / "t.parquet").to_pylist()
     assert (row["mean"], row["scored"]) == (None, 0)
     assert (row["coverage_mean"], row["coverage_n"], row["combined_mean"], row["combined_n"]) == (0.0, 40, 0.0, 40)
+    assert (row["coverage_mark"], row["combined_mark"]) == ("none", "none")
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.md"])

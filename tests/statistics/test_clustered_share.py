@@ -51,11 +51,13 @@ def test_clips_are_worth_less_by_how_much_scenes_differ_more_than_clips():
     assert (found.low + found.high) / 2 == pytest.approx((6 / 11 * worth + z2 / 2) / (worth + z2))
 
 
-def test_none_has_no_share_and_one_scene_alone_no_interval():
+def test_none_has_no_share_and_fewer_than_five_scenes_have_their_own_shares():
     assert clustered_share(np.zeros(0, bool), []) is None
     found = clustered_share(np.array([True, False]), ["a", "a"])
     assert (found.mean, found.low, found.high, found.scenes) == (0.5, None, None, 1)
     assert clustered_share(np.array([True]), ["a"]).low is None
+    found = clustered_share(np.array([True, False, True, True, True]), list("aabcd"))
+    assert (found.low, found.scene_means) == (None, (0.5, 1.0, 1.0, 1.0))
 
 
 def test_the_order_of_clips_does_not_matter():

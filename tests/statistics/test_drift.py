@@ -48,14 +48,21 @@ def same(one: Estimate | None, other: Estimate | None, *, moved: float = 0.0) ->
 
 
 def test_each_rollout_counts_once_in_a_bin_and_intervals_are_clustered_by_scene():
-    series = ([0.9, 0.7, 0.5, 0.1], [0.2, 0.4, 0.6, 0.8], [1.0, 0.0, 0.0, 0.0])
-    first, second = drift_curve(clips(*series, scenes=["a", "a", "b"]), 2)
+    series = ([0.9, 0.7, 0.5, 0.1], [0.2, 0.4, 0.6, 0.8], [1.0, 0.0, 0.0, 0.0], [0.5] * 4, [0.4] * 4, [0.1] * 4)
+    names = list("aabcde")
+    first, second = drift_curve(clips(*series, scenes=names), 2)
     assert (first.first, first.last, first.frame) == (0, 1, 0.5)
     assert (second.first, second.last, second.frame) == (2, 3, 2.5)
-    assert same(first.estimate, scene_mean(np.array([0.8, 0.3, 0.5]), ["a", "a", "b"]))
-    assert same(second.estimate, scene_mean(np.array([0.3, 0.7, 0.0]), ["a", "a", "b"]))
-    assert same(second.change, scene_mean(np.array([-0.5, 0.4, -0.5]), ["a", "a", "b"]))
-    assert first.change == Estimate(mean=0.0, low=0.0, high=0.0, scored=3, scenes=2)
+    assert same(first.estimate, scene_mean(np.array([0.8, 0.3, 0.5, 0.5, 0.4, 0.1]), names))
+    assert same(second.estimate, scene_mean(np.array([0.3, 0.7, 0.0, 0.5, 0.4, 0.1]), names))
+    assert same(second.change, scene_mean(np.array([-0.5, 0.4, -0.5, 0.0, 0.0, 0.0]), names))
+    assert first.change == Estimate(mean=0.0, low=None, high=None, scored=6, scenes=5, scene_means=(0.0,))
+
+
+def test_bands_of_a_bounded_metric_stay_inside_its_range():
+    data = replace(clips(*[[1.0, 0.9]] * 4, [1.0, 0.2]), range=(0.0, 1.0))
+    for point in drift_curve(data, 1):
+        assert 0.0 < point.estimate.low < point.estimate.mean <= point.estimate.high <= 1.0
 
 
 def test_more_frames_of_one_rollout_do_not_narrow_a_band():

@@ -18,7 +18,7 @@ VALUES = np.array([0.9, 0.7, 0.8, 0.6])
 
 
 def gated_mean(values, scenes, is_open, gate_scenes) -> tuple[Estimate | None, Gated | None]:
-    data = GatedValues(values=values, scenes=scenes, is_open=is_open, gate_scenes=gate_scenes)
+    data = GatedValues(values=values, scenes=scenes, is_open=is_open, gate_scenes=gate_scenes, range=(0.0, 1.0))
     return gated_means([data])[0]
 
 
@@ -32,7 +32,7 @@ def test_score_coverage_and_both_are_those_of_a_hand_computation():
 
 def test_intervals_of_score_and_coverage_are_those_of_a_mean_and_of_a_share():
     score, gated = gated_mean(VALUES, SCENES[:4], OPEN, SCENES)
-    assert score == scene_mean(VALUES, SCENES[:4])
+    assert score == scene_mean(VALUES, SCENES[:4], (0.0, 1.0))
     assert gated.coverage == clustered_share(OPEN == 1, SCENES)
 
 
@@ -55,9 +55,10 @@ def test_where_all_passed_the_combined_number_may_still_fall_with_the_coverage()
 
 
 def test_where_all_passed_with_the_same_score_the_combined_number_is_still_not_sure():
-    _, gated = gated_mean(np.ones(40), FORTY, np.ones(40), FORTY)
-    assert (gated.combined.mean, gated.combined.high) == (1.0, 1.0)
-    assert gated.combined.low == pytest.approx(2 * gated.coverage.low / (1 + gated.coverage.low))
+    score, gated = gated_mean(np.ones(40), FORTY, np.ones(40), FORTY)
+    assert (score.mean, gated.combined.mean, gated.combined.high) == (1.0, 1.0, 1.0)
+    by_score, by_coverage = (1 - 2 * low / (1 + low) for low in (score.low, gated.coverage.low))
+    assert gated.combined.low == pytest.approx(1 - np.hypot(by_score, by_coverage))
 
 
 def test_many_at_once_are_what_each_is_alone():
@@ -92,7 +93,7 @@ def test_what_passed_without_a_score_leaves_the_combined_number_open():
 
 def test_without_a_gate_there_is_only_a_mean():
     score, gated = gated_mean(VALUES, SCENES[:4], np.array([]), [])
-    assert score == scene_mean(VALUES, SCENES[:4])
+    assert score == scene_mean(VALUES, SCENES[:4], (0.0, 1.0))
     assert gated is None
 
 
@@ -104,6 +105,32 @@ def test_scores_of_nothing_but_zero_are_worth_nothing_whatever_the_coverage():
 def test_a_closed_gate_with_scores_of_zero_does_not_divide_by_zero():
     score, gated = gated_mean(np.zeros(2), SCENES[:2], np.zeros(2), SCENES[:2])
     assert (score.mean, gated.combined.mean) == (0.0, 0.0)
+
+
+def test_scenes_that_pass_more_often_and_score_higher_make_the_interval_wider():
+    is_open = np.tile([1.0, 1, 1, 0], 20)
+    easy = np.repeat(np.arange(20) % 2, 4)
+    is_open[(easy == 0) & (np.arange(80) % 4 == 1)] = 0
+    scenes = np.repeat(NAMES[:20], 4)
+    passed = is_open == 1
+    alike, opposite = (
+        gated_mean(np.where(easy[passed] == level, 0.9, 0.3), scenes[passed].tolist(), is_open, scenes.tolist())[1]
+        for level in (1, 0)
+    )
+    reach = [one.combined.mean - one.combined.low for one in (alike, opposite)]
+    assert reach[0] > 1.1 * reach[1]
+
+
+def test_a_combined_number_never_leaves_its_range():
+    five = NAMES[:5]
+    _, gated = gated_mean(np.array([1.0, 0, 0, 0, 1]), five, np.array([1.0, 1, 1, 1, 1, 0]), [*five, "z"])
+    assert 0.0 <= gated.combined.low < gated.combined.mean < gated.combined.high <= 1.0
+
+
+def test_fewer_than_five_scenes_that_passed_have_no_combined_interval():
+    score, gated = gated_mean(VALUES, SCENES[:4], OPEN, SCENES)
+    assert score.scene_means == (0.6, 0.7, 0.8, 0.9)
+    assert (gated.combined.low, gated.combined.high) == (None, None)
 
 
 def test_one_scene_has_no_interval():
@@ -135,14 +162,15 @@ def test_the_combined_number_lies_between_score_and_coverage_and_knows_no_order(
         assert again.combined.low == pytest.approx(gated.combined.low, abs=1e-9)
 
 
-def test_the_interval_is_that_of_a_jackknife_over_scenes_where_scenes_are_many():
+def test_the_interval_is_as_wide_as_that_of_a_jackknife_over_scenes_where_scenes_are_many():
     random = np.random.default_rng(0)
     scenes = [f"s{number}" for number in range(200)]
     is_open = (random.random(200) < 0.7).astype(float)
     values = np.clip(random.normal(0.6, 0.2, 200), 0, 1)
     passed = is_open == 1
     own = [scene for scene, counts in zip(scenes, passed, strict=True) if counts]
-    _, gated = gated_mean(values[passed], own, is_open, scenes)
+    data = GatedValues(values=values[passed], scenes=own, is_open=is_open, gate_scenes=scenes)
+    ((_, gated),) = gated_means([data])
 
     def combined(keep):
         score, share = values[keep & passed].mean(), is_open[keep].mean()
@@ -152,4 +180,4 @@ def test_the_interval_is_that_of_a_jackknife_over_scenes_where_scenes_are_many()
     error = np.sqrt(199 / 200 * np.sum((left_out - left_out.mean()) ** 2))
     from scipy.stats import t
 
-    assert gated.combined.high - gated.combined.mean == pytest.approx(t.ppf(0.975, 199) * error, rel=0.02)
+    assert gated.combined.high - gated.combined.low == pytest.approx(2 * t.ppf(0.975, 199) * error, rel=0.02)

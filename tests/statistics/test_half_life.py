@@ -18,7 +18,7 @@ def life(data: FrameValues, width: int = 5, *, towards: float = 0.0, higher_is_b
 @pytest.mark.parametrize("width", [1, 3, 5, 10, 7])
 @pytest.mark.parametrize("towards", [0.0, 0.3, -0.5])
 def test_linear_decay_has_the_half_life_of_its_formula(width, towards):
-    found = life(clips(LINE, LINE, LINE), width, towards=towards)
+    found = life(clips(*[LINE] * 5), width, towards=towards)
     start = 1.0 - 0.01 * (width - 1) / 2
     assert found.start == pytest.approx(start, abs=1e-12)
     assert found.frames == pytest.approx((1.0 - (start + towards) / 2) / 0.01, abs=1e-9)
@@ -51,7 +51,7 @@ def test_reaching_half_exactly_at_a_bin_is_reaching_it():
 @pytest.mark.parametrize("last", [0.8, 0.41, 1.2], ids=["constant", "nearly half", "improves"])
 def test_what_does_not_fall_to_half_lasts_longer_than_the_clips(last):
     series = np.linspace(0.8, last, 100)
-    found = life(clips(series, series), 10)
+    found = life(clips(*[series] * 5), 10)
     assert (found.frames, found.interval, found.within) == (None, (None, None), 94.5)
     assert found.start == pytest.approx(series[:10].mean())
 
@@ -81,9 +81,16 @@ def test_one_scene_alone_has_a_half_life_without_an_interval():
 def test_a_tail_that_one_scene_alone_reaches_is_not_followed():
     forgets_at_last = [1.0] * 30 + [0.0] * 10
     found = life(clips(forgets_at_last, [1.0] * 20, [1.0] * 30), 10)
-    assert (found.frames, found.interval, found.within) == (None, (None, None), 24.5)
+    assert (found.frames, found.interval, found.within) == (None, None, 24.5)
     followed = life(clips(forgets_at_last, forgets_at_last, [1.0] * 20), 10)
     assert followed.frames == pytest.approx(29.5)
+
+
+def test_a_curve_with_an_interval_is_followed_as_long_as_five_scenes_have_values():
+    forgets_at_last = [1.0] * 30 + [0.0] * 10
+    found = life(clips(*[forgets_at_last] * 4, [1.0] * 20), 10)
+    assert (found.frames, found.interval, found.within) == (None, (None, None), 14.5)
+    assert life(clips(*[forgets_at_last] * 5, [1.0] * 20), 10).frames == pytest.approx(29.5)
 
 
 def test_short_easy_clips_do_not_make_long_ones_look_forgetful():
@@ -108,10 +115,10 @@ def test_a_constant_and_a_scale_that_nothing_left_shares_change_nothing():
 
 def test_the_order_of_rows_and_the_names_of_scenes_change_nothing():
     rng = np.random.default_rng(6)
-    data = clips(*[LINE + rng.normal(0, 0.1, len(LINE)) for _ in range(5)], scenes=list("aabbc"))
+    data = clips(*[LINE + rng.normal(0, 0.1, len(LINE)) for _ in range(7)], scenes=list("aabbcde"))
     order = rng.permutation(len(data.values))
     other = FrameValues(
-        frames=data.frames[order], values=data.values[order], rollouts=data.rollouts[order], scenes=list("zzxxy")
+        frames=data.frames[order], values=data.values[order], rollouts=data.rollouts[order], scenes=list("zzxxyvw")
     )
     assert life(other).frames == life(data).frames
     assert life(other).interval == pytest.approx(life(data).interval)
@@ -119,13 +126,13 @@ def test_the_order_of_rows_and_the_names_of_scenes_change_nothing():
 
 def test_more_seeds_that_say_the_same_do_not_narrow_the_interval():
     rng = np.random.default_rng(7)
-    series = [LINE + rng.normal(0, 0.1) for _ in range(4)]
-    once, ten_times = life(clips(*series, scenes=list("abcd"))), life(clips(*series * 10, scenes=list("abcd") * 10))
+    series = [LINE + rng.normal(0, 0.1) for _ in range(5)]
+    once, ten_times = life(clips(*series, scenes=list("abcde"))), life(clips(*series * 10, scenes=list("abcde") * 10))
     assert ten_times.interval == pytest.approx(once.interval)
 
 
 def test_an_interval_may_be_open_to_the_right():
-    found = life(clips(1.0 - 0.01 * np.arange(60), 1.0 - 0.012 * np.arange(60), 1.0 - 0.008 * np.arange(60)), 5)
+    found = life(clips(*[1.0 - rate * np.arange(60) for rate in (0.01, 0.013, 0.007, 0.014, 0.006)]), 5)
     low, high = found.interval
     assert low < found.frames < found.within
     assert high is None

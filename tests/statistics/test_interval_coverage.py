@@ -131,7 +131,9 @@ def gate(rate: float) -> Simulation:
         values = np.clip(0.6 + 0.1 * ease + rng.normal(0, 0.1, len(ease)), 0, 1)
         passed = is_open == 1
         own = [scene for scene, counts in zip(names(scenes, 4), passed.tolist(), strict=True) if counts]
-        return GatedValues(values=values[passed], scenes=own, is_open=is_open, gate_scenes=names(scenes, 4))
+        return GatedValues(
+            values=values[passed], scenes=own, is_open=is_open, gate_scenes=names(scenes, 4), range=(0.0, 1.0)
+        )
 
     def simulate(rng):
         everything = drawn(rng, 4 * MANY)

@@ -8,7 +8,7 @@ from scipy import special, stats
 
 from lookaway.core import Estimate
 from lookaway.statistics import scene_bootstrap as scene_bootstrap_module
-from lookaway.statistics.intervals import mean_estimates, scene_mean
+from lookaway.statistics.intervals import influence_estimate, mean_estimates, scene_mean
 from lookaway.statistics.scene_bootstrap import (
     SceneSums,
     ValueColumns,
@@ -97,11 +97,12 @@ def test_with_few_scenes_every_cell_has_the_t_interval_of_its_residuals():
 
 
 def test_the_t_interval_is_the_clustered_one_of_statsmodels():
-    # OLS on a constant with cov_type="cluster", statsmodels 0.15.0
-    estimate = one_series(VALUES, SCENES)
-    assert estimate.mean == pytest.approx(0.537, abs=1e-12)
-    assert estimate.low == pytest.approx(0.47556422243414515, abs=1e-10)
-    assert estimate.high == pytest.approx(0.5984357775658548, abs=1e-10)
+    # OLS on a constant with cov_type="cluster", statsmodels 0.15.0, for four scenes; t with 3 degrees of freedom
+    influences = np.array([np.sum(VALUES[scene == SCENES] - VALUES.mean()) for scene in range(4)]) / len(VALUES)
+    reach = (0.5984357775658548 - 0.47556422243414515) / 2
+    assert np.sqrt(4 / 3 * np.sum(influences**2)) * 3.182446305284263 == pytest.approx(reach, abs=1e-10)
+    twice = influence_estimate(VALUES.mean(), np.tile(influences, 2) / 2, scored=20)
+    assert twice.high - twice.mean == pytest.approx(reach * np.sqrt(3 / 7) * 2.364624251592784 / 3.182446305284263)
 
 
 def test_statsmodels_still_says_so():
@@ -271,14 +272,19 @@ def test_one_scene_has_a_mean_and_no_interval_and_no_value_has_no_estimate():
     )
     nothing, one_scene = mean_estimates(cells(scene_sums(rows, (1, 2, 4))))
     assert nothing is None
-    assert one_scene == Estimate(mean=pytest.approx(0.4), low=None, high=None, scored=2, scenes=1)
+    assert one_scene == Estimate(
+        mean=pytest.approx(0.4), low=None, high=None, scored=2, scenes=1, scene_means=(pytest.approx(0.4),)
+    )
     assert mean_estimates([]) == ()
 
 
+@pytest.mark.parametrize("value_range", [(None, None), (0.0, None)])
 @pytest.mark.parametrize("scenes", [5, 50])
-def test_values_that_are_all_equal_have_an_interval_of_no_width(scenes):
-    estimate = one_series(np.full(scenes, 0.1), [f"{scene:02}" for scene in range(scenes)])
-    assert (estimate.low, estimate.high) == pytest.approx((0.1, 0.1), abs=1e-12)
+def test_values_without_limits_that_are_all_equal_have_no_interval(scenes, value_range):
+    names = [f"{scene:02}" for scene in range(scenes)]
+    estimate = scene_mean(np.repeat(0.1, 3 * scenes), np.repeat(names, 3).tolist(), value_range)
+    assert (estimate.low, estimate.high) == (None, None)
+    assert (estimate.scenes, estimate.scene_means) == (scenes, (pytest.approx(0.1),))
 
 
 def test_a_rare_success_still_has_finite_ends():

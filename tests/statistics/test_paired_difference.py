@@ -32,18 +32,38 @@ def taken(data: CaseValues, places) -> CaseValues:
     )
 
 
-def test_every_scene_counts_once_with_the_mean_of_its_cases_and_every_case_with_the_mean_of_its_seeds():
+def test_every_clip_that_both_have_counts_once_and_a_case_has_the_mean_of_its_seeds():
     first = few([0.9, 0.7, 0.5, 0.4], ["1", "1", "2", "3"], "aaab")
     second = few([0.9, 0.6, 0.1, 0.3], ["0", "1", "2", "3"], "baab")
     found = paired_difference(first, second)
     in_a, in_b = ((0.8 - 0.6) + (0.5 - 0.1)) / 2, 0.4 - 0.3
     assert found.by_scene == {"a": pytest.approx(in_a), "b": pytest.approx(in_b)}
-    assert found.difference.mean == pytest.approx((in_a + in_b) / 2)
+    assert found.difference.mean == pytest.approx((2 * in_a + in_b) / 3)
     assert found.first - found.second == pytest.approx(found.difference.mean)
-    assert found.first == pytest.approx((0.65 + 0.4) / 2)
+    assert found.first == pytest.approx((0.8 + 0.5 + 0.4) / 3)
     assert (found.difference.scored, found.difference.scenes) == (3, 2)
     assert (found.only_first, found.only_second) == (0, 1)
-    assert found.deviation == pytest.approx(abs(in_a - in_b) / np.sqrt(2))
+    influences = 2 / 3 * np.array([2 * in_a, in_b]) - 2 / 3 * found.difference.mean * np.array([2, 1])
+    assert found.deviation == pytest.approx(np.sqrt(np.sum(influences**2)))
+
+
+def test_the_means_are_those_of_a_table_however_many_clips_cases_and_scenes_have():
+    rng = np.random.default_rng(5)
+    clips = [(f"case {case}", f"scene {case % 7}") for case in range(30) for _ in range(1 + case % 4)]
+    one, other = (few(rng.random(len(clips)), *zip(*clips, strict=True)) for _ in range(2))
+    found = paired_difference(one, other)
+    assert (found.first, found.second) == (pytest.approx(one.values.mean()), pytest.approx(other.values.mean()))
+    assert found.difference.mean == pytest.approx(np.mean(one.values - other.values))
+    known = scene_mean(one.values - other.values, one.scenes)
+    assert (found.difference.low, found.difference.high) == pytest.approx((known.low, known.high))
+
+
+def test_a_difference_does_not_leave_the_span_of_the_metric():
+    one, other = few([1.0, 1, 1, 1, 0], "12345", "abcde"), few([0.0] * 5, "12345", "abcde")
+    assert paired_difference(one, other).difference.high > 1.0
+    found = paired_difference(one, other, span=1.0).difference
+    assert (found.mean, found.high) == (pytest.approx(0.8), 1.0)
+    assert found.low == pytest.approx(paired_difference(one, other).difference.low)
 
 
 def test_interval_and_tests_are_those_of_the_differences_of_scenes():
@@ -54,6 +74,7 @@ def test_interval_and_tests_are_those_of_the_differences_of_scenes():
     assert found.difference.low == pytest.approx(scene_mean(differences, list(found.by_scene)).low, abs=1e-12)
     assert found.sign_flip == sign_flip(differences, seed=4)
     assert found.signed_ranks == signed_ranks(differences)
+    assert found.deviation == pytest.approx(differences.std(ddof=1))
 
 
 def test_the_seed_reaches_the_draws():
@@ -71,7 +92,8 @@ def test_what_is_easy_for_both_cancels():
 
 def test_a_model_is_no_better_than_itself():
     found = paired_difference(model(1), model(1))
-    assert (found.difference.mean, found.difference.low, found.difference.high) == (0.0, 0.0, 0.0)
+    assert (found.difference.mean, found.difference.low, found.difference.high) == (0.0, None, None)
+    assert found.difference.scene_means == (0.0,)
     assert (found.sign_flip.p, found.signed_ranks.p) == (1.0, 1.0)
 
 

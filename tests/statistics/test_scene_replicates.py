@@ -28,10 +28,10 @@ def test_the_interval_of_a_mean_is_as_wide_as_its_clustered_t_interval(count):
 
 
 def test_weights_belong_to_scenes_in_the_order_of_their_names():
-    values, scenes = np.array([1.0, 2.0, 4.0]), ["c", "a", "b"]
-    only_c = np.tile([0.0, 0.0, 1.0], (10, 1))
-    found = mean_of(values).estimate(scenes, only_c)
-    assert (found.low, found.high) == (1.0, 1.0)
+    values, scenes = np.array([1.0, 2.0, 4.0, 8.0, 16.0]), ["c", "a", "b", "e", "d"]
+    only_c_or_d = np.repeat(np.eye(5)[[2, 3]], 50, axis=0)
+    found = mean_of(values).estimate(scenes, only_c_or_d)
+    assert (found.low, found.high) == (1.0, 16.0)
 
 
 def test_without_weights_or_with_one_scene_there_is_no_interval():
@@ -55,8 +55,14 @@ def test_an_interval_counts_only_where_nearly_all_replicates_are_defined():
 
 
 def test_the_interval_stays_inside_what_was_drawn():
-    found = replicate_estimate(0.9, np.linspace(0.7, 1.0, 500), scored=6, scenes=3)
+    found = replicate_estimate(0.9, np.linspace(0.7, 1.0, 500), scored=6, scenes=5)
     assert 0.7 <= found.low < found.high <= 1.0
+
+
+@pytest.mark.parametrize(("replicates", "scenes"), [(np.linspace(0.7, 1.0, 500), 4), (np.ones(500), 40)])
+def test_fewer_than_five_scenes_and_replicates_that_are_all_equal_have_no_interval(replicates, scenes):
+    found = replicate_estimate(1.0, replicates, scored=80, scenes=scenes)
+    assert (found.mean, found.low, found.high) == (1.0, None, None)
 
 
 def test_another_level_has_another_width():

@@ -147,8 +147,7 @@ def test_intervals_are_of_scenes():
         assert found.scenes == 20
     verdicts = pair_verdicts(votes, draws(20, 500))
     assert verdicts.tie_rate.low < verdicts.tie_rate.mean < verdicts.tie_rate.high
-    two = win_ratios(FEW, np.array([[1.0, 0.0]] * 4))[0]
-    assert two.ratio.low == pytest.approx(2.5 / 3)
+    assert win_ratios(FEW, np.array([[1.0, 1.0], [2.0, 0.0]] * 4))[0].ratio.low is None
 
 
 def test_no_votes_say_nothing():

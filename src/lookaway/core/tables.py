@@ -20,6 +20,8 @@ class Estimate:
     high: float | None
     scored: int
     scenes: int
+    scene_means: tuple[float, ...] = ()
+    """Where there is no interval, the means of the scenes, smallest first; a single number where all are equal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +48,8 @@ class Group:
     """Whether values say if a rollout tested memory (1) or not (0)."""
     is_consistency: bool = False
     """Whether only rollouts that pass the gate count."""
+    range: tuple[float | None, float | None] = (None, None)
+    """Least and greatest possible value of the metric; `None` where there is no limit."""
 
 
 TRIGGERED, TESTED = "triggered", "tested"
@@ -78,6 +82,8 @@ class Cell:
     asked: int
     failures: int
     reasons: Mapping[str, int]
+    effective: float | None = None
+    """Effective sample size of the values; `None` where it is not known."""
     gated: Gated | None = None
     """Set if a gate decided which rollouts count; the estimate is then over those that passed."""
     untested: int = 0

@@ -43,6 +43,7 @@ class Plan:
                 subsets=bound.subsets,
                 is_gate=bound.is_gate,
                 is_consistency=bound.is_consistency,
+                range=bound.metric.range,
             )
             for bound in self.metrics
         ]

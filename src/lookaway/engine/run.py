@@ -56,6 +56,7 @@ class Run:
                     is_gate=entry.get("is_gate", False),
                     # Runs made before this was recorded have a gate only where it decides for all their metrics.
                     is_consistency=entry.get("is_consistency", True),
+                    range=tuple(entry.get("range", (None, None))),
                 )
                 for entry in self.about["metrics"]
             ]

@@ -66,6 +66,7 @@ class _Aim:
     higher_is_better: bool | None
     towards: float | None
     is_mirrored: bool
+    range: tuple[float | None, float | None] = (None, None)
 
     @property
     def lacks(self) -> str:
@@ -143,7 +144,7 @@ def _aim(name: str, entries: Mapping[str, Any], metric: MetricFacts | None, give
     if metric is None:
         return _Aim(name, None, given, is_mirrored)
     usual = worst_value(metric.range, higher_is_better=metric.higher_is_better)
-    return _Aim(name, metric.higher_is_better, usual if given is None else given, is_mirrored)
+    return _Aim(name, metric.higher_is_better, usual if given is None else given, is_mirrored, metric.range)
 
 
 def _curves(aim: _Aim, units: FrameUnits, bin_width: int | None) -> Iterator[Drift]:
@@ -156,7 +157,7 @@ def _curves(aim: _Aim, units: FrameUnits, bin_width: int | None) -> Iterator[Dri
     numbers = {key: number for number, key in enumerate(sorted(set(keys)))}
     key_of_value = np.array([numbers[key] for key in keys], np.int64)[units.rollouts]
     for (subset, model), number in numbers.items():
-        data = _part(units, key_of_value == number)
+        data = replace(_part(units, key_of_value == number), range=aim.range)
         if not len(data.values):
             continue
         life, why_not = _half_life(aim, data, width)

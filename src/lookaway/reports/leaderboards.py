@@ -233,7 +233,8 @@ def matrix(leaderboard: Leaderboard) -> Matrix | None:
         return None
     values = [CaseValues(values=row.values.values, cases=row.values.cases, scenes=row.values.scenes) for row in rows]
     indices = [(one, other) for one in range(len(rows)) for other in range(one + 1, len(rows))]
-    found = [paired_difference(values[one], values[other]) for one, other in indices]
+    span = leaderboard.metric.span
+    found = [paired_difference(values[one], values[other], span=span) for one, other in indices]
     q_values = false_discovery([entry.sign_flip.p if entry else None for entry in found])
     pairs = {
         pair: None if entry is None or q is None else _pair(entry, q, leaderboard.metric.higher_is_better)

@@ -59,10 +59,28 @@ def digits_for(values: Sequence[float]) -> int:
 
 
 def estimate_interval(estimate: Estimate | None, digits: int = 3) -> str:
-    """The 95 % interval of an estimate; a dash where there is none, as for a single scene."""
-    if estimate is None or estimate.low is None or estimate.high is None:
+    """The 95 % interval of an estimate; with too few scenes for one, the means of the scenes.
+
+    >>> estimate_interval(Estimate(mean=0.5, low=0.4, high=0.6, scored=9, scenes=9))
+    '[0.400, 0.600]'
+    >>> estimate_interval(Estimate(mean=0.5, low=None, high=None, scored=2, scenes=2, scene_means=(0.4, 0.6)))
+    'scenes 0.400 0.600'
+    """
+    if estimate is None:
         return "-"
-    return f"[{fixed(estimate.low, digits)}, {fixed(estimate.high, digits)}]"
+    if estimate.low is not None and estimate.high is not None:
+        return f"[{fixed(estimate.low, digits)}, {fixed(estimate.high, digits)}]"
+    return scene_values(estimate, digits) or "-"
+
+
+def scene_values(estimate: Estimate, digits: int = 3) -> str:
+    """The means of the scenes of an estimate that has no interval; empty where they are not known."""
+    if estimate.scenes == 1:
+        return "one scene"
+    means = [fixed(mean, digits) for mean in estimate.scene_means]
+    if len(means) == 1:
+        return f"all {estimate.scenes} scenes {means[0]}"
+    return f"scenes {' '.join(means)}" if means else ""
 
 
 def counts(reasons: Mapping[str, int], failures: int = 0) -> str:

@@ -13,6 +13,7 @@ from lookaway.core import Floats, Group, Lock, Table, UnknownName, UserError
 from lookaway.engine.reading import load_suite
 from lookaway.engine.run import Run
 from lookaway.reports.metric_facts import MetricFacts, metric_facts
+from lookaway.reports.scene_notes import SceneOfRollout
 from lookaway.statistics.cells import GroupKey, counted_groups
 from lookaway.statistics.intervals import effective_size
 from lookaway.statistics.scene_bootstrap import named_scene_sums
@@ -107,6 +108,11 @@ class LoadedRun:
     def models(self) -> tuple[str, ...]:
         """Its models, in order of their names."""
         return tuple(sorted({rollout.model for rollout in self.rollouts.values()}))
+
+    @property
+    def scenes(self) -> list[SceneOfRollout]:
+        """Model, scene and seed of its rollouts."""
+        return [SceneOfRollout(entry.model, entry.scene, entry.seed) for entry in self.rollouts.values()]
 
     def items(self) -> Iterator[Mapping[str, Any]]:
         """Every outcome as a row: rollout, metric, status, reason, value, raw, message, detail, model, case, ..."""

@@ -10,12 +10,14 @@ import numpy as np
 
 from lookaway.core import TESTED, TRIGGERED, Cell, Gated, Group, Reason, Table
 from lookaway.statistics.gated_means import GatedValues, gated_means, passed_gate
-from lookaway.statistics.intervals import clustered_share, scene_means
+from lookaway.statistics.intervals import clustered_share, effective_size, mean_estimates
+from lookaway.statistics.scene_bootstrap import named_scene_sums
 
 
 def mean_cells(groups: Sequence[Group]) -> tuple[Cell, ...]:
     """One cell per group: mean, interval, n of N, and why the rest is missing."""
-    means = scene_means([(group.values, group.scenes) for group in groups])
+    sums = [named_scene_sums(group.values, group.scenes) for group in groups]
+    means = mean_estimates(sums, [group.range for group in groups])
     return tuple(
         Cell(
             model=group.model,
@@ -26,8 +28,9 @@ def mean_cells(groups: Sequence[Group]) -> tuple[Cell, ...]:
             asked=group.asked,
             failures=group.failures,
             reasons=group.reasons,
+            effective=float(effective_size(own).size),
         )
-        for group, mean in zip(groups, means, strict=True)
+        for group, own, mean in zip(groups, sums, means, strict=True)
     )
 
 
@@ -52,18 +55,21 @@ def gated_cells(groups: Sequence[Group], *, combines: bool = False) -> tuple[Cel
                 scenes=passed[place].scenes,
                 is_open=gate.values,
                 gate_scenes=gate.scenes,
+                range=shown[place].range,
             )
             for place, gate in judged.items()
         ]
     )
     for (place, gate), (estimate, gated) in zip(judged.items(), found, strict=True):
         raws = passed[place].raw_values
+        counted = named_scene_sums(passed[place].values, passed[place].scenes)
         cells[place] = replace(
             cells[place],
             estimate=estimate,
             gated=_labelled(gated or Gated(coverage=None), combines=combines),
             raw_mean=float(np.mean(raws)) if len(raws) else None,
             reasons=_gated_reasons(shown[place], gate, passed[place]),
+            effective=float(effective_size(counted).size),
         )
     return tuple(cells)
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lookaway.core import Estimate, Floats, Indices
-from lookaway.statistics.intervals import scene_means
+from lookaway.statistics.intervals import UNBOUNDED, Range, scene_means
+from lookaway.statistics.scene_bootstrap import MIN_SCENES
 
 DEFAULT_BINS = 20
 
@@ -25,6 +26,8 @@ class FrameValues:
     """Index of the rollout of each value, in `scenes`."""
     scenes: Sequence[str]
     """Scene of each rollout."""
+    range: Range = UNBOUNDED
+    """Least and greatest possible value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +71,7 @@ def drift_curve(data: FrameValues, bin_width: int) -> tuple[DriftBin, ...]:
     Each rollout counts once in a bin, with its mean; intervals are clustered by scene.
     """
     bins = bin_means(data, bin_width)
-    estimates = means_over([(own.means, own.rollouts) for own in bins], data.scenes)
+    estimates = means_over([(own.means, own.rollouts) for own in bins], data.scenes, data.range)
     changes = means_over([_change(own, bins[0]) for own in bins], data.scenes)
     return tuple(
         DriftBin(
@@ -109,9 +112,12 @@ def shared_rollouts(one: BinMeans, other: BinMeans) -> tuple[Indices, Indices]:
     return here, there
 
 
-def means_over(series: Sequence[tuple[Floats, Indices]], scenes: Sequence[str]) -> tuple[Estimate | None, ...]:
+def means_over(
+    series: Sequence[tuple[Floats, Indices]], scenes: Sequence[str], value_range: Range = UNBOUNDED
+) -> tuple[Estimate | None, ...]:
     """The mean over rollouts in each bin, clustered by scene; `None` where there are none."""
-    return scene_means([(values, [scenes[number] for number in rollouts.tolist()]) for values, rollouts in series])
+    named = [(values, [scenes[number] for number in rollouts.tolist()]) for values, rollouts in series]
+    return scene_means(named, value_range)
 
 
 def _change(own: BinMeans, start: BinMeans) -> tuple[Floats, Indices]:
@@ -126,13 +132,13 @@ class HalfLife:
     frames: float | None
     """Frames since the mark; `None` where it is more than `within`."""
     interval: tuple[float | None, float | None] | None
-    """95 % interval; an end of `None` is more than `within`. One scene alone has no interval."""
+    """95 % interval; an end of `None` is more than `within`. Fewer than 5 scenes have no interval."""
     start: float
     """Mean of the first bin."""
     towards: float
     """The value at which everything is lost."""
     within: float
-    """The frame up to which the curve is known: the mean frame of the last bin with two scenes."""
+    """The frame up to which the curve is known: the mean frame of the last bin with enough scenes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,19 +153,21 @@ def half_life(data: FrameValues, bin_width: int, *, towards: float, higher_is_be
 
     Rollouts are compared with their own first bin, so that clips that end earlier cannot move it. Between bins, which
     lie at the mean frame of their values, the curve is linear. The ends of the interval are where the ends of the
-    curve's 95 % band are half-way. A curve of several scenes is followed as long as two of them have values.
+    curve's 95 % band are half-way. A curve of 5 scenes or more is followed as long as 5 of them have values, one of
+    2 to 4 scenes as long as 2 have.
     """
     bins = bin_means(data, bin_width)
     sign = 1.0 if higher_is_better else -1.0
     steps = _steps(bins, data.scenes, towards, sign)
     if not steps or steps[0].left.mean <= 0:
         return None
-    has_interval = steps[0].left.scenes > 1
-    if has_interval:
-        steps = [step for step in steps if step.left.scenes > 1]
+    has_interval = steps[0].left.scenes >= MIN_SCENES
+    enough = MIN_SCENES if has_interval else min(2, steps[0].left.scenes)
+    steps = [step for step in steps if step.left.scenes >= enough]
     frames = [step.frame for step in steps]
-    lows = [step.left.low for step in steps if step.left.low is not None]
-    highs = [step.left.high for step in steps if step.left.high is not None]
+    # Scenes that are all equal, as at the mark, have no interval.
+    lows = [step.left.mean if step.left.low is None else step.left.low for step in steps]
+    highs = [step.left.mean if step.left.high is None else step.left.high for step in steps]
     return HalfLife(
         frames=_first_at_zero(frames, [step.left.mean for step in steps]),
         interval=(_first_at_zero(frames, lows), _first_at_zero(frames, highs)) if has_interval else None,

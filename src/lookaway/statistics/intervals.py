@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,14 +11,19 @@ from numpy.typing import NDArray
 from lookaway.core import Estimate, Floats, Indices
 from lookaway.statistics.scene_bootstrap import (
     DRAWS,
+    MIN_SCENES,
     SEED,
     Interval,
     SceneSums,
+    bounded_bootstrap,
     named_scene_sums,
     poisson_weights,
     scene_bootstrap,
     scene_weights,
 )
+
+Range = tuple[float | None, float | None]
+"""Least and greatest possible value; `None` where there is no limit."""
 
 
 def clustered_estimate(
@@ -33,51 +38,80 @@ def clustered_estimate(
 def influence_estimate(mean: float, influences: Floats, *, scored: int, level: float = 0.95) -> Estimate:
     """An estimate with a t interval of G-1 degrees of freedom, from the influence of each of its G scenes.
 
-    The standard error is sqrt(G / (G-1) * sum of squared influences). One scene alone has no interval, since nothing is
-    known about how scenes differ.
+    The standard error is sqrt(G / (G-1) * sum of squared influences). There is no interval below 5 scenes, nor where no
+    scene has an influence: nothing is known then about how scenes differ.
     """
     scenes = len(influences)
-    if scenes == 1:
-        return Estimate(mean=mean, low=None, high=None, scored=scored, scenes=1)
+    error = float(np.sqrt(scenes / max(1, scenes - 1) * np.sum(influences**2)))
+    if scenes < MIN_SCENES or error <= ROUNDING * abs(mean):
+        return Estimate(mean=mean, low=None, high=None, scored=scored, scenes=scenes)
     from scipy.special import stdtrit  # scipy.stats alone would double the start-up time
 
-    error = float(np.sqrt(scenes / (scenes - 1) * np.sum(influences**2)))
     reach = float(stdtrit(scenes - 1, (1 + level) / 2)) * error
     return Estimate(mean=mean, low=mean - reach, high=mean + reach, scored=scored, scenes=scenes)
 
 
 FEW_SCENES = 40
-"""With fewer, intervals are t intervals, since the bootstrap of so few scenes covers too little."""
+"""With fewer, intervals of unbounded values are t intervals, since the bootstrap of so few scenes covers too little."""
 VALUES_AT_ONCE = 5_000_000
+ROUNDING = 1e-12
+"""Sums of the same numbers in another order differ by less than this, relative to the numbers."""
+UNBOUNDED: Range = (None, None)
 
 
 def mean_estimates(
-    cells: Sequence[SceneSums], *, level: float = 0.95, draws: int = DRAWS, seed: int = SEED
+    cells: Sequence[SceneSums],
+    ranges: Sequence[Range] | None = None,
+    *,
+    level: float = 0.95,
+    draws: int = DRAWS,
+    seed: int = SEED,
 ) -> tuple[Estimate | None, ...]:
     """The mean of every cell, given the sums of its scenes, [scenes]; `None` where it has no value.
 
-    With fewer than 40 scenes the interval is the t interval of G-1 degrees of freedom, else that of the scene
-    bootstrap. All cells share one product with the draws, and none of their intervals depends on the others.
+    A cell with fewer than 5 scenes has their means in place of an interval. Where the range of the values has both
+    ends, the interval is `bounded_bootstrap`; otherwise it is the t interval of G-1 degrees of freedom below 40 scenes,
+    the scene bootstrap from there on, and none where all scenes are equal. All cells share one product with the draws,
+    and none of their intervals depends on the others.
     """
+    limits = [UNBOUNDED] * len(cells) if ranges is None else ranges
     found = [_with_t_interval(cell, level) for cell in cells]
-    many = [place for place, estimate in enumerate(found) if estimate is not None and estimate.scenes >= FEW_SCENES]
-    largest = max((len(cells[place].sums) for place in many), default=0)
+    bounded, drawn = [], []
+    for place, (estimate, (low, high)) in enumerate(zip(found, limits, strict=True)):
+        if estimate is None or estimate.scenes < MIN_SCENES:
+            continue
+        if low is not None and high is not None:
+            bounded.append(place)
+        elif estimate.scenes >= FEW_SCENES and estimate.low is not None:
+            drawn.append(place)
+    for some in _parts(bounded, cells, draws):
+        sums, counts = _totals([cells[place] for place in some])
+        ends = np.array([limits[place] for place in some], np.float64).T
+        intervals = bounded_bootstrap(sums, counts, ends, level=level, draws=draws, seed=seed)
+        for place, low, high in zip(some, *intervals.tolist(), strict=True):
+            found[place] = _with_ends(found[place], low, high)
+    for some in _parts(drawn, cells, draws):
+        totals = _totals([cells[place] for place in some])
+        weights = poisson_weights(totals.shape[-1], draws=draws, seed=seed)
+        for place, interval in zip(
+            some, scene_bootstrap(totals, lambda parts: parts[0] / parts[1], weights, level=level), strict=True
+        ):
+            if interval is not None:
+                found[place] = _with_ends(found[place], interval.low, interval.high)
+    return tuple(estimate and clip_interval(estimate, ends) for estimate, ends in zip(found, limits, strict=True))
+
+
+def _parts(places: Sequence[int], cells: Sequence[SceneSums], draws: int) -> Iterator[Sequence[int]]:
+    """Cells that are drawn together, few enough for the memory."""
+    largest = max((len(cells[place].sums) for place in places), default=0)
     at_once = max(1, VALUES_AT_ONCE // max(largest, draws))
-    for start in range(0, len(many), at_once):
-        some = many[start : start + at_once]
-        weights = poisson_weights(largest, draws=draws, seed=seed)
-        totals = _totals([cells[place] for place in some], largest)
-        drawn = scene_bootstrap(totals, lambda parts: parts[0] / parts[1], weights, level=level)
-        for place, interval in zip(some, drawn, strict=True):
-            estimate = found[place]
-            if estimate is not None and interval is not None:
-                found[place] = replace(estimate, low=interval.low, high=interval.high)
-    return tuple(found)
+    for start in range(0, len(places), at_once):
+        yield places[start : start + at_once]
 
 
-def _totals(cells: Sequence[SceneSums], scenes: int) -> Floats:
+def _totals(cells: Sequence[SceneSums]) -> Floats:
     """Sums and counts, [2, cells, scenes], padded with scenes that have no value."""
-    totals = np.zeros((2, len(cells), scenes))
+    totals = np.zeros((2, len(cells), max(len(cell.sums) for cell in cells)))
     for place, cell in enumerate(cells):
         totals[:, place, : len(cell.sums)] = cell.sums, cell.counts
     return totals
@@ -88,24 +122,65 @@ def _with_t_interval(cell: SceneSums, level: float) -> Estimate | None:
     scored = int(cell.counts.sum())
     if not scored:
         return None
-    mean = float(cell.sums.sum()) / scored
-    influences = ((cell.sums - mean * cell.counts) / scored)[cell.counts > 0]
-    return influence_estimate(mean, influences, scored=scored, level=level)
+    known = cell.counts > 0
+    sums, counts = cell.sums[known], cell.counts[known]
+    mean = float(sums.sum()) / scored
+    estimate = influence_estimate(mean, (sums - mean * counts) / scored, scored=scored, level=level)
+    return estimate if estimate.low is not None else replace(estimate, scene_means=distinct_means(sums / counts))
 
 
-def scene_mean(values: Floats, scenes: Sequence[str], *, level: float = 0.95) -> Estimate | None:
+def distinct_means(means: Floats) -> tuple[float, ...]:
+    """The means of scenes, smallest first; a single number where all are equal.
+
+    >>> distinct_means(np.array([0.4, 0.2])), distinct_means(np.array([0.2, 0.2]))
+    ((0.2, 0.4), (0.2,))
+    """
+    ordered: list[float] = np.sort(means).tolist()
+    is_equal = ordered[-1] - ordered[0] <= ROUNDING * max(abs(ordered[0]), abs(ordered[-1]))
+    return tuple(ordered[:1] if is_equal else ordered)
+
+
+def _with_ends(estimate: Estimate | None, low: float, high: float) -> Estimate | None:
+    """Sums of the same numbers in another order differ in their last digits, so the ends make sure of the mean."""
+    if estimate is None:
+        return None
+    return replace(estimate, low=min(low, estimate.mean), high=max(high, estimate.mean), scene_means=())
+
+
+def clip_interval(estimate: Estimate, value_range: Range) -> Estimate:
+    """The estimate with an interval that does not leave a range, unless the mean itself does.
+
+    >>> clip_interval(Estimate(mean=0.9, low=0.7, high=1.1, scored=8, scenes=8), (0.0, 1.0)).high
+    1.0
+    """
+    least, greatest = value_range
+    if estimate.low is None or estimate.high is None:
+        return estimate
+    low = estimate.low if least is None else min(max(estimate.low, least), estimate.mean)
+    high = estimate.high if greatest is None else max(min(estimate.high, greatest), estimate.mean)
+    return replace(estimate, low=low, high=high)
+
+
+def scene_mean(
+    values: Floats, scenes: Sequence[str], value_range: Range = UNBOUNDED, *, level: float = 0.95
+) -> Estimate | None:
     """The mean of some values, with the interval of `mean_estimates`; `None` where there is no value.
 
-    >>> estimate = scene_mean(np.array([0.2, 0.4, 0.6]), ["a", "b", "c"])
-    >>> round(estimate.mean, 3), round(estimate.low, 3), round(estimate.high, 3), estimate.scored
-    (0.4, -0.097, 0.897, 3)
+    >>> estimate = scene_mean(np.array([0.8, 0.9, 1.0, 1.0, 1.0]), list("abcde"), (0.0, 1.0))
+    >>> round(estimate.mean, 3), round(estimate.low, 2), estimate.high, estimate.scored
+    (0.94, 0.54, 1.0, 5)
+    >>> scene_mean(np.array([0.2, 0.4, 0.6]), ["a", "b", "c"]).scene_means
+    (0.2, 0.4, 0.6)
     """
-    return scene_means([(values, scenes)], level=level)[0]
+    return scene_means([(values, scenes)], value_range, level=level)[0]
 
 
-def scene_means(series: Sequence[tuple[Floats, Sequence[str]]], *, level: float = 0.95) -> tuple[Estimate | None, ...]:
-    """The means of many series of values and their scenes, computed together."""
-    return mean_estimates([named_scene_sums(values, scenes) for values, scenes in series], level=level)
+def scene_means(
+    series: Sequence[tuple[Floats, Sequence[str]]], value_range: Range = UNBOUNDED, *, level: float = 0.95
+) -> tuple[Estimate | None, ...]:
+    """The means of many series of values of one metric and their scenes, computed together."""
+    sums = [named_scene_sums(values, scenes) for values, scenes in series]
+    return mean_estimates(sums, [value_range] * len(sums), level=level)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,8 +228,8 @@ def clustered_share(yes: NDArray[np.bool_], scenes: Sequence[str], *, level: flo
 
     With one clip per scene that is Wilson's interval itself. With more, n is divided by the design effect, the ratio of
     the clustered to the independent variance, times (t / z)^2 of G-1 degrees of freedom (Korn and Graubard), but not by
-    less than 1. Where all answers are equal, the design effect is unknown, and a scene counts as one clip. One scene
-    alone has no interval.
+    less than 1. Where all answers are equal, the design effect is unknown, and a scene counts as one clip. Fewer than 5
+    scenes have their own shares in place of an interval.
 
     >>> found = clustered_share(np.arange(50) < 37, [str(clip) for clip in range(50)])
     >>> found.mean, round(found.low, 2), round(found.high, 2)
@@ -164,8 +239,9 @@ def clustered_share(yes: NDArray[np.bool_], scenes: Sequence[str], *, level: flo
         return None
     _, scene, sizes = np.unique(np.asarray(scenes, np.str_), return_inverse=True, return_counts=True)
     count, share = len(yes), float(np.mean(yes))
-    if len(sizes) == 1:
-        return Estimate(mean=share, low=None, high=None, scored=count, scenes=1)
+    if len(sizes) < MIN_SCENES:
+        shares = distinct_means(np.bincount(scene, weights=yes) / sizes)
+        return Estimate(mean=share, low=None, high=None, scored=count, scenes=len(sizes), scene_means=shares)
     effective = float(count)
     if count > len(sizes):
         residuals = np.bincount(scene, weights=yes - share)
@@ -225,7 +301,7 @@ class Ratio:
     estimate: Estimate
     """With the delta-method interval, clustered by scene."""
     drawn: Interval | None
-    """Bootstrap interval; `None` where the ratio is undefined without some scene."""
+    """Bootstrap interval; `None` where the estimate has none or the ratio is undefined without some scene."""
     draws: int
     seed: int
 
@@ -248,9 +324,10 @@ def ratio(
     totals = np.array([[np.bincount(place, weights=part, minlength=len(names))] for part in (tops, bottoms)])
     weights = scene_weights(len(names), draws=draws, seed=seed).T
     (drawn,) = scene_bootstrap(totals, lambda parts: parts[0] / parts[1], [weights])
+    estimate = clustered_estimate(mean, (tops - mean * bottoms) / whole, scenes, scored=len(tops))
     return Ratio(
-        estimate=clustered_estimate(mean, (tops - mean * bottoms) / whole, scenes, scored=len(tops)),
-        drawn=drawn,
+        estimate=estimate,
+        drawn=None if estimate.low is None else drawn,
         draws=draws,
         seed=seed,
     )

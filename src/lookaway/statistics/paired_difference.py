@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookaway.core import Estimate, Floats, Indices
-from lookaway.statistics.intervals import scene_mean
+from lookaway.statistics.intervals import clip_interval, mean_estimates
+from lookaway.statistics.scene_bootstrap import SceneSums
 
 EXACT_UP_TO = 20
 """Up to this many nonzero differences, all 2^n flips are enumerated."""
@@ -130,7 +131,7 @@ class CaseValues:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedDifference:
-    """The first model minus the second, over the cases that both have; every scene counts once."""
+    """The first model minus the second, over the cases that both have; every clip counts once, as in a table."""
 
     first: float
     second: float
@@ -140,7 +141,7 @@ class PairedDifference:
     by_scene: Mapping[str, float]
     """Mean difference of each scene."""
     deviation: float | None
-    """Standard deviation of the scenes' differences; `None` for one scene."""
+    """Standard deviation of the scenes' differences, each weighted by its clips; `None` for one scene."""
     sign_flip: SignFlip
     signed_ranks: SignedRanks
     only_first: int
@@ -148,44 +149,58 @@ class PairedDifference:
     """Cases that only one of them has."""
 
 
-def paired_difference(first: CaseValues, second: CaseValues, *, seed: int = 0) -> PairedDifference | None:
+def paired_difference(
+    first: CaseValues, second: CaseValues, *, span: float | None = None, seed: int = 0
+) -> PairedDifference | None:
     """Compare two models; `None` where no case has values of both.
 
-    A case counts with the mean over its seeds, which two models do not share. Tests are on the mean differences of
-    scenes, since cases of one scene are not independent.
+    A case has the mean of its seeds, which two models do not share, and counts as often as both have a clip of it: with
+    all clips in both, the means are those of a table. Tests are on the sums of the differences of each scene, since
+    clips of one scene are not independent. No interval leaves +-`span`, the width of the metric's range.
     """
-    names, own = _case_means(first)
-    others, theirs = _case_means(second)
+    names, own, own_clips = _case_means(first)
+    others, theirs, their_clips = _case_means(second)
     shared, here, there = np.intersect1d(names, others, assume_unique=True, return_indices=True)
     if not len(shared):
         return None
     scene_of = _scene_of_cases(first, second)
     scenes, place = np.unique([scene_of[case] for case in shared.tolist()], return_inverse=True)
-    one, other = _means_by(place, own[here]), _means_by(place, theirs[there])
-    differences = _differences(one, other)
-    mean = scene_mean(differences, scenes.tolist())
+    clips = np.minimum(own_clips[here], their_clips[there])
+    counts = np.bincount(place, weights=clips).astype(np.int64)
+    one, other = (np.bincount(place, weights=clips * means) for means in (own[here], theirs[there]))
+    differences = _differences(one / counts, other / counts)
+    sums = SceneSums(sums=differences * counts, counts=counts, squares=np.zeros(len(counts)))
+    (mean,) = mean_estimates([sums])
     assert mean is not None  # noqa: S101 - some case is shared
+    if span is not None:
+        mean = clip_interval(mean, (-span, span))
     return PairedDifference(
-        first=float(one.mean()),
-        second=float(other.mean()),
+        first=float(one.sum()) / int(counts.sum()),
+        second=float(other.sum()) / int(counts.sum()),
         difference=replace(mean, scored=len(shared)),
         by_scene=dict(zip(scenes.tolist(), differences.tolist(), strict=True)),
-        deviation=float(differences.std(ddof=1)) if len(scenes) > 1 else None,
-        sign_flip=sign_flip(differences, seed=seed),
-        signed_ranks=signed_ranks(differences),
+        deviation=_deviation(sums, mean.mean),
+        sign_flip=sign_flip(sums.sums, seed=seed),
+        signed_ranks=signed_ranks(sums.sums),
         only_first=len(names) - len(shared),
         only_second=len(others) - len(shared),
     )
 
 
-def _case_means(data: CaseValues) -> tuple[NDArray[np.str_], Floats]:
-    names, place = np.unique(np.asarray(data.cases, np.str_), return_inverse=True)
-    return names, _means_by(place, np.asarray(data.values, np.float64))
+def _case_means(data: CaseValues) -> tuple[NDArray[np.str_], Floats, Indices]:
+    """Every case with its mean and its number of clips."""
+    names, place, clips = np.unique(np.asarray(data.cases, np.str_), return_inverse=True, return_counts=True)
+    means: Floats = np.bincount(place, weights=np.asarray(data.values, np.float64)) / clips
+    return names, means, clips
 
 
-def _means_by(place: Indices, values: Floats) -> Floats:
-    means: Floats = np.bincount(place, weights=values) / np.bincount(place)
-    return means
+def _deviation(sums: SceneSums, mean: float) -> float | None:
+    """For scenes with equally many clips, the standard deviation of their mean differences."""
+    scenes = len(sums.counts)
+    if scenes == 1:
+        return None
+    influences = (sums.sums - mean * sums.counts) * (scenes / sums.counts.sum())
+    return math.sqrt(float(np.sum(influences**2)) / (scenes - 1))
 
 
 def _differences(one: Floats, other: Floats) -> Floats:

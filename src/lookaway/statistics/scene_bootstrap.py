@@ -14,9 +14,13 @@ from lookaway.core import Floats, Indices
 DRAWS = 2_000
 SEED = 0
 """Seed of every table, so that the same rows give the same intervals."""
+MIN_SCENES = 5
+"""Fewer scenes have no interval: their own values say more."""
+ADDED_SCENES = 0.5
+"""Weight of the scene at the end of the range that stands for what was not drawn; as in Jeffreys' prior of a share."""
 SCENES_AT_ONCE = 5_000
-POISSON_LEVELS = 2**16
-"""Entries of a table of Poisson quantiles, which is far quicker than drawing Poisson numbers."""
+LEVELS = 2**16
+"""Entries of a table of quantiles, which is far quicker than drawing Poisson or exponential numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,18 +44,43 @@ def poisson_weights(scenes: int, *, draws: int = DRAWS, seed: int = SEED) -> Ite
     The counts of a scene do not depend on how many scenes follow, so that cells with different scenes share one product
     and do not depend on each other.
     """
-    random, quantiles = np.random.default_rng(seed), _poisson_quantiles()
+    return _tabled_weights(_poisson_quantiles(), scenes, draws, seed)
+
+
+def exponential_weights(scenes: int, *, draws: int = DRAWS, seed: int = SEED) -> Iterator[Floats]:
+    """Weights of the Bayesian bootstrap, exponential with mean 1, in the same parts."""
+    return _tabled_weights(_exponential_quantiles(), scenes, draws, seed)
+
+
+def _tabled_weights(quantiles: Floats, scenes: int, draws: int, seed: int) -> Iterator[Floats]:
+    random = np.random.default_rng(seed)
     for start in range(0, scenes, SCENES_AT_ONCE):
-        levels = random.integers(POISSON_LEVELS, size=(min(SCENES_AT_ONCE, scenes - start), draws), dtype=np.uint16)
+        levels = random.integers(LEVELS, size=(min(SCENES_AT_ONCE, scenes - start), draws), dtype=np.uint16)
         yield quantiles[levels]
+
+
+def _shares(count: int) -> Floats:
+    return (np.arange(count) + 0.5) / count
 
 
 @cache
 def _poisson_quantiles() -> Floats:
     from scipy.special import pdtr
 
-    shares = (np.arange(POISSON_LEVELS) + 0.5) / POISSON_LEVELS
-    return np.searchsorted(pdtr(np.arange(10), 1.0), shares).astype(np.float64)
+    return np.searchsorted(pdtr(np.arange(10), 1.0), _shares(LEVELS)).astype(np.float64)
+
+
+@cache
+def _exponential_quantiles() -> Floats:
+    return -np.log1p(-_shares(LEVELS))
+
+
+@cache
+def _added_weights(draws: int, seed: int) -> Floats:
+    """The weight of the added scene in each draw: quantiles of its gamma distribution, in random order."""
+    from scipy.special import gammaincinv
+
+    return np.random.default_rng([seed, 1]).permutation(gammaincinv(ADDED_SCENES, _shares(draws)))
 
 
 def scene_bootstrap(
@@ -79,6 +108,35 @@ def scene_bootstrap(
     for place, low, high in zip(np.flatnonzero(exists).tolist(), *ends.tolist(), strict=True):
         intervals[place] = Interval(low=low, high=high)
     return tuple(intervals)
+
+
+def bounded_bootstrap(
+    sums: Floats, counts: Floats, limits: Floats, *, level: float = 0.95, draws: int = DRAWS, seed: int = SEED
+) -> Floats:
+    """Ends [2, cells] of intervals of means of bounded values, given sums and counts of scenes [cells, scenes].
+
+    Scenes have random weights (Bayesian bootstrap), and half a scene is added whose values are the least possible for
+    the lower end, and the greatest possible for the upper one. `limits` are [2, cells]. With whole scenes added, these
+    are the bounds of Gaffke, and for yes and no those of Clopper and Pearson. Ends stay inside the limits, and where
+    all values are equal the interval still has a width.
+    """
+    whole = counts.sum(-1)
+    known = counts > 0
+    means = np.divide(sums, counts, out=np.zeros_like(sums), where=known)
+    # A value may leave its range by a rounding error; the limits then move to it.
+    low = np.minimum(limits[0], np.min(means, axis=-1, where=known, initial=np.inf))
+    high = np.maximum(limits[1], np.max(means, axis=-1, where=known, initial=-np.inf))
+    scaled = (sums - low[:, None] * counts) / (high - low)[:, None]
+    weights = exponential_weights(sums.shape[-1], draws=draws, seed=seed)
+    drawn_sums, drawn_counts = np.split(_resampled_totals(np.concatenate([scaled, counts]), weights), 2)
+    added = (whole / known.sum(-1))[:, None] * _added_weights(draws, seed)
+    drawn_counts += added
+    ends = [
+        np.quantile(drawn_sums / drawn_counts, (1 - level) / 2, axis=-1),
+        np.quantile((drawn_sums + added) / drawn_counts, (1 + level) / 2, axis=-1),
+    ]
+    intervals: Floats = np.clip(low + (high - low) * np.array(ends), low, high)
+    return intervals
 
 
 def _resampled_totals(totals: Floats, weights: Iterable[Floats]) -> Floats:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lookaway.core import Estimate, Floats
+from lookaway.statistics.scene_bootstrap import MIN_SCENES
 
 MAX_UNDEFINED = 0.05
 """Share of undefined replicates above which there is no interval."""
@@ -64,7 +65,8 @@ def replicate_estimate(
     """An estimate with the expanded percentile interval of its replicates.
 
     Percentile intervals are too narrow where scenes are few. The percentiles are moved out so that the interval of a
-    mean is as wide as its t interval with G-1 degrees of freedom; it never leaves the range of the statistic.
+    mean is as wide as its t interval with G-1 degrees of freedom; it never leaves the range of the statistic. There is
+    none below 5 scenes, nor where all replicates are equal.
 
     >>> replicates = np.random.default_rng(1).normal(0.5, 0.1, 2000)
     >>> estimate = replicate_estimate(0.5, replicates, scored=80, scenes=40)
@@ -72,13 +74,14 @@ def replicate_estimate(
     (0.3, 0.7)
     """
     known = np.array([]) if replicates is None else replicates[np.isfinite(replicates)]
-    if scenes < 2 or replicates is None or len(known) < (1 - MAX_UNDEFINED) * len(replicates) or not len(known):
-        return Estimate(mean=value, low=None, high=None, scored=scored, scenes=scenes)
+    plain = Estimate(mean=value, low=None, high=None, scored=scored, scenes=scenes)
+    if scenes < MIN_SCENES or replicates is None or len(known) < max(1, (1 - MAX_UNDEFINED) * len(replicates)):
+        return plain
     from scipy.special import ndtr, stdtrit
 
     reach = float(stdtrit(scenes - 1, (1 + level) / 2)) * np.sqrt(scenes / (scenes - 1))
     low, high = np.quantile(known, [float(ndtr(-reach)), float(ndtr(reach))])
-    return Estimate(mean=value, low=float(low), high=float(high), scored=scored, scenes=scenes)
+    return replace(plain, low=float(low), high=float(high)) if low < high else plain
 
 
 def safe_divide(numerator: Floats, denominator: Floats) -> Floats:

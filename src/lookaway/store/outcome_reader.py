@@ -101,6 +101,14 @@ class AskedMetric:
     subsets: tuple[str, ...] | None
     is_gate: bool = False
     is_consistency: bool = False
+    range: tuple[float | None, float | None] = (None, None)
+    """Least and greatest possible value; `None` where there is no limit, or where an older run does not keep it."""
+
+    @property
+    def span(self) -> float | None:
+        """How far apart they are; `None` where one has no limit."""
+        low, high = self.range
+        return None if low is None or high is None else high - low
 
     def depends_on(self, other: AskedMetric) -> bool:
         """Whether the other is a gate that decides which rollouts count here."""
@@ -175,6 +183,7 @@ class OutcomeReader:
                 failures=failures,
                 is_gate=self._metrics[metric].is_gate,
                 is_consistency=self._metrics[metric].is_consistency,
+                range=self._metrics[metric].range,
                 reasons={
                     **reasons.get((model, metric, subset), {}),
                     **({Reason.NOT_YET_MEASURED.value: asked - measured} if asked > measured else {}),

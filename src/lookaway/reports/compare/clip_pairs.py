@@ -20,6 +20,11 @@ class ClipPair:
     before_rollouts: tuple[str, ...]
     after_rollouts: tuple[str, ...]
 
+    @property
+    def clips(self) -> int:
+        """How often it counts: as many clips as both models have of it."""
+        return min(len(self.before_rollouts), len(self.after_rollouts))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClipPairs:

@@ -14,6 +14,7 @@ from lookaway.reports.compare.clip_pairs import ClipPair, ClipPairs, clip_pairs
 from lookaway.reports.lock_explanations import lock_differences
 from lookaway.reports.metric_facts import MetricFacts, metric_facts
 from lookaway.reports.runs import NO_VALUES, CountedValues, LoadedRun, load_run
+from lookaway.reports.scene_notes import few_scene_notes, seed_scene_notes
 from lookaway.statistics.cells import GroupKey
 from lookaway.statistics.paired_difference import (
     CaseValues,
@@ -217,7 +218,11 @@ def compare_runs(
         not_compared=tuple(left_out),
         family=tests.family,
         seed=seed,
-        notes=_notes(first, second, chosen, across_locks=across_locks),
+        notes=(
+            *_notes(first, second, chosen, across_locks=across_locks),
+            *few_scene_notes((entry.difference for entry in dimensions), "dimension"),
+            *_seed_notes(first, second, chosen),
+        ),
     )
 
 
@@ -256,11 +261,12 @@ def _dimension(key: GroupKey, metric: MetricFacts, pairs: ClipPairs, seed: int) 
 
 
 def _difference(metric: MetricFacts, pairs: Sequence[ClipPair], seed: int) -> PairedDifference | None:
-    cases, scenes = [pair.case for pair in pairs], [pair.scene for pair in pairs]
-    earlier = CaseValues(values=np.array([pair.before for pair in pairs], np.float64), cases=cases, scenes=scenes)
-    later = CaseValues(values=np.array([pair.after for pair in pairs], np.float64), cases=cases, scenes=scenes)
+    counted = [pair for pair in pairs for _ in range(pair.clips)]
+    cases, scenes = [pair.case for pair in counted], [pair.scene for pair in counted]
+    earlier = CaseValues(values=np.array([pair.before for pair in counted], np.float64), cases=cases, scenes=scenes)
+    later = CaseValues(values=np.array([pair.after for pair in counted], np.float64), cases=cases, scenes=scenes)
     better, worse = (later, earlier) if metric.higher_is_better else (earlier, later)
-    return paired_difference(better, worse, seed=seed) if pairs else None
+    return paired_difference(better, worse, span=metric.span, seed=seed) if pairs else None
 
 
 def _detectable(found: PairedDifference | None) -> float | None:
@@ -309,6 +315,16 @@ def _with_videos(clips: Iterable[ChangedClip], before: LoadedRun, after: LoadedR
     return tuple(
         replace(clip, video=new[clip.video].video, video_before=old[clip.video_before].video) for clip in clips
     )
+
+
+def _seed_notes(before: LoadedRun, after: LoadedRun, chosen: Sequence[tuple[str, str]]) -> list[str]:
+    sides = ((before, {pair[0] for pair in chosen}), (after, {pair[1] for pair in chosen}))
+    notes = [
+        note
+        for run, models in sides
+        for note in seed_scene_notes(entry for entry in run.scenes if entry.model in models)
+    ]
+    return list(dict.fromkeys(notes))
 
 
 def _notes(

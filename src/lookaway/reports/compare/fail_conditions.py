@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from lookaway.core import UnknownName, UserError
 from lookaway.reports.compare.comparison import Comparison, Dimension, Verdict
+from lookaway.statistics.scene_bootstrap import MIN_SCENES
 
 SIGNS: Mapping[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
@@ -34,10 +35,18 @@ class FailCondition:
 
     def is_met(self, entry: Dimension) -> bool | None:
         """Whether the condition holds for a dimension; `None` where that cannot be decided."""
-        if entry.difference is None or entry.verdict is Verdict.NOT_ESTIMABLE:
-            return None
-        number: float | None = getattr(entry.difference, self.end)
+        number = self.number(entry)
         return None if number is None else SIGNS[self.sign](number, self.bound)
+
+    def number(self, entry: Dimension) -> float | None:
+        """The number that is compared with the bound; `None` where it is not known."""
+        difference = entry.difference
+        if difference is None or entry.verdict is Verdict.NOT_ESTIMABLE:
+            return None
+        found: float | None = getattr(difference, self.end)
+        # Scenes that all changed by the same amount, mostly not at all, have no interval.
+        is_equal = len(difference.scene_means) == 1 and difference.scenes >= MIN_SCENES
+        return difference.mean if found is None and is_equal else found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,6 +99,7 @@ def legend(comparison: Comparison) -> list[str]:
     return [
         f"pairs: clips of the same case and seed, {pairs} in all; unpaired: scored on one side only (before+after), "
         f"{alone} in all",
+        "before, after: every clip counts once, as in `lookaway show`, over the clips that both have",
         "difference: above zero is better; 95 % intervals and sign-flip p over scenes; q: Benjamini-Hochberg over "
         f"{amount(comparison.family, 'test')}, at most {FALSE_FINDINGS} for better or worse",
         "detectable: the smallest true difference that this many scenes would detect 4 times in 5",
@@ -129,8 +130,8 @@ def check_lines(check: CheckedCondition) -> list[str]:
 
 
 def _met_by(check: CheckedCondition, entry: Dimension) -> str:
-    number = getattr(entry.difference, check.condition.end)
-    digits = digits_for([number, check.condition.bound])
+    number = check.condition.number(entry)
+    digits = digits_for([check.condition.bound if number is None else number, check.condition.bound])
     return f"{entry.metric} of {entry.subset} is {signed(number, digits)} ({entry.model})"
 
 

@@ -13,14 +13,24 @@ from lookaway.engine.run import Run
 from lookaway.reports.export.rows import SCHEMA, estimate_rows, write_file, write_row_file
 from lookaway.reports.export.rows import WRITERS as ROW_WRITERS
 from lookaway.reports.leaderboards import Leaderboard, LeaderboardRow, leaderboards
-from lookaway.reports.numbers import digits_for, estimate_interval, fixed, markdown_lines, verbatim, visible
+from lookaway.reports.numbers import (
+    digits_for,
+    estimate_interval,
+    fixed,
+    markdown_lines,
+    scene_values,
+    verbatim,
+    visible,
+)
 from lookaway.reports.runs import LoadedRun, load_run, with_controls
+from lookaway.reports.scene_notes import WEIGHTING
 from lookaway.statistics.precision import Mark, Precision, precision
+from lookaway.statistics.scene_bootstrap import MIN_SCENES
 
 EXPLAINED = (
-    "95 % intervals clustered by scene, and n",
+    f"{WEIGHTING}, and n; below {MIN_SCENES} scenes their own means",
     "† imprecise: half the interval is more than a tenth of the metric's range, or the effective n is below 30",
-    "‡ not estimable: n is below 10; only the interval is shown",
+    "‡ not estimable: n is below 10; not ranked",
     "bold: significantly better than every other estimable model, jointly; controls are not ranked",
 )
 
@@ -156,7 +166,7 @@ def _cell(column: PaperColumn, cell: PaperCell) -> str:
     if cell.estimate is None:
         return NOT_TESTED if cell.is_untested else "-"
     mean = fixed(cell.estimate.mean, column.digits)
-    shown = f"**{mean}**" if cell.is_best else mean if cell.precision.is_estimable else ""
+    shown = f"**{mean}**" if cell.is_best else mean
     interval = estimate_interval(cell.estimate, column.digits)
     support = f"n={cell.estimate.scored}" + _includes(cell)
     return " ".join(part for part in (shown, cell.precision.mark.value, interval, support) if part)
@@ -247,8 +257,6 @@ def _mean(column: PaperColumn, cell: PaperCell) -> str:
     mark = MARKS[cell.precision.mark]
     if cell.estimate is None:
         return NOT_TESTED if cell.is_untested else "--"
-    if not cell.precision.is_estimable:
-        return f"${mark}$"
     mean = fixed(cell.estimate.mean, column.digits)
     shown = rf"\mathbf{{{mean}}}" if cell.is_best else mean
     return f"${shown}{mark}$"
@@ -258,8 +266,9 @@ def _interval(column: PaperColumn, cell: PaperCell) -> str:
     if cell.estimate is None:
         return ""
     interval = estimate_interval(cell.estimate, column.digits)
-    shown = f"${interval}$, " if cell.estimate.low is not None else ""
-    return rf"{{\scriptsize {shown}{cell.estimate.scored}{_includes(cell)}}}"
+    shown = f"${interval}$" if cell.estimate.low is not None else scene_values(cell.estimate, column.digits)
+    support = f"{cell.estimate.scored}{_includes(cell)}"
+    return rf"{{\scriptsize {', '.join(part for part in (shown, support) if part)}}}"
 
 
 def _label(text: str) -> str:

@@ -16,7 +16,6 @@ from lookaway.core import Estimate, UserError
 from lookaway.engine.run import Run
 from lookaway.io.files import write_whole
 from lookaway.reports.leaderboards import Leaderboard, LeaderboardRow
-from lookaway.statistics.precision import Precision
 
 ROWS_AT_ONCE = 50_000
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -98,11 +97,13 @@ SCHEMA = pa.schema(
         ("untested", pa.int64()),
         *((name, pa.float64()) for name in ("coverage_mean", "coverage_low", "coverage_high")),
         ("coverage_n", pa.int64()),
+        ("coverage_mark", pa.string()),
         *((name, pa.float64()) for name in ("combined_mean", "combined_low", "combined_high")),
         ("combined_n", pa.int64()),
+        ("combined_mark", pa.string()),
     ]
 )
-"""A number that is not estimable has an interval but no mean, as in every other table."""
+"""Marks are `none`, `imprecise` and `not_estimable`."""
 
 
 def estimate_rows(leaderboards: Sequence[Leaderboard]) -> Iterator[dict[str, Any]]:
@@ -121,7 +122,7 @@ def _estimate_row(leaderboard: Leaderboard, row: LeaderboardRow) -> dict[str, An
         "subset": leaderboard.subset,
         "model": row.model,
         "run": row.run,
-        **_numbers("", cell.estimate, row.precision),
+        **_numbers("", cell.estimate),
         "scored": cell.scored,
         "asked": cell.asked,
         "failed": cell.failures,
@@ -134,16 +135,18 @@ def _estimate_row(leaderboard: Leaderboard, row: LeaderboardRow) -> dict[str, An
         "control": row.control,
         "gate": cell.gated.label if cell.gated else None,
         "untested": cell.untested,
-        **_numbers("coverage_", cell.gated.coverage if cell.gated else None, row.coverage),
+        **_numbers("coverage_", cell.gated.coverage if cell.gated else None),
         "coverage_n": row.coverage.scored if cell.gated else None,
-        **_numbers("combined_", cell.gated.combined if cell.gated else None, row.combined),
+        "coverage_mark": row.coverage.mark.name.lower() if cell.gated else None,
+        **_numbers("combined_", cell.gated.combined if cell.gated else None),
         "combined_n": row.combined.scored if cell.gated else None,
+        "combined_mark": row.combined.mark.name.lower() if cell.gated else None,
     }
 
 
-def _numbers(prefix: str, estimate: Estimate | None, precision: Precision) -> dict[str, float | None]:
+def _numbers(prefix: str, estimate: Estimate | None) -> dict[str, float | None]:
     return {
-        f"{prefix}mean": estimate.mean if estimate and precision.is_estimable else None,
+        f"{prefix}mean": estimate.mean if estimate else None,
         f"{prefix}low": estimate.low if estimate else None,
         f"{prefix}high": estimate.high if estimate else None,
     }

@@ -14,7 +14,7 @@ from lookaway.core import Floats
 from lookaway.reports.lint.column_roles import NUMERIC_ROLES, Column, Role, columns_of, counts_of, has_intervals, words
 from lookaway.reports.lint.printed_table import PrintedTable
 from lookaway.reports.numbers import amount, fixed, print_json, print_lines
-from lookaway.statistics.precision import MIN_EFFECTIVE, MIN_VALUES
+from lookaway.statistics.precision import MIN_EFFECTIVE, MIN_VALUES, Mark
 from lookaway.statistics.rank_correlation import spearman_interval
 
 
@@ -249,8 +249,9 @@ def _best_on_few(sheet: Sheet) -> Iterator[Finding]:
     for column in sheet.of(Role.MEASURE, Role.AVERAGE, Role.CORRELATION):
         counts = counts_of(column, sheet.columns)
         has_marks = any(cell.is_bold for cell in column.cells)
+        unranked = _unranked_rows(column, sheet)
         for group in sheet.groups():
-            for row in group if has_marks else _best_rows(column, group):
+            for row in group if has_marks else _best_rows(column, [row for row in group if row not in unranked]):
                 cell, count = column.cells[row], counts[row]
                 is_few = count is not None and count < MIN_VALUES
                 # Where n is printed, a dagger says something else than what n says already.
@@ -267,6 +268,15 @@ def _best_on_few(sheet: Sheet) -> Iterator[Finding]:
                     row=row,
                     column=column.name,
                 )
+
+
+def _unranked_rows(column: Column, sheet: Sheet) -> set[int]:
+    """Rows that the table itself calls not estimable, in a column such as `coverage_mark` beside `coverage_mean`."""
+    stem = column.name[: column.name.rfind("_") + 1]
+    marks = [other for other in sheet.columns if other.name == f"{stem}mark"]
+    return {
+        row for other in marks for row, cell in enumerate(other.cells) if cell.text == Mark.NOT_ESTIMABLE.name.lower()
+    }
 
 
 def _best_rows(column: Column, group: Sequence[int]) -> list[int]:

@@ -90,7 +90,7 @@ def _by_phase(runs: Sequence[LoadedRun], leaderboard: Leaderboard) -> Slices | N
     if len(parts) < 2:
         return None
     series = [(np.array(values), scenes) for values, scenes in found.values()]
-    means = dict(zip(found, scene_means(series), strict=True))
+    means = dict(zip(found, scene_means(series, leaderboard.metric.range), strict=True))
     models = [row.model for row in leaderboard.rows]
     return Slices(
         title=leaderboard.title,

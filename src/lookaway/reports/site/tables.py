@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 from lookaway.core import TRIGGERED, Estimate
 from lookaway.reports.charts.svg import extent, strip
 from lookaway.reports.leaderboards import Leaderboard, LeaderboardRow, Matrix, Pair
-from lookaway.reports.numbers import MIN_DIGITS, counts, digits_for, fixed
+from lookaway.reports.numbers import MIN_DIGITS, counts, digits_for, fixed, scene_values
 from lookaway.reports.site.profile import axis_names
 from lookaway.reports.site.slices import SeedRow
-from lookaway.statistics.precision import Mark
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -111,16 +110,15 @@ def overview(leaderboards: Sequence[Leaderboard]) -> list[OverviewLine]:
 
 
 def mean_text(row: LeaderboardRow, digits: int) -> TableCell:
-    """The mean with its interval; one that is not estimable is shown as its interval alone."""
+    """The mean with its mark and interval; one that is not estimable is pale."""
     estimate = row.cell.estimate
     if estimate is None:
         return TableCell(text="not tested", classes="weak") if row.cell.is_untested else TableCell(text="-")
-    interval = _interval(estimate, digits)
-    mark = row.precision.mark.value
-    if row.precision.mark is Mark.NOT_ESTIMABLE:
-        return TableCell(text=f"{interval or 'no interval'}{mark}", sort=None, classes="weak")
     return TableCell(
-        text=f"{fixed(estimate.mean, digits)}{mark}", sort=estimate.mean, notes=(interval or "no interval",)
+        text=f"{fixed(estimate.mean, digits)}{row.precision.mark.value}",
+        sort=estimate.mean,
+        notes=(_interval(estimate, digits),),
+        classes="" if row.precision.is_estimable else "weak",
     )
 
 
@@ -230,12 +228,12 @@ def _scenes(row: LeaderboardRow) -> TableCell:
 def _estimate(estimate: Estimate | None) -> TableCell:
     if estimate is None:
         return TableCell(text="-")
-    return TableCell(text=fixed(estimate.mean), sort=estimate.mean, notes=(_interval(estimate) or "no interval",))
+    return TableCell(text=fixed(estimate.mean), sort=estimate.mean, notes=(_interval(estimate),))
 
 
 def _interval(estimate: Estimate, digits: int = MIN_DIGITS) -> str:
     if estimate.low is None or estimate.high is None:
-        return ""
+        return scene_values(estimate, digits) or "no interval"
     return f"{fixed(estimate.low, digits)}{TO}{fixed(estimate.high, digits)}"
 
 

@@ -12,6 +12,7 @@ from lookaway.reports.leaderboards import Leaderboard, models_of_several_runs
 from lookaway.reports.lock_explanations import lock_differences
 from lookaway.reports.numbers import amount
 from lookaway.reports.runs import LoadedRun
+from lookaway.reports.scene_notes import few_scene_notes, seed_scene_notes
 from lookaway.reports.site.facts import counts
 from lookaway.statistics.precision import Mark
 
@@ -37,6 +38,9 @@ def warnings(runs: Sequence[LoadedRun], leaderboards: Sequence[Leaderboard]) -> 
     found += [*_locks(runs), *_cases(runs), *_models(runs), *_versions(runs)]
     for check in (_untested, _unknown_direction, _sparse, _low_coverage):
         found += check(leaderboards)
+    estimates = (row.cell.estimate for leaderboard in leaderboards for row in leaderboard.rows)
+    found += [Warned(text=note) for note in few_scene_notes(estimates)]
+    found += [Warned(text=f"{run.name}: {note}") for run in runs for note in seed_scene_notes(run.scenes)]
     return found
 
 
@@ -160,8 +164,7 @@ def _sparse(leaderboards: Sequence[Leaderboard]) -> Iterator[Warned]:
             f"{row.model}, {leaderboard.title}: {row.cell.scored} of {row.cell.asked}" for leaderboard, row in sparse
         )
         yield Warned(
-            text=f"{len(sparse)} of {amount(len(cells), 'cell')} have fewer than 10 values (‡): they are shown as "
-            "intervals and have no rank.",
+            text=f"{len(sparse)} of {amount(len(cells), 'cell')} have fewer than 10 values (‡): they have no rank.",
             details=_some(details),
         )
     vague = sum(row.precision.mark is Mark.IMPRECISE for _, row in cells)
