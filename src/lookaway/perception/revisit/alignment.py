@@ -166,7 +166,7 @@ def _edges(cv2: ModuleType, pixels: Pixels) -> Floats:
     """Gradients relative to those around them."""
     grey = cv2.GaussianBlur(cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY).astype(np.float32), (0, 0), 1.5)
     edges = np.hypot(cv2.Sobel(grey, cv2.CV_32F, 1, 0), cv2.Sobel(grey, cv2.CV_32F, 0, 1))
-    return np.minimum(edges / (cv2.GaussianBlur(edges, (0, 0), 20) + 1), 4).astype(np.float32)
+    return np.asarray(np.minimum(edges / (cv2.GaussianBlur(edges, (0, 0), 20) + 1), 4), np.float32)
 
 
 def _disagreement(found: Floats, by_poses: Floats, size: tuple[int, int]) -> float:

@@ -24,8 +24,9 @@ from lookaway.metrics.revisit_pairs import RevisitPairs
 from lookaway.perception.poses.requested_poses import RequestedPoses
 from lookaway.perception.poses.tracked_poses import TrackedPoses
 from lookaway.perception.revisit.revisit_changes import RevisitChanges
-from lookaway.statistics.cells import mean_cells
+from lookaway.statistics.cells import gated_cells
 from lookaway.suites.folder.layout import FolderReader, is_world, world_rollouts
+from lookaway.suites.gate import revisited_gate
 from lookaway.suites.options import ALLOW_OUTSIDE, PATTERN
 
 POSES = TrackedPoses(frames=UniformFrames(48), height=256, keypoints=400)
@@ -59,7 +60,11 @@ class Revisit:
         of_return = (Remembered(), ChangedArea(), LightChange(), LookChange(), AlignedSsim())
         hints = (MovedPoints(), CopiedPoints(), CarriedArea(), Undone())
         return (
-            *(BoundMetric(name=metric.name, metric=metric, recipes=changes) for metric in of_return),
+            revisited_gate("revisited", POSES),
+            *(
+                BoundMetric(name=metric.name, metric=metric, recipes=changes, is_consistency=True)
+                for metric in of_return
+            ),
             BoundMetric(name="return_error", metric=ReturnError(), recipes=camera),
             BoundMetric(name="reach_missing", metric=ReachMissing(), recipes=camera),
             BoundMetric(name="cut", metric=CameraCut(), recipes={"poses": POSES}),
@@ -67,5 +72,5 @@ class Revisit:
         )
 
     def table(self, groups: Sequence[Group]) -> Table:
-        """Means over rollouts with scene-clustered intervals."""
-        return Table(suite=self.name, cells=mean_cells(groups))
+        """Means over tested rollouts, and the share that is tested."""
+        return Table(suite=self.name, cells=gated_cells(groups))
