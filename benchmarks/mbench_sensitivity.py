@@ -146,7 +146,7 @@ def measure(setting: str, world: Path, folder: Path, asked: Asked | None, found:
     dataset = read(export)
     with OracleServer(world) as server:
         judge = JudgeSettings(model=JudgeModel(model="oracle"), connection=Connection(url=server.base_url))
-        protocol = load_suite(setting).metrics(dataset.settings)
+        protocol = tuple(b for b in load_suite(setting).metrics(dataset.settings) if b.name.startswith("mbench"))
         bounds = tuple(_of_stand_ins(bound) for bound in Overrides(using=truth_fed(setting, world)).apply(protocol))
         bounds = with_judge(bounds, judge, folder)
         client = judge.open_client(folder)

@@ -83,14 +83,35 @@ def test_without_poses_all_frames_are_paired_symmetrically_and_the_pairs_say_so(
     assert (pairs.frames.tolist(), pairs.rule) == ([[0, 9], [1, 8], [2, 7]], "symmetric: no poses")
 
 
-def test_of_equally_near_frames_the_first_on_the_way_back_is_taken():
+def test_of_equally_near_frames_those_farthest_apart_in_time_are_paired():
+    yaws = [0, 0, 0, 20, 40, 20, 0, 0, 0, 0]
+    pairs, _ = select(FoldPairs(), trajectory(np.stack([pose(yaw_degrees=yaw) for yaw in yaws])))
+    assert pairs == [(0, 9), (1, 8), (2, 7), (3, 5)]
+
+
+def test_frames_that_share_their_nearest_partner_get_partners_of_their_own():
     yaws = [0, 10, 20, 30, 40, 20, 20, 20, 20, 20]
     pairs, _ = select(FoldPairs(), trajectory(np.stack([pose(yaw_degrees=yaw) for yaw in yaws])))
-    assert pairs == [(0, 5), (1, 5), (2, 5), (3, 5)]
+    assert (2, 9) in pairs
+    assert len({second for _, second in pairs}) == len(pairs) == 4
+
+
+def test_twenty_frames_cannot_share_the_one_frame_that_came_back():
+    outward = [pose(yaw_degrees=0.01 * step) for step in range(20)]
+    path = np.stack([*outward, pose(yaw_degrees=40), *(pose(yaw_degrees=yaw) for yaw in (30, 20, 0))])
+    chosen = FoldPairs(margin=0.0).select(rollout(), len(path), trajectory(path))
+    assert chosen.frames.tolist() == [[0, 23], [18, 21], [19, 22]]
+    assert chosen.partner_frames == 3
+
+
+def test_a_fast_return_pairs_the_frames_it_passes_and_leaves_the_others_out():
+    yaws = [0, 5, 10, 15, 20, 25, 30, 35, 40, 30, 20, 10, 0]
+    pairs, _ = select(FoldPairs(), trajectory(np.stack([pose(yaw_degrees=yaw) for yaw in yaws])))
+    assert pairs == [(0, 12), (2, 11), (4, 10), (6, 9)]
 
 
 def test_half_a_turn_counts_as_much_as_the_whole_extent_of_the_path():
-    outbound = [pose(centre=(0, 0, z)) for z in np.linspace(0, 1, 8)]
+    outbound = [pose(centre=(0, 0, z)) for z in [*[0.0] * 7, 1.0]]
     # Two ways to come back to the first view: half an extent away, or turned by a bit less than half of 180 degrees.
     inbound = [pose(centre=(0, 0, 0.9)), pose(centre=(0, 0, 0.5)), pose(yaw_degrees=85)]
     poses = trajectory(np.stack(outbound + inbound))
@@ -143,6 +164,7 @@ def test_pairs_lie_in_the_clip_in_order_wide_enough_and_widest_first(yaws, metre
     assert pairs or reason is Reason.TOO_SHORT
     spans = [second - first for first, second in pairs]
     assert {frame for pair in pairs for frame in pair} <= set(frames.tolist())
+    assert all(len({pair[end] for pair in pairs}) == len(pairs) for end in (0, 1))
     assert len(pairs) <= most
     assert all(span >= min_span for span in spans)
     assert spans == sorted(spans, reverse=True)

@@ -7,13 +7,14 @@ import pytest
 
 from lookaway.core import Abstention, Feature, Reason
 from lookaway.metrics.fold_pairs import FoldPairs
-from lookaway.metrics.rendering_lighting import RenderingLighting
+from lookaway.metrics.rendering_lighting import LightingChange, RenderingLighting, RenderingLightingSeconds
 from tests.metrics.two_view_scenes import rollout
 from tests.support.room import pose, there_and_back, trajectory
 
 
-def measure(lab, metric: RenderingLighting | None = None, *, poses=None):
-    features = {"lab_means": Feature({"lab": np.asarray(lab, np.float64)})}
+def measure(lab, metric: LightingChange | None = None, *, poses=None, fps: float = 16.0):
+    lab = np.asarray(lab, np.float64)
+    features = {"lab_means": Feature({"lab": lab, "times_seconds": np.arange(len(lab)) / fps})}
     if poses is not None:
         features["poses"] = poses.to_feature()
     return (metric or RenderingLighting()).measure(rollout(), features)
@@ -127,3 +128,62 @@ def test_pairs_whose_segments_overlap_are_left_out_and_listed():
     left_out = [unit.name for unit in outcome.units if isinstance(unit.outcome, Abstention)]
     assert left_out == ["f9_f14", "f10_f13"]
     assert (outcome.detail["pairs_scored"], outcome.detail["pairs_asked"]) == (9, 11)
+
+
+def test_the_row_says_by_which_pairs_it_was_measured_and_how_many_partners_there_are():
+    lab = there_and_back_again(41)
+    detail = measure(lab, poses=trajectory(there_and_back("left_then_right", 41))).detail
+    assert (detail["branch"], detail["pairs_asked"], detail["partner_frames"]) == ("fold", 20, 20)
+    assert measure(lab).detail["branch"] == "symmetric: no poses"
+
+
+class TestSegmentsInSeconds:
+    METRIC = RenderingLightingSeconds()
+
+    def poses(self, frames: int):
+        return trajectory(there_and_back("left_then_right", frames))
+
+    def test_a_world_that_does_not_change_in_time_scores_one(self):
+        outcome = measure(there_and_back_again(41), self.METRIC, poses=self.poses(41))
+        assert (outcome.value, outcome.raw) == (pytest.approx(1), pytest.approx(0, abs=1e-12))
+
+    def test_day_on_the_way_out_and_night_on_the_way_back_scores_next_to_nothing(self):
+        lab = np.zeros((81, 3))
+        lab[:40] = (100, 80, -100)
+        assert measure(lab, self.METRIC, poses=self.poses(81)).value < 1e-3
+
+    def test_a_tint_that_is_there_from_the_first_frame_to_the_last_does_not_matter(self):
+        lab, poses = np.random.default_rng(0).uniform(20, 60, (61, 3)), self.poses(61)
+        shifted = measure(lab + np.array([0, -30, 12]), self.METRIC, poses=poses)
+        assert shifted.raw == pytest.approx(measure(lab, self.METRIC, poses=poses).raw)
+
+    def test_at_sixteen_frames_a_second_it_is_the_published_number(self):
+        lab, poses = np.random.default_rng(0).uniform(20, 60, (61, 3)), self.poses(61)
+        assert measure(lab, self.METRIC, poses=poses).raw == measure(lab, poses=poses).raw
+
+    @pytest.mark.parametrize(("fps", "frames"), [(6, 3), (16, 8), (30, 15), (0.5, 1)])
+    def test_a_segment_lasts_as_long_at_every_frame_rate(self, fps, frames):
+        outcome = measure(there_and_back_again(41), self.METRIC, poses=self.poses(41), fps=fps)
+        assert outcome.detail["segment_frames"] == frames
+
+    def test_a_quarter_of_the_frames_moves_it_less_than_it_moves_the_published_number(self):
+        # Brightness belongs to the place, and the camera comes back at half the speed.
+        place = np.concatenate([np.linspace(0, 1, 65), np.linspace(1, 0, 129)[1:]])
+        lab = np.column_stack([30 + 50 * place, place, place])
+        path = np.stack([pose(yaw_degrees=40 * there) for there in place])
+
+        def raw(metric, every: int) -> float:
+            return measure(lab[::every], metric, poses=trajectory(path[::every]), fps=16 / every).raw
+
+        changes = [abs(raw(metric, 4) - raw(metric, 1)) for metric in (RenderingLighting(), self.METRIC)]
+        assert changes[1] < changes[0] / 2
+
+    def test_a_camera_that_does_not_come_back_is_declined(self):
+        onward = trajectory(np.stack([pose(yaw_degrees=step) for step in range(41)]))
+        outcome = measure(there_and_back_again(41), self.METRIC, poses=onward)
+        assert isinstance(outcome, Abstention)
+        assert outcome.reason is Reason.NOT_APPLICABLE
+
+    def test_a_clip_shorter_than_two_segments_is_declined(self):
+        outcome = measure(there_and_back_again(11), self.METRIC, poses=self.poses(11), fps=30)
+        assert (type(outcome), outcome.reason) == (Abstention, Reason.TOO_SHORT)

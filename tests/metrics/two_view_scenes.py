@@ -47,6 +47,7 @@ def matches(trajectory: Trajectory, pairs: list[tuple[int, int]], *, count: int 
         "points_1": np.concatenate(firsts),
         "points_2": np.concatenate(seconds),
         "offsets": np.arange(len(pairs) + 1) * count,
+        "points": np.full((len(pairs), 2), 2 * count),
         "size": np.array([trajectory.width, trajectory.height]),
     }
     return Feature(arrays, {"rule": "fold"})

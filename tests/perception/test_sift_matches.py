@@ -87,6 +87,9 @@ def test_matches_of_each_pair_lie_between_its_offsets(view):
     assert third == len(found["points_1"]) == len(found["points_2"]) > 100
     np.testing.assert_array_equal(found["points_1"], found["points_2"])
     assert (found["pairs"].tolist(), found.detail["rule"]) == ([[0, 1], [0, 2]], "given")
+    (points, none), (again, same) = found["points"].tolist()
+    assert none == 0
+    assert points == again == same >= third
 
 
 def test_no_more_than_the_strongest_points_are_matched(view):

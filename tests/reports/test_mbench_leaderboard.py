@@ -163,3 +163,9 @@ def test_a_file_that_cannot_be_written_is_an_error_of_the_user(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot be written"):
         write_submission(run, ENTRY, tmp_path / "file" / "out.zip")
+
+
+def test_metrics_that_mbench_does_not_have_are_not_submitted(tmp_path):
+    made = make_submission(full_run(tmp_path / "run", "mbench-a"), ENTRY)
+    assert len(made["metrics"]) == 12
+    assert all(name.startswith("mbencha.") for name in made["metrics"])

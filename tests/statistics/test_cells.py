@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lookaway.core import Group
-from lookaway.statistics.cells import mean_cells
+from lookaway.statistics.cells import branch_notes, mean_cells
 
 
 def group(values, *, raw_values=(), scenes=None, **counts) -> Group:
@@ -42,3 +42,21 @@ def test_cells_keep_the_order_of_groups():
 def test_a_gate_that_always_opened_may_still_close():
     (cell,) = mean_cells([replace(group([1.0] * 40), is_gate=True)])
     assert (cell.estimate.low, cell.estimate.high) == (pytest.approx(0.912, abs=1e-3), 1.0)
+
+
+def test_a_mean_of_values_that_were_measured_in_two_ways_has_a_note_that_counts_both():
+    mixed = replace(group([0.2, 0.6, 0.7]), branches={"homography": 2, "epipolar": 1})
+    assert branch_notes([mixed, replace(group([1.0]), metric="light", branches={"fold": 1})]) == (
+        "spatial_epipolar of environment is measured in more than one way, which do not compare: "
+        "model homography 2, epipolar 1.",
+    )
+
+
+def test_models_that_were_measured_in_different_ways_have_a_note_too():
+    one, other = (
+        replace(group([0.2]), model=model, branches={branch: 1})
+        for model, branch in (("steady", "homography"), ("forgetful", "epipolar"))
+    )
+    (note,) = branch_notes([one, other])
+    assert "steady homography 1; forgetful epipolar 1" in note
+    assert branch_notes([one, one]) == ()

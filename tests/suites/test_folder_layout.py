@@ -279,7 +279,9 @@ def test_a_manifest_is_what_a_folder_is_recognised_by(tmp_path):
 def test_a_convention_of_poses_is_a_setting_that_reaches_the_recipes(tmp_path):
     dataset = read(put(tmp_path, "a.mp4"), extrinsics_convention="camera_to_world")
     assert dataset.settings == {"extrinsics_convention": "camera_to_world"}
-    recipes = [bound.recipes["poses"] for bound in Folder().metrics(dataset.settings)]
+    bounds = Folder().metrics(dataset.settings)
+    recipes = [bound.recipes["poses"] for bound in bounds if "poses" in bound.recipes]
+    recipes += [bound.recipes["matches"].poses for bound in bounds if "matches" in bound.recipes]
     assert {recipe.convention for recipe in recipes} == {"camera_to_world"}
 
 

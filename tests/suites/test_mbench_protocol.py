@@ -8,6 +8,7 @@ from lookaway.metrics.fold_pairs import FoldPairs
 from lookaway.metrics.segment_pairs import SegmentPairs
 from lookaway.perception.poses.supplied_poses import SuppliedPoses
 from lookaway.suites.mbench import MBenchA, MBenchT
+from lookaway.suites.mbench.protocol import FURTHER
 
 SUITES = {"mbencha": MBenchA(), "mbencht": MBenchT()}
 
@@ -28,13 +29,32 @@ FAMILIES = {
 }
 
 
+def published(dataset_id: str) -> list[str]:
+    names = [name for name, bound in protocol(dataset_id).items() if not bound.is_gate]
+    return [name for name in names if not name.startswith(FURTHER)]
+
+
 def test_the_public_names_are_those_of_the_benchmark():
     shared = [f"{family}.{name}" for family, names in FAMILIES.items() for name in names]
-    action = [name for name, bound in protocol("mbencha").items() if not bound.is_gate]
-    text = [name for name, bound in protocol("mbencht").items() if not bound.is_gate]
+    action, text = published("mbencha"), published("mbencht")
     assert text == [f"mbencht.{name}" for name in shared]
     assert action == [*(f"mbencha.{name}" for name in shared), "mbencha.causal.camera_interaction"]
     assert (len(action), len(text)) == (12, 11)
+
+
+@pytest.mark.parametrize(("dataset_id", "count"), [("mbencha", 8), ("mbencht", 6)])
+def test_what_the_benchmark_does_not_have_is_named_as_further(dataset_id, count):
+    further = [name for name in protocol(dataset_id) if not name.startswith(f"{dataset_id}.")]
+    assert len(further) == count
+    assert all(name.startswith(FURTHER) for name in further)
+
+
+@pytest.mark.parametrize("dataset_id", SUITES)
+def test_cameras_that_turn_and_cameras_that_move_have_columns_of_their_own(dataset_id):
+    bound = protocol(dataset_id)
+    for name in ("spatial_within_2px", "spatial_capped"):
+        column = f"{FURTHER}environment.{name}"
+        assert (bound[column].metric.camera, bound[f"{column}_moving"].metric.camera) == ("turns", "moves")
 
 
 def test_setting_a_has_the_gate_of_the_camera_for_what_is_consistency():
@@ -131,7 +151,7 @@ def test_metrics_that_cannot_do_without_poses_say_every_reason_for_which_these_f
         for bound in protocol(dataset_id).values()
         if any(stands_on_poses(bound.recipes[need]) for need in bound.metric.needs)
     ]
-    assert len(asked) == {"mbencha": 4, "mbencht": 3}[dataset_id]
+    assert len(asked) == {"mbencha": 12, "mbencht": 9}[dataset_id]
     for metric in asked:
         for reason in (Reason.MISSING_INPUT, Reason.POSE_FAILED, Reason.POSE_CONVENTION_AMBIGUOUS):
             assert f"`{reason.value}`" in type(metric).__doc__.partition("Abstains:")[2], (metric.name, reason)

@@ -29,7 +29,9 @@ def test_a_folder_of_clips_without_anything_else_gets_a_table_of_what_can_be_mea
     run = lookaway.evaluate(CLIPS, tmp_path / "run", suite="folder")
     cells = {cell.metric: cell for cell in run.table().cells}
     assert 0.1 < cells["rendering_lighting"].estimate.mean < 1
-    for metric in ("spatial_epipolar", "spatial_reprojection", "camera_interaction"):
+    with_poses = [name for name, cell in cells.items() if not name.startswith("rendering_lighting") and not cell.scored]
+    assert {"spatial_epipolar", "spatial_reprojection", "camera_interaction", "spatial_within_2px"} <= set(with_poses)
+    for metric in with_poses:
         assert (cells[metric].scored, cells[metric].reasons["missing_input"]) == (0, 10)
     # All of them were asked to turn away and back; one did not.
     verdicts = {row["case"]: row["value"] for row in run.items() if row["metric"] == "revisited"}

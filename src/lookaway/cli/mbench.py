@@ -56,7 +56,12 @@ def list_metrics_command() -> None:
     from lookaway.engine.reading import load_suite
     from lookaway.reports.numbers import print_rows
 
-    bounds = [bound for suite in PREFIXES for bound in load_suite(suite).metrics({}) if not bound.is_gate]
+    bounds = [
+        bound
+        for suite, prefix in PREFIXES.items()
+        for bound in load_suite(suite).metrics({})
+        if bound.name.startswith(prefix) and not bound.is_gate
+    ]
     about = {bound.name: (inspect.getdoc(bound.metric) or "").partition("\n")[0] for bound in bounds}
     print_rows([{"metric": name, "measures": text} for name, text in about.items()], as_json=False)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,8 @@ class Group:
     """Whether only rollouts that pass the gate count."""
     range: tuple[float | None, float | None] = (None, None)
     """Least and greatest possible value of the metric; `None` where there is no limit."""
+    branches: Mapping[str, int] = field(default_factory=dict)
+    """Number of values by how they were measured, where a metric measures in more than one way (`detail.branch`)."""
 
 
 TRIGGERED, TESTED = "triggered", "tested"

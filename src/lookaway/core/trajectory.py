@@ -84,6 +84,9 @@ class Trajectory:
         )
 
 
+EXTENT_AS_DEPTH = "assumed: the extent of the path"
+"""What the detail of poses says as `median_depth` where no file holds depth, so that lengths have no scale."""
+
 TRAJECTORY_ARRAYS = {
     "camera_to_world": "float64 [poses, 4, 4]: camera to world in OpenCV axes",
     "intrinsics": "float64 [poses, 3, 3]: for an image of `size`",
@@ -109,6 +112,11 @@ class Pairs:
 
     frames: Indices
     rule: str
+
+    @property
+    def partner_frames(self) -> int:
+        """How many later frames there are, each counted once."""
+        return len(np.unique(self.frames[:, 1]))
 
 
 class PairSelector(Protocol):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Final
 
 import numpy as np
 
 from lookaway.core import Floats, Indices, Pairs, Reason, Rollout, Trajectory, Unmeasurable, angles_degrees
+
+EQUALLY_NEAR_DECIMALS: Final = 6
+"""Digits of a distance between cameras that count: what is left is rounding, and may not choose a partner."""
 
 
 def symmetric_pairs(frames: Indices, *, most: int, min_span_frames: int) -> Indices:
@@ -29,14 +32,17 @@ def symmetric_pairs(frames: Indices, *, most: int, min_span_frames: int) -> Indi
 
 @dataclass(frozen=True, slots=True)
 class FoldPairs:
-    """Each frame before the turnaround with the frame after it whose camera is nearest.
+    """Frames before the turnaround with the frames after it whose cameras are nearest, each frame in one pair at most.
 
     The turnaround is the frame whose camera is farthest from the first: translation divided by the path's extent, plus
-    rotation in degrees divided by `degrees_per_extent`. Where there is no clear turnaround, or no poses at all, frames
-    are paired symmetrically about the middle of the clip, and the pairs say so.
+    rotation in degrees divided by `degrees_per_extent`. The nearest two cameras are paired first, then the nearest of
+    the frames that are left: an exact return keeps its partner, and a frame whose partner is taken gets the next one
+    or, where the way back has fewer frames, none. Of equally near pairs the one farthest apart in time comes first.
+    Where there is no clear turnaround, or no poses at all, frames are paired symmetrically about the middle of the
+    clip, and the pairs say so.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     most: Annotated[int, "pairs kept, those farthest apart in time"] = 20
     degrees_per_extent: Annotated[float, "rotation that counts as much as the path's whole extent"] = 180.0
@@ -69,9 +75,11 @@ class FoldPairs:
         return farthest if is_clear else None
 
     def _fold(self, trajectory: Trajectory, turnaround: int) -> Indices:
-        nearest = np.argmin(self._distances(trajectory, np.arange(turnaround))[:, turnaround + 1 :], axis=1)
         frames = trajectory.frame_indices
-        pairs = np.stack([frames[:turnaround], frames[turnaround + 1 + nearest]], axis=1)
+        outbound, inbound = frames[:turnaround], frames[turnaround + 1 :]
+        distances = self._distances(trajectory, np.arange(turnaround))[:, turnaround + 1 :]
+        rows, columns = _nearest_first(distances, inbound[None] - outbound[:, None])
+        pairs = np.stack([outbound[rows], inbound[columns]], axis=1)
         spans = pairs[:, 1] - pairs[:, 0]
         widest = np.argsort(-spans, kind="stable")[: self.most]
         kept = pairs[widest[spans[widest] >= self.min_span_frames]]
@@ -85,3 +93,18 @@ class FoldPairs:
         steps = np.linalg.norm(centres[rows, None] - centres[None], axis=-1)
         turns = angles_degrees(rotations[rows, None], rotations[None])
         return np.asarray(steps + turns / self.degrees_per_extent)
+
+
+def _nearest_first(distances: Floats, spans: Indices) -> tuple[Indices, Indices]:
+    """Rows, increasing, and the column of each, no column twice: the least distance first, then the widest span."""
+    order = np.lexsort((-spans.ravel(), np.round(distances, EQUALLY_NEAR_DECIMALS).ravel()))
+    columns: dict[int, int] = {}
+    taken: set[int] = set()
+    for row, column in zip(*(index.tolist() for index in np.unravel_index(order, distances.shape)), strict=True):
+        if row not in columns and column not in taken:
+            columns[row] = column
+            taken.add(column)
+            if len(columns) == min(distances.shape):
+                break
+    rows = sorted(columns)
+    return np.array(rows, np.int64), np.array([columns[row] for row in rows], np.int64)

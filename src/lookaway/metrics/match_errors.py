@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -14,6 +14,7 @@ from lookaway.core import (
     Feature,
     Features,
     Floats,
+    Json,
     MetricBase,
     Outcome,
     Reason,
@@ -23,6 +24,24 @@ from lookaway.core import (
     Unit,
 )
 from lookaway.metrics.two_views import TwoViews, epipolar_distances, reprojection_distances, transfer_distances
+
+
+def matched_points(matches: Feature) -> Iterator[tuple[int, int, Floats, Floats]]:
+    """Of every pair its two frames, and the matched points [M, 2] in each of them."""
+    bounds = matches["offsets"]
+    for number, (first, second) in enumerate(matches["pairs"].tolist()):
+        span = slice(int(bounds[number]), int(bounds[number + 1]))
+        yield first, second, matches["points_1"][span], matches["points_2"][span]
+
+
+def describe_pairs(matches: Feature, units: Sequence[Unit]) -> dict[str, Json]:
+    """The rule that chose the pairs, how many later frames they have, and how many pairs have a score."""
+    return {
+        "pairs": matches.detail.get("rule"),
+        "pairs_scored": sum(isinstance(unit.outcome, Score) for unit in units),
+        "pairs_asked": len(units),
+        "partner_frames": len(np.unique(matches["pairs"][:, 1])),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +68,18 @@ class MatchErrors(MetricBase):
             return Abstention(
                 Reason.TOO_FEW_MATCHES, f"none of {len(units)} frame pairs has {self.min_matches} matches.", units
             )
+        models = sorted({str(score.detail["model"]) for score in scores})
         return Score(
             value=math.fsum(score.value for score in scores) / len(scores),
             raw=math.fsum(score.raw or 0.0 for score in scores) / len(scores),
             units=units,
-            detail={"pairs": matches.detail.get("rule"), "pairs_scored": len(scores), "pairs_asked": len(units)},
+            detail={"branch": " and ".join(models), **describe_pairs(matches, units)},
         )
 
     def _units(self, trajectory: Trajectory, matches: Feature) -> Iterator[Unit]:
         width, height = (float(extent) for extent in matches["size"])
         posed = {int(frame): position for position, frame in enumerate(trajectory.frame_indices)}
-        bounds = matches["offsets"]
-        for number, (first, second) in enumerate(matches["pairs"].tolist()):
-            span = slice(int(bounds[number]), int(bounds[number + 1]))
-            points_1, points_2 = matches["points_1"][span], matches["points_2"][span]
+        for first, second, points_1, points_2 in matched_points(matches):
             views = TwoViews.of(trajectory, posed[first], posed[second], (width, height), self.negligible_baseline)
             yield Unit(f"f{first}_f{second}", self._pair(views, points_1, points_2))
 

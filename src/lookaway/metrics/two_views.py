@@ -62,8 +62,7 @@ def transfer_distances(views: TwoViews, points_1: Floats, points_2: Floats) -> F
 
 def reprojection_distances(views: TwoViews, points_1: Floats, points_2: Floats) -> Floats:
     """[M] mean over both views of the distance in pixels between a match and its triangulated point."""
-    rays_1 = _homogeneous(points_1) @ np.linalg.inv(views.intrinsics_1).T
-    rays_2 = _homogeneous(points_2) @ np.linalg.inv(views.intrinsics_2).T
+    rays_1, rays_2 = _rays(views.intrinsics_1, points_1), _rays(views.intrinsics_2, points_2)
     camera_1 = np.eye(3, 4)
     # Depth in units of the baseline keeps the equations well scaled whatever the unit of the poses is.
     translation = views.translation / np.linalg.norm(views.translation)
@@ -72,6 +71,43 @@ def reprojection_distances(views: TwoViews, points_1: Floats, points_2: Floats) 
     seen_1 = _project(points @ camera_1.T @ views.intrinsics_1.T)
     seen_2 = _project(points @ camera_2.T @ views.intrinsics_2.T)
     return np.asarray((np.linalg.norm(seen_1 - points_1, axis=1) + np.linalg.norm(seen_2 - points_2, axis=1)) / 2)
+
+
+def possible_distances(views: TwoViews, points_1: Floats, points_2: Floats, nearest_depth: float) -> Floats:
+    """[M] mean over both views of the distance in pixels of a point to where its partner can be seen.
+
+    A point that is at least `nearest_depth` away is seen on a segment of its epipolar line, which ends where it would
+    be at infinity; without a baseline the segment is a point. Infinite where it would be behind the camera.
+    """
+    rays_1, rays_2 = _rays(views.intrinsics_1, points_1), _rays(views.intrinsics_2, points_2)
+    there, back = views.translation, -views.rotation.T @ views.translation
+    in_second = _to_segment(points_2, views.intrinsics_2, rays_1 @ views.rotation.T, there, nearest_depth)
+    in_first = _to_segment(points_1, views.intrinsics_1, rays_2 @ views.rotation, back, nearest_depth)
+    return np.asarray((in_second + in_first) / 2)
+
+
+def _to_segment(points: Floats, intrinsics: Floats, rays: Floats, translation: Floats, nearest_depth: float) -> Floats:
+    """[M] distance of points to the projections of rays x + translation w, for inverse depths w up to the nearest."""
+    ahead = 1e-6
+    low, high = np.zeros(len(rays)), np.full(len(rays), 1 / nearest_depth)
+    forward = translation[2]
+    if forward < 0:
+        high = np.minimum(high, (rays[:, 2] - ahead) / -forward)
+    elif forward > 0:
+        low = np.maximum(low, (ahead - rays[:, 2]) / forward)
+    else:
+        high = np.where(rays[:, 2] >= ahead, high, -1.0)
+    is_seen = low <= high
+    starts = _project((rays + low[:, None] * translation) @ intrinsics.T)
+    ends = _project((rays + high[:, None] * translation) @ intrinsics.T)
+    ways = ends - starts
+    lengths = np.maximum(np.einsum("mi,mi->m", ways, ways), np.finfo(float).tiny)
+    along = np.clip(np.einsum("mi,mi->m", points - starts, ways) / lengths, 0, 1)
+    return np.where(is_seen, np.linalg.norm(points - starts - along[:, None] * ways, axis=1), np.inf)
+
+
+def _rays(intrinsics: Floats, points: Floats) -> Floats:
+    return np.asarray(_homogeneous(points) @ np.linalg.inv(intrinsics).T)
 
 
 def _triangulate(camera_1: Floats, camera_2: Floats, rays_1: Floats, rays_2: Floats) -> Floats:

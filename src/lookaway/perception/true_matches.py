@@ -25,6 +25,7 @@ class TrueMatches(TruthExtractor):
     """
 
     name: ClassVar[str] = "true_matches"
+    version: ClassVar[int] = 2
     software: ClassVar[tuple[str, ...]] = ("numpy", "scipy")
     seconds_per_frame: ClassVar[float] = 0.01
     bytes_per_frame: ClassVar[float] = 14_000.0
@@ -55,6 +56,7 @@ class TrueMatches(TruthExtractor):
             "points_1": np.concatenate([first * scale for first, _ in found]).astype(np.float32),
             "points_2": np.concatenate([second * scale for _, second in found]).astype(np.float32),
             "offsets": np.cumsum([0, *(len(first) for first, _ in found)], dtype=np.int64),
+            "points": np.array([[scene.points(frame, self.rows) for frame in pair] for pair in pairs.frames.tolist()]),
             "size": size,
         }
         return Feature(arrays, {"rule": pairs.rule})
@@ -94,6 +96,10 @@ class _Scene:
         there = (seen @ self.arrays.intrinsics.T)[:, :2] / seen[:, 2:]
         kept = self._is_seen(there, seen[:, 2], things, second, tolerance)
         return points[kept], there[kept]
+
+    def points(self, frame: int, rows: int) -> int:
+        """How many points of the grid show a thing."""
+        return len(self._grid(frame, rows)[0])
 
     def _grid(self, frame: int, rows: int) -> tuple[Floats, Floats, NDArray[np.uint8]]:
         """Middles of pixels that show a thing, with its depth and id."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -89,6 +89,24 @@ def with_untested(table: Table, groups: Sequence[Group]) -> Table:
         return replace(table, cells=cells)
     note = "Gates are ignored: means include rollouts that are not known to have tested memory (untested)."
     return replace(table, cells=cells, notes=(*table.notes, note))
+
+
+def branch_notes(groups: Sequence[Group]) -> tuple[str, ...]:
+    """A note for every metric whose values were measured in more than one way: whose, and how many in which way."""
+    metrics: dict[tuple[str, str], dict[str, Mapping[str, int]]] = {}
+    for group in groups:
+        if group.branches:
+            metrics.setdefault((group.metric, group.subset), {})[group.model] = group.branches
+    return tuple(
+        f"{metric} of {subset} is measured in more than one way, which do not compare: "
+        + "; ".join(
+            f"{model} {', '.join(f'{branch} {count}' for branch, count in branches.items())}"
+            for model, branches in models.items()
+        )
+        + "."
+        for (metric, subset), models in metrics.items()
+        if len({branch for branches in models.values() for branch in branches}) > 1
+    )
 
 
 class GroupKey(NamedTuple):

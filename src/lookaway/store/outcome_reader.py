@@ -63,6 +63,17 @@ GROUPS = """
     FROM asked_counts LEFT JOIN measured USING (model, metric, subset) ORDER BY model, position, subset
 """
 
+REASONS = """
+    SELECT model, metric, subset, reason, count(*) FROM items WHERE status = 'abstention'
+    GROUP BY ALL ORDER BY count(*) DESC, reason
+"""
+
+BRANCHES = """
+    SELECT model, metric, subset, json_extract_string(detail, '$.branch') AS branch, count(*)
+    FROM items WHERE status = 'score' AND contains(detail, '"branch"') AND branch IS NOT NULL
+    GROUP BY ALL ORDER BY count(*) DESC, branch
+"""
+
 UNITS = """
     SELECT u.rollout, u.unit, u.status, u.reason, u.value, u.raw, u.message, u.detail, i.model, i.case, i.seed
     FROM all_rows u JOIN items i USING (rollout, content, metric, lock, filename)
@@ -167,7 +178,7 @@ class OutcomeReader:
     def groups(self) -> list[Group]:
         """Outcomes by model, metric and subset, in the order of the protocol."""
         with _interruptible():
-            reasons = self._reasons()
+            reasons, branches = self._counts(REASONS), self._counts(BRANCHES)
             rows = self._database.execute(GROUPS).fetchall()
         return [
             Group(
@@ -184,6 +195,7 @@ class OutcomeReader:
                 is_gate=self._metrics[metric].is_gate,
                 is_consistency=self._metrics[metric].is_consistency,
                 range=self._metrics[metric].range,
+                branches=branches.get((model, metric, subset), {}),
                 reasons={
                     **reasons.get((model, metric, subset), {}),
                     **({Reason.NOT_YET_MEASURED.value: asked - measured} if asked > measured else {}),
@@ -291,15 +303,11 @@ class OutcomeReader:
             self._database.execute("CREATE OR REPLACE VIEW all_rows AS SELECT * FROM no_rows")
         self._database.execute(ITEMS)
 
-    def _reasons(self) -> dict[tuple[str, str, str], dict[str, int]]:
-        found = self._database.execute(
-            "SELECT model, metric, subset, reason, count(*) FROM items WHERE status = 'abstention' "
-            "GROUP BY ALL ORDER BY count(*) DESC, reason"
-        ).fetchall()
-        reasons: dict[tuple[str, str, str], dict[str, int]] = {}
-        for model, metric, subset, reason, count in found:
-            reasons.setdefault((model, metric, subset), {})[reason] = count
-        return reasons
+    def _counts(self, query: str) -> dict[tuple[str, str, str], dict[str, int]]:
+        counts: dict[tuple[str, str, str], dict[str, int]] = {}
+        for model, metric, subset, name, count in self._database.execute(query).fetchall():
+            counts.setdefault((model, metric, subset), {})[name] = count
+        return counts
 
 
 @contextmanager

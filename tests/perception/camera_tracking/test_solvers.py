@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 from lookaway.core import angles_degrees
 from lookaway.perception.opencv import load_opencv
 from lookaway.perception.poses.tracking import turn_adjustment
-from lookaway.perception.poses.tracking.bundle import Observations, SceneEstimate, adjust, cross_matrices, local_points
+from lookaway.perception.poses.tracking.bundle import Observations, SceneEstimate, adjust, local_points
 from lookaway.perception.poses.tracking.camera_path import TrackedPath
 from lookaway.perception.poses.tracking.focal_prior import FocalPrior
 from lookaway.perception.poses.tracking.links import MAX_KEYFRAMES, Link, Links, link_frames
@@ -46,11 +46,6 @@ def test_a_prior_has_bounds_and_grows_stronger_with_matches():
     assert not PRIOR.is_at_bound(2 * PRIOR.focal)
     assert PRIOR.tempered(10).spread == PRIOR.spread
     assert PRIOR.tempered(4000).spread == pytest.approx(PRIOR.spread / 2)
-
-
-def test_a_cross_matrix_multiplies_like_the_cross_product():
-    one, two = np.random.default_rng(0).normal(size=(2, 5, 3))
-    np.testing.assert_allclose(np.einsum("nij,nj->ni", cross_matrices(one), two), np.cross(one, two))
 
 
 def test_the_nearest_rotation_is_never_a_mirror():
@@ -128,7 +123,8 @@ def test_a_link_whose_points_obey_no_geometry_is_left_out():
     random, rows = np.random.default_rng(0), np.arange(100)
     noise = Link(0, 1, rows, rows, *random.uniform(-100, 100, (2, 100, 2)))
     right = replace(link(Cloud(room()), orbit(15)), first=1, second=2)
-    still = Turning(rotations={n: np.eye(3) for n in range(3)}, focal=350.0, error=0.0, inliers=0, matches=0)
+    rotations, pieces = {n: np.eye(3) for n in range(3)}, dict.fromkeys(range(3), 0)
+    still = Turning(rotations=rotations, pieces=pieces, focal=350.0, error=0.0, inliers=0, matches=0)
     verified = verify(load_opencv(), Links((noise, right), (0, 1, 2), 5.0), still, 1.0)
     assert [(one.first, one.second) for one in verified.links] == [(1, 2)]
     assert [(one.first, one.second) for one in verified.wide] == [(1, 2)]

@@ -11,6 +11,7 @@ from typing import Annotated
 import numpy as np
 
 from lookaway.core import Floats, Indices, Json, Reason, Rollout, Sampler, Timeline, Trajectory, Unmeasurable
+from lookaway.core.trajectory import EXTENT_AS_DEPTH
 from lookaway.io.arrays import ArrayArchive
 from lookaway.io.pose_files.checks import (
     DEPTH_STRIDE,
@@ -77,7 +78,7 @@ def assumed_depths(source: PoseSource, camera_to_world: Floats) -> tuple[Floats,
     centres = camera_to_world[:, :3, 3]
     extent = float(np.linalg.norm(centres - centres[0], axis=1).max())
     # If all cameras share one position, any depth says that they only rotate.
-    return np.full(len(centres), extent or 1.0), {"median_depth": "assumed: the extent of the path"}
+    return np.full(len(centres), extent or 1.0), {"median_depth": EXTENT_AS_DEPTH}
 
 
 def intrinsics_at_video_size(

@@ -49,6 +49,7 @@ class SiftMatches(ExtractorBase):
     """
 
     name: ClassVar[str] = "sift_matches"
+    version: ClassVar[int] = 2
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
     seconds_per_frame: ClassVar[float] = 0.1
     bytes_per_frame: ClassVar[float] = 4000.0
@@ -57,6 +58,7 @@ class SiftMatches(ExtractorBase):
         "points_1": "float32 [matches, 2]: x and y in the earlier frame",
         "points_2": "float32 [matches, 2]: x and y in the later frame",
         "offsets": "int64 [pairs + 1]: where the matches of each pair begin",
+        "points": "int64 [pairs, 2]: points in the earlier and in the later frame, matched or not",
         "size": "int64 [2]: width and height of the frames",
     }
 
@@ -98,18 +100,20 @@ class _SiftExtraction:
         self.seen[frame.index] = sift_points(self.cv2, frame.pixels, self.recipe.keypoints)
 
     def finish(self) -> Feature:
-        firsts, seconds, offsets = [], [], [0]
+        firsts, seconds, offsets, counts = [], [], [0], []
         for first, second in self.pairs.frames.tolist():
             (points_1, descriptors_1), (points_2, descriptors_2) = self.seen[first], self.seen[second]
             rows, columns = mutual_matches(descriptors_1, descriptors_2, self.recipe.ratio)
             firsts.append(points_1[rows])
             seconds.append(points_2[columns])
             offsets.append(offsets[-1] + len(rows))
+            counts.append([len(points_1), len(points_2)])
         arrays = {
             "pairs": self.pairs.frames,
             "points_1": np.concatenate(firsts),
             "points_2": np.concatenate(seconds),
             "offsets": np.array(offsets),
+            "points": np.array(counts),
             "size": np.array(self.size),
         }
         return Feature(arrays, {"rule": self.pairs.rule})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Annotated, ClassVar
 
@@ -25,18 +25,24 @@ class TrackedPoses(ExtractorBase):
     Poses are in the axes of the first posed frame. A camera that only turns has one centre and a median depth of 1.
     A path that moves has no scale of its own: its unit is the median depth of the first posed frame. Frames that
     cannot be linked to the others have no pose.
+
+    Where the chain of frames breaks, the pieces are joined if the camera merely turns in each of them and its angular
+    velocity is the same on both sides; the detail lists the breaks. A path that breaks where the camera moves or stands
+    still is declined.
     """
 
     name: ClassVar[str] = "tracked_poses"
+    version: ClassVar[int] = 2
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "scipy")
     seconds_per_frame: ClassVar[float] = 0.1
-    bytes_per_frame: ClassVar[float] = 220.0
+    bytes_per_frame: ClassVar[float] = 228.0
     arrays: ClassVar[Mapping[str, str]] = {
         "camera_to_world": "float64 [frames, 4, 4]: OpenCV axes, relative to the first posed frame",
         "intrinsics": "float64 [frames, 3, 3]: one focal length, the principal point in the middle of the picture",
         "frame_indices": "int64 [frames]: which frames have a pose",
         "median_depth": "float64 [frames]: of the points seen; 1 where the camera only turns",
         "size": "int64 [3]: width, height and number of frames of the video",
+        "pieces": "int64 [frames]: the piece of the path, which breaks where no points could be followed",
     }
 
     frames: Annotated[Sampler, "which frames are sampled"] = UniformFrames(120)
@@ -99,4 +105,5 @@ class _TrackingExtraction:
             height=height,
             frame_count=self.timeline.frame_count,
         )
-        return replace(trajectory.to_feature(), detail={**path.detail, "focal_pixels": float(focal[0])})
+        arrays = {**trajectory.to_feature().arrays, "pieces": path.pieces}
+        return Feature(arrays, {**path.detail, "focal_pixels": float(focal[0])})

@@ -27,6 +27,8 @@ FILE_NAME = "leaderboard_submission.json"
 MIN_SHARE = 0.9
 """The share of the rollouts of a metric that must have a score that counts, or be left out by the gate."""
 MODEL_TYPES = {"mbench-a": "action-conditioned", "mbench-t": "text-conditioned"}
+MBENCH = "mbench"
+"""Begins the names of MBench's own metrics; its leaderboard has no others."""
 EARLIEST = (1980, 1, 1, 0, 0, 0)
 """A fixed date, so that the same numbers give the same bytes."""
 
@@ -73,7 +75,7 @@ def make_submission(run: Run, entry: Entry, *, min_share: float = MIN_SHARE) -> 
     if entry.model not in {cell.model for cell in cells}:
         raise UnknownName("model of the run", entry.model, {cell.model for cell in cells})
     own = {cell.metric: cell for cell in cells if cell.model == entry.model}
-    names = [bound.name for bound in load_suite(suite).metrics({}) if not bound.is_gate]
+    names = [b.name for b in load_suite(suite).metrics({}) if b.name.startswith(MBENCH) and not b.is_gate]
     metrics = {name: _metric(own.get(name)) for name in names}
     axes = {axis: _axis(axis, metrics) for axis in dict.fromkeys(map(_axis_of, names))}
     known = [axis["m_score"] for axis in axes.values() if axis["m_score"] is not None]

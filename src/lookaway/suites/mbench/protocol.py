@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
-from lookaway.core import BoundMetric, Extractor, PairSelector, Sampler
+from lookaway.core import BoundMetric, Extractor, Metric, PairSelector, Sampler
 from lookaway.io.pose_files.checks import Convention
 from lookaway.io.pose_files.source import PosedFrames
 from lookaway.io.sampling import BySegment, OverSegments, UniformFrames
 from lookaway.judges.rating import CorrectnessRating, ProgressRating
 from lookaway.judges.trigger_verdict import TriggerVerdict
-from lookaway.metrics.camera_interaction import CameraInteraction
+from lookaway.metrics.camera_interaction import CameraFollowing, CameraInteraction, CameraLeakage
 from lookaway.metrics.fold_pairs import FoldPairs
 from lookaway.metrics.gates import Triggered
 from lookaway.metrics.human_appearance import HumanAppearance
 from lookaway.metrics.human_identity import HumanIdentity
 from lookaway.metrics.judge_metrics import ProgressCorrectness, StateProgress
 from lookaway.metrics.match_errors import SpatialEpipolar, SpatialReprojection
+from lookaway.metrics.match_shares import SpatialCapped, SpatialMatched, SpatialWithin
 from lookaway.metrics.object_geometry import ObjectGeometry
 from lookaway.metrics.object_texture import ObjectTexture
 from lookaway.metrics.prompt_interaction import PromptInteraction
-from lookaway.metrics.rendering_lighting import RenderingLighting
+from lookaway.metrics.rendering_lighting import RenderingLighting, RenderingLightingSeconds
 from lookaway.metrics.rendering_style import RenderingStyle
 from lookaway.metrics.segment_pairs import SegmentPairs
 from lookaway.perception.depth.supplied_depth import SuppliedDepth
@@ -42,6 +43,10 @@ from lookaway.perception.similarity.vgg_style import VggStyle
 from lookaway.perception.similarity.warped_similarity import WarpedSimilarity
 from lookaway.suites.gate import revisited_gate
 
+Bindings: TypeAlias = tuple[tuple[str, Metric, Mapping[str, Extractor]], ...]
+"""Name, metric and recipes."""
+FURTHER = "further."
+"""Begins the names of metrics that MBench does not have; no submission to MBench counts them."""
 FOLD_PAIRS = FoldPairs(
     most=20, degrees_per_extent=180.0, min_posed_frames=8, margin=0.1, min_span_frames=2, negligible_extent=0.02
 )
@@ -66,17 +71,20 @@ DEFAULT_CONVENTION: Convention = "world_to_camera"
 def action_protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
     """Setting A: a camera action and one caption."""
     frames = UniformFrames(ENTITY_FRAMES)
-    camera = BoundMetric(
-        name="mbencha.causal.camera_interaction",
-        metric=CameraInteraction(negligible_extent=0.02),
-        recipes={"poses": _poses(settings)},
-        subsets=("causal",),
+    bindings = (
+        ("mbencha.causal.camera_interaction", CameraInteraction(negligible_extent=0.02)),
+        (f"{FURTHER}causal.camera_following", CameraFollowing(negligible_extent=0.02)),
+        (f"{FURTHER}causal.camera_leakage", CameraLeakage(negligible_extent=0.02)),
+    )
+    camera = (
+        BoundMetric(name=name, metric=metric, recipes={"poses": _poses(settings)}, subsets=("causal",))
+        for name, metric in bindings
     )
     return (
         *_entity("mbencha", frames, Sam2Track(frames=PosedFrames(frames)), FOLD_PAIRS, settings),
         *_environment("mbencha", FOLD_PAIRS, settings),
         *_causal("mbencha"),
-        camera,
+        *camera,
         revisited_gate("mbencha.revisited", _poses(settings), MEMORY_SUBSETS),
     )
 
@@ -163,21 +171,27 @@ def _environment(prefix: str, pairs: PairSelector, settings: Mapping[str, Any]) 
         "lpips": LpipsSteps(frames=STYLE_FRAMES),
         "dinov2": Dinov2Embeddings(frames=STYLE_FRAMES, patches=False),
     }
-    bindings = (
+    seconds = RenderingLightingSeconds(pairs=pairs, lightness_weight=0.5, tau=10.0, segment_seconds=0.5)
+    published: Bindings = (
         ("spatial_epipolar", SpatialEpipolar(scale_pixels=1.0, negligible_baseline=1e-3), spatial),
         ("spatial_reprojection", SpatialReprojection(scale_pixels=1.0, negligible_baseline=1e-3), spatial),
         ("rendering_style", RenderingStyle(), style),
         ("rendering_lighting", lighting, light),
     )
+    further: Bindings = (
+        ("spatial_matched", SpatialMatched(), {"matches": matches}),
+        ("spatial_within_2px", SpatialWithin(camera="turns", limit_pixels=2.0), spatial),
+        ("spatial_within_2px_moving", SpatialWithin(camera="moves", limit_pixels=2.0), spatial),
+        ("spatial_capped", SpatialCapped(camera="turns", cap_pixels=5.0), spatial),
+        ("spatial_capped_moving", SpatialCapped(camera="moves", cap_pixels=5.0), spatial),
+        ("rendering_lighting_seconds", seconds, light),
+    )
+    names = (*(f"{prefix}.environment." for _ in published), *(f"{FURTHER}environment." for _ in further))
     return tuple(
         BoundMetric(
-            name=f"{prefix}.environment.{name}",
-            metric=metric,
-            recipes=recipes,
-            subsets=("environment",),
-            is_consistency=True,
+            name=f"{start}{name}", metric=metric, recipes=recipes, subsets=("environment",), is_consistency=True
         )
-        for name, metric, recipes in bindings
+        for start, (name, metric, recipes) in zip(names, (*published, *further), strict=True)
     )
 
 

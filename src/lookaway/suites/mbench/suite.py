@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from lookaway.core import BoundMetric, Cell, Dataset, DatasetError, Group, Option, Table
-from lookaway.statistics.cells import gated_cells
+from lookaway.statistics.cells import branch_notes, gated_cells
 from lookaway.suites.mbench.convention import decide_convention
 from lookaway.suites.mbench.layout import LayoutReader, read_card
 from lookaway.suites.mbench.protocol import action_protocol, text_protocol
@@ -64,7 +64,7 @@ class MBenchA(_MBench):
 
     def table(self, groups: Sequence[Group]) -> Table:
         """Means over rollouts with scene-clustered intervals; of consistency, over rollouts that tested memory."""
-        return Table(suite=self.name, cells=gated_cells(groups))
+        return Table(suite=self.name, cells=gated_cells(groups), notes=branch_notes(groups))
 
 
 class MBenchT(_MBench):
@@ -81,7 +81,7 @@ class MBenchT(_MBench):
     def table(self, groups: Sequence[Group]) -> Table:
         """Means over triggered rollouts, the share of triggered rollouts, and the M-Score, which combines both."""
         cells = gated_cells(groups, combines=True)
-        return Table(suite=self.name, cells=cells, notes=tuple(_raw_consistency(cells)))
+        return Table(suite=self.name, cells=cells, notes=(*_raw_consistency(cells), *branch_notes(groups)))
 
 
 def _raw_consistency(cells: Sequence[Cell]) -> Iterator[str]:

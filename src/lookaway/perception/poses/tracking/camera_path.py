@@ -29,6 +29,8 @@ class TrackedPath:
     focal: float
     """Pixels of the size at which points were found."""
     detail: Mapping[str, Json]
+    pieces: Indices
+    """[N] the piece of each pose; a break, over which no points were followed, lies between two pieces."""
 
     @classmethod
     def from_turning(cls, turning: Turning, sightings: Sequence[Sighting]) -> TrackedPath:
@@ -47,6 +49,7 @@ class TrackedPath:
             camera_to_world=poses,
             median_depth=np.ones(len(places)),
             focal=turning.focal,
+            pieces=np.array([turning.pieces[place] for place in places]),
             detail={
                 "model": "static" if is_still else "rotation",
                 "inliers": turning.inliers,
@@ -68,6 +71,7 @@ class TrackedPath:
             camera_to_world=poses,
             median_depth=depth / depth[0],
             focal=moving.focal,
+            pieces=np.zeros(len(places), np.int64),
             detail={
                 "model": "translation",
                 "inliers": moving.inliers,

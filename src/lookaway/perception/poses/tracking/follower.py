@@ -11,8 +11,9 @@ import numpy as np
 from lookaway.core import Json, Reason, Unmeasurable
 from lookaway.perception.poses.tracking.camera_path import TrackedPath
 from lookaway.perception.poses.tracking.focal_prior import FocalPrior
-from lookaway.perception.poses.tracking.links import link_frames
+from lookaway.perception.poses.tracking.links import Links, link_frames
 from lookaway.perception.poses.tracking.moving import Moving, fit_moving
+from lookaway.perception.poses.tracking.pieces import NotJoined, join_pieces
 from lookaway.perception.poses.tracking.sightings import Sighting
 from lookaway.perception.poses.tracking.tracks import join_tracks
 from lookaway.perception.poses.tracking.turning import Turning, fit_turning
@@ -22,6 +23,9 @@ MIN_POINTS = 30
 """A clip of which half the frames show fewer points has too little texture."""
 MIN_TURNED = 0.5
 """Turns that explain a smaller share of the points where the picture moved are not the path."""
+
+MIN_PIECE_FRAMES = 3
+"""Fewer frames in succession do not tell how the camera turns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,14 +56,48 @@ class Follower:
             "keyframes": len(links.keyframes),
             "preference_for_moving": verified.preference,
             "share_explained_by_turns": verified.turned,
+            "pieces": 1,
         }
         if verified.preference > 0:
             moving = self._fit_moving(sightings, links.keyframes, verified)
             facts["frames_placed_as_moving"] = len(moving.camera_to_world) if moving else 0
             if moving and self._is_whole(moving.camera_to_world, sightings):
                 return _with(TrackedPath.from_moving(moving, sightings), facts)
-        self._check_turning(turning, verified, sightings)
+        if not self._is_whole(turning.rotations, sightings):
+            return self._join(sightings, links, turning, facts)
+        self._check_turning(turning, verified)
         return _with(TrackedPath.from_turning(turning, sightings), facts)
+
+    def _join(self, sightings: Sequence[Sighting], links: Links, first: Turning, facts: dict[str, Json]) -> TrackedPath:
+        """The path as pieces that are joined over the breaks; an `Unmeasurable` that names the break where it is not.
+
+        `first` is the piece of the first frame.
+        """
+        turning = fit_turning(
+            links.links, self.prior, self.tolerance, range(len(sightings)), min_frames=MIN_PIECE_FRAMES
+        )
+        lost = next(n for n in range(len(sightings)) if n not in first.rotations)
+        broken = (
+            f"{len(first.rotations)} of {len(sightings)} frames could be linked, frame {sightings[lost].frame} "
+            f"is the first that could not; expected {self.min_posed:.0%}. There may be a cut, or frames that "
+            "show nothing that stays."
+        )
+        if not self._is_whole(turning.rotations, sightings):
+            raise _failed(broken)
+        for piece in sorted(set(turning.pieces.values())):
+            own = [link for link in links.links if turning.is_linked(link) and turning.pieces[link.first] == piece]
+            verified = verify(self.cv2, replace(links, links=tuple(own)), turning, self.tolerance)
+            if verified.preference > 0:
+                places = sorted(place for place, number in turning.pieces.items() if number == piece)
+                frames = f"{sightings[places[0]].frame} to {sightings[places[-1]].frame}"
+                raise _failed(f"{broken} Pieces are joined only where the camera merely turns; in {frames} it moves.")
+            self._check_turning(turning, verified)
+        try:
+            joined, breaks = join_pieces(turning, sightings)
+        except NotJoined as error:
+            raise _failed(f"{broken} The pieces are not joined: {error}.") from None
+        facts |= {"pieces": len(set(turning.pieces.values())), "breaks": [each.describe() for each in breaks]}
+        return _with(TrackedPath.from_turning(joined, sightings), facts)
 
     def _fit_moving(
         self, sightings: Sequence[Sighting], keyframes: Sequence[int], verified: Verification
@@ -70,15 +108,8 @@ class Follower:
     def _is_whole(self, posed: Mapping[int, object], sightings: Sequence[Sighting]) -> bool:
         return len(posed) >= self.min_posed * len(sightings)
 
-    def _check_turning(self, turning: Turning, verified: Verification, sightings: Sequence[Sighting]) -> None:
+    def _check_turning(self, turning: Turning, verified: Verification) -> None:
         """Turns are the path of a camera that moves, too, where no scene can be built and they explain enough."""
-        if not self._is_whole(turning.rotations, sightings):
-            lost = next(n for n in range(len(sightings)) if n not in turning.rotations)
-            raise _failed(
-                f"{len(turning.rotations)} of {len(sightings)} frames could be linked, frame {sightings[lost].frame} "
-                f"is the first that could not; expected {self.min_posed:.0%}. There may be a cut, or frames that "
-                "show nothing that stays."
-            )
         if verified.turned < MIN_TURNED:
             raise _failed(
                 "the picture moves neither as if the camera only turned, which explains "

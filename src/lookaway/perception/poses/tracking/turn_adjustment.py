@@ -9,7 +9,6 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from lookaway.core import Floats, Indices
-from lookaway.perception.poses.tracking.bundle import cross_matrices
 from lookaway.perception.poses.tracking.focal_prior import FocalPrior
 from lookaway.perception.poses.tracking.links import Link
 
@@ -69,39 +68,53 @@ class TurnAdjustment:
 
     def errors(self, rotations: Floats, focal: float) -> Floats:
         """[M] pixels between the points of the second frames and where those of the first are carried."""
-        return np.asarray(np.linalg.norm(self._residuals(rotations, focal)[0], axis=1))
+        return np.asarray(np.sqrt(self._carry(rotations, focal).squares))
 
-    def _residuals(self, rotations: Floats, focal: float) -> tuple[Floats, Floats, Floats]:
-        """[M, 2] pixels in the second frames, the carried rays [M, 3], and the turns [M, 3, 3] that carry them."""
+    def _carry(self, rotations: Floats, focal: float) -> _Carried:
         one, two = self.ends.T
+        turns = rotations[two].transpose(0, 2, 1) @ rotations[one]
         counts = np.diff([*self.starts, len(self.points_1)])
-        turns = np.repeat(rotations[two].transpose(0, 2, 1) @ rotations[one], counts, axis=0)
-        carried = np.einsum("mij,mj->mi", turns, self._rays(focal))
+        x, y = self.points_1.T
+        # One array for each number, not one small matrix for each point: most of the time of a path goes here.
+        rows = [[np.repeat(turns[:, row, column], counts) for column in range(3)] for row in range(3)]
+        carried = [row[0] * x + row[1] * y + row[2] * focal for row in rows]
         # What is carried behind the camera stays finite, with an error that makes it an outlier.
-        depth = np.maximum(carried[:, 2], BEHIND * focal)
-        return focal * carried[:, :2] / depth[:, None] - self.points_2, carried, turns
-
-    def _rays(self, focal: float) -> Floats:
-        return np.column_stack([self.points_1, np.full(len(self.points_1), focal)])
+        scale = focal / np.maximum(carried[2], BEHIND * focal)
+        errors = scale * carried[0] - self.points_2[:, 0], scale * carried[1] - self.points_2[:, 1]
+        return _Carried(turns, [row[2] for row in rows], carried, errors)
 
     def _cost(self, rotations: Floats, focal: float) -> float:
-        squares = (self.errors(rotations, focal) / self.tolerance) ** 2
+        squares = self._carry(rotations, focal).squares / self.tolerance**2
         return float(np.sum(np.log1p(squares))) + self.prior.belief(focal) ** 2
 
     def _normal_equations(self, rotations: Floats, focal: float) -> tuple[Floats, Floats]:
-        errors, carried, turns = self._residuals(rotations, focal)
-        weights = 1 / (self.tolerance**2 + np.sum(errors**2, axis=1))
-        depth = np.where(carried[:, 2] > BEHIND * focal, carried[:, 2], np.inf)
-        shown = carried[:, :2] / depth[:, None]
-        project = np.zeros((len(errors), 2, 3))
-        project[:, 0, 0] = project[:, 1, 1] = focal / depth
-        project[:, :, 2] = -focal * shown / depth[:, None]
-        by_focal = focal * (shown + np.einsum("mij,mj->mi", project, turns[:, :, 2]))
-        by_first = -project @ turns @ cross_matrices(self._rays(focal))
-        slopes = np.concatenate([by_first, project @ cross_matrices(carried), by_focal[:, :, None]], axis=2)
-        weighted = slopes * weights[:, None, None]
-        blocks = np.add.reduceat(np.einsum("mki,mkj->mij", weighted, slopes), self.starts)
-        ends = np.add.reduceat(np.einsum("mki,mk->mi", weighted, errors), self.starts)
+        """The matrix and the slope, from sums over the points of each link.
+
+        Turning the first camera moves a carried point as turning the second one back does, seen in other axes. So the
+        sums over slopes by the second camera give all blocks of a link.
+        """
+        found = self._carry(rotations, focal)
+        (x, y, z), (error_x, error_y) = found.carried, found.errors
+        weights = 1 / (self.tolerance**2 + found.squares)
+        scale = np.where(z > BEHIND * focal, focal / np.where(z > BEHIND * focal, z, 1.0), 0.0)
+        shown_x, shown_y = scale * x / focal, scale * y / focal
+        # Slopes of x and of y in the second frame by the three axes of its camera, and by the logarithm of the focal.
+        by_x = (scale * shown_x * y, -scale * (z + shown_x * x), scale * y)
+        by_y = (scale * (z + shown_y * y), -scale * shown_y * x, -scale * x)
+        drift_x, drift_y, drift_z = found.last_columns
+        focal_x = focal * (shown_x + scale * (drift_x - shown_x * drift_z))
+        focal_y = focal * (shown_y + scale * (drift_y - shown_y * drift_z))
+        weighted_x, weighted_y = [weights * part for part in by_x], [weights * part for part in by_y]
+
+        def sums(values_x: Floats, values_y: Floats) -> Floats:
+            """[L, 3] by link, over its points: the slopes by the axes times other values."""
+            parts = [a * values_x + b * values_y for a, b in zip(weighted_x, weighted_y, strict=True)]
+            return np.stack([np.add.reduceat(part, self.starts) for part in parts], axis=1)
+
+        axes = np.stack([sums(a, b) for a, b in zip(by_x, by_y, strict=True)], axis=2)
+        blocks, ends = _blocks(found.turns, axes, sums(focal_x, focal_y), sums(error_x, error_y))
+        blocks[:, 6, 6] = np.add.reduceat(weights * (focal_x**2 + focal_y**2), self.starts)
+        ends[:, 6] = np.add.reduceat(weights * (focal_x * error_x + focal_y * error_y), self.starts)
         matrix, slope = self._gather(blocks, ends, 3 * len(rotations) + 1)
         matrix[-1, -1] += 1 / self.prior.spread**2
         slope[-1] += self.prior.belief(focal) / self.prior.spread
@@ -109,8 +122,41 @@ class TurnAdjustment:
 
     def _gather(self, blocks: Floats, ends: Floats, size: int) -> tuple[Floats, Floats]:
         matrix, slope = np.zeros((size, size)), np.zeros(size)
-        for block, end, (one, two) in zip(blocks, ends, 3 * self.ends, strict=True):
-            columns = np.array([one, one + 1, one + 2, two, two + 1, two + 2, size - 1])
-            matrix[np.ix_(columns, columns)] += block
-            slope[columns] += end
+        axes = (3 * self.ends[:, :, None] + np.arange(3)).reshape(-1, 6)
+        columns = np.column_stack([axes, np.full(len(axes), size - 1)])
+        np.add.at(matrix, (columns[:, :, None], columns[:, None, :]), blocks)
+        np.add.at(slope, columns, ends)
         return matrix, slope
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Carried:
+    """The points of the first frames, carried into the second ones by turns."""
+
+    turns: Floats
+    """[L, 3, 3] of each link."""
+    last_columns: list[Floats]
+    """[3][M] the last column of the turn that carries each point."""
+    carried: list[Floats]
+    """[3][M]"""
+    errors: tuple[Floats, Floats]
+    """[2][M] pixels in the second frames."""
+
+    @property
+    def squares(self) -> Floats:
+        """[M] squared pixels."""
+        return np.asarray(self.errors[0] ** 2 + self.errors[1] ** 2)
+
+
+def _blocks(turns: Floats, axes: Floats, by_focal: Floats, by_error: Floats) -> tuple[Floats, Floats]:
+    """[L, 7, 7] and [L, 7] of each link: first camera, second camera, focal length; the last entries are left open."""
+    blocks, ends = np.zeros((len(turns), 7, 7)), np.zeros((len(turns), 7))
+    back = -turns.transpose(0, 2, 1)
+    blocks[:, 3:6, 3:6] = axes
+    blocks[:, 0:3, 3:6] = back @ axes
+    blocks[:, 3:6, 0:3] = blocks[:, 0:3, 3:6].transpose(0, 2, 1)
+    blocks[:, 0:3, 0:3] = blocks[:, 0:3, 3:6] @ -turns
+    blocks[:, 3:6, 6] = blocks[:, 6, 3:6] = by_focal
+    blocks[:, 0:3, 6] = blocks[:, 6, 0:3] = (back @ by_focal[:, :, None])[:, :, 0]
+    ends[:, 3:6], ends[:, 0:3] = by_error, (back @ by_error[:, :, None])[:, :, 0]
+    return blocks, ends

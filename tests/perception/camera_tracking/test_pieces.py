@@ -1,0 +1,108 @@
+"""Paths that break: the picture looks different from one frame on, so that no points can be followed over it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lookaway.core import Reason, Unmeasurable, angles_degrees
+from tests.perception.camera_tracking.synthetic import Cloud, follow, poses, room
+
+POINTS = 700
+"""All around; some eighty of them are in the picture."""
+
+
+def yawing(yaws) -> np.ndarray:
+    """[N, 4, 4] a camera that only turns."""
+    return np.concatenate([poses(yaw, frames=3)[1:2] for yaw in yaws])
+
+
+def look_changes(truth: np.ndarray, *frames: int):
+    """What cameras see of one scene whose points look different from some frames on, in turns."""
+    looks = [Cloud(room(POINTS), seed=seed).sightings(truth) for seed in (0, 1)]
+    return [looks[np.searchsorted(frames, number, side="right") % 2][number] for number in range(len(truth))]
+
+
+def declined(sightings) -> str:
+    """Why there is no path."""
+    with pytest.raises(Unmeasurable) as caught:
+        follow(sightings)
+    assert caught.value.reason is Reason.POSE_FAILED
+    return str(caught.value)
+
+
+TURN = yawing(np.linspace(0, 45, 20))
+
+
+def test_the_helper_turns_as_far_as_it_says():
+    assert angles_degrees(TURN[0, :3, :3], TURN[-1, :3, :3]) == pytest.approx(45)
+
+
+def test_an_unbroken_path_is_one_piece():
+    path = follow(look_changes(TURN))
+    assert (path.pieces.tolist(), path.detail["pieces"]) == ([0] * 20, 1)
+    assert "breaks" not in path.detail
+
+
+def test_pieces_of_a_turn_are_joined_at_constant_velocity_and_the_break_is_listed():
+    path = follow(look_changes(TURN, 10))
+    assert path.pieces.tolist() == [0] * 10 + [1] * 10
+    assert angles_degrees(path.camera_to_world[:, :3, :3], TURN[:, :3, :3]).max() < 0.5
+    assert not path.camera_to_world[:, :3, 3].any()
+    assert path.detail["pieces"] == 2
+    (found,) = path.detail["breaks"]
+    assert (found["before"], found["after"]) == (9, 10)
+    assert found["degrees"] == pytest.approx(45 / 19, abs=0.2)
+    assert found["velocities_differ"] < 0.1
+
+
+def test_pieces_share_one_focal_length():
+    assert follow(look_changes(TURN, 10)).focal == pytest.approx(350, rel=0.05)
+
+
+def test_a_path_may_break_more_than_once():
+    path = follow(look_changes(TURN, 7, 14))
+    assert [(found["before"], found["after"]) for found in path.detail["breaks"]] == [(6, 7), (13, 14)]
+    assert angles_degrees(path.camera_to_world[:, :3, :3], TURN[:, :3, :3]).max() < 0.7
+
+
+def test_a_piece_that_the_camera_comes_back_to_is_one_piece():
+    yaws = np.concatenate([np.linspace(0, 40, 15), np.linspace(40, 0, 15)])
+    away = look_changes(yawing(yaws), 8, 22)
+    path = follow(away)
+    assert path.pieces.tolist() == [0] * 8 + [1] * 14 + [0] * 8
+    assert [(found["before"], found["after"]) for found in path.detail["breaks"]] == [(7, 8), (21, 22)]
+    assert angles_degrees(path.camera_to_world[:, :3, :3], yawing(yaws)[:, :3, :3]).max() < 1
+
+
+def test_a_piece_in_which_the_camera_moves_is_never_joined_as_a_turn():
+    truth = TURN.copy()
+    truth[:, 0, 3] = np.linspace(0, 0.6, len(truth))
+    message = declined(look_changes(truth, 10))
+    assert "frame 10 is the first that could not" in message
+    assert "it moves" in message
+
+
+def test_a_camera_that_stands_still_where_the_picture_changes_is_declined_as_a_cut():
+    message = declined(look_changes(yawing([0] * 20), 10))
+    assert "frame 10 is the first that could not" in message
+    assert "stands still where the picture changes" in message
+
+
+def test_pieces_that_turn_in_opposite_directions_are_not_joined():
+    yaws = np.concatenate([np.linspace(0, 25, 10), np.linspace(25, 0, 10)])
+    message = declined(look_changes(yawing(yaws), 10))
+    assert "frame 10 is the first that could not" in message
+    assert "angular velocities" in message
+
+
+def test_frames_that_belong_to_no_piece_have_no_pose_and_too_many_of_them_are_declined():
+    scattered = look_changes(TURN, 10)
+    for number in (10, 11, 12):
+        (stranger,) = Cloud(room(POINTS), seed=number).sightings(TURN[number : number + 1])
+        scattered[number] = replace(stranger, frame=number)
+    assert "show nothing that stays" in declined(scattered)
+    path = follow(scattered, min_posed=0.8)
+    assert not {10, 11, 12} & set(path.frame_indices.tolist())
