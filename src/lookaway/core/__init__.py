@@ -1,6 +1,6 @@
 """The nouns, contracts and errors that all packages share."""
 
-from lookaway.core.cases import Case, Dataset, Problem, Reference, Rollout, Target
+from lookaway.core.cases import Case, Dataset, GivenPair, Problem, Reference, Rollout, Target
 from lookaway.core.compute import Compute, Resources
 from lookaway.core.contracts import (
     BoundMetric,
@@ -60,6 +60,7 @@ from lookaway.core.trajectory import (
     TRAJECTORY_ARRAYS,
     Pairs,
     PairSelector,
+    RevisitSelector,
     Trajectory,
     angles_degrees,
 )
@@ -103,6 +104,7 @@ __all__ = [
     "FramelessExtractor",
     "Gated",
     "GaveUp",
+    "GivenPair",
     "Group",
     "Indices",
     "Json",
@@ -137,6 +139,7 @@ __all__ = [
     "Reason",
     "Reference",
     "Resources",
+    "RevisitSelector",
     "Rollout",
     "RunError",
     "SampledExtractor",

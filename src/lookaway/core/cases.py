@@ -35,6 +35,16 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GivenPair:
+    """Two frames that should show one view, according to the dataset."""
+
+    first: int
+    second: int
+    cost: float | None = None
+    """How far the two views are from each other, in a unit of the dataset; `None` is unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """A test case: prompt segments, camera action, target, and the reference video if there is one."""
 
@@ -49,6 +59,8 @@ class Case:
     controls: tuple[str, ...] | None = None
     """Controls from each generated frame to the next, such as `forward+look_left`; `None` is unknown."""
     reference: Reference | None = None
+    pairs: tuple[GivenPair, ...] | None = None
+    """Frames that should show one view, counted at the frame rate of the dataset; `None` is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

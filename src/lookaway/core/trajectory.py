@@ -8,7 +8,9 @@ from typing import Protocol
 import numpy as np
 
 from lookaway.core.cases import Rollout
-from lookaway.core.features import Feature, Floats, Indices
+from lookaway.core.features import Feature, Features, Floats, Indices
+from lookaway.core.frames import Timeline
+from lookaway.core.outcomes import Abstention
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,5 +130,25 @@ class PairSelector(Protocol):
         ...
 
     def select(self, rollout: Rollout, frame_count: int, trajectory: Trajectory | None) -> Pairs:
+        """Pairs of frames, or an `Unmeasurable` where there are none."""
+        ...
+
+
+class RevisitSelector(Protocol):
+    """Chooses frames that should show one view, by their times. A frozen dataclass: its constants are part of the lock.
+
+    It is given whatever features the extractor that it serves needs: `poses`, `flow`, or none.
+    """
+
+    @property
+    def version(self) -> int:
+        """Raised whenever the same fields would give other pairs."""
+        ...
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Why there are no pairs, as far as the case tells."""
+        ...
+
+    def choose(self, rollout: Rollout, timeline: Timeline, features: Features) -> Pairs:
         """Pairs of frames, or an `Unmeasurable` where there are none."""
         ...

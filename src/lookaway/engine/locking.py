@@ -118,6 +118,8 @@ def _describe_case(rollout: Rollout) -> Mapping[str, Json]:
     known: dict[str, Json] = {}  # left out where there is none, so that keys of other suites stay as they are
     if case.controls is not None:
         known["controls"] = list(case.controls)
+    if case.pairs is not None:
+        known["pairs"] = [[pair.first, pair.second, pair.cost] for pair in case.pairs]
     if reference is not None:
         files = {"video": reference.video, **reference.artifacts}
         known["reference"] = [reference.start, reference.end, {name: _hash(path) for name, path in files.items()}]

@@ -17,17 +17,24 @@ def score_of_frames(
 ) -> Outcome:
     """The plain mean of a series over the frames of a feature, with every frame as a unit `f{index}`.
 
-    With `full_scale`, values are divided by it, and raw values are those of the series. The details of the feature go
-    into those of the score.
+    A feature of chosen pairs has a unit `f{index}_f{index}` for each of them. With `full_scale`, values are divided by
+    it, and raw values are those of the series. The details of the feature go into those of the score.
     """
-    frames = feature["frame_indices"].tolist()
-    if not frames:
+    kind, names = unit_names(feature)
+    if not names:
         return Abstention(Reason.TOO_SHORT, "there is no frame to measure.")
     numbers: list[float] = np.asarray(series, np.float64).tolist()
-    units = tuple(Unit(f"f{frame}", _score(number, full_scale)) for frame, number in zip(frames, numbers, strict=True))
+    units = tuple(Unit(name, _score(number, full_scale)) for name, number in zip(names, numbers, strict=True))
     mean = _score(math.fsum(numbers) / len(numbers), full_scale)
-    facts = {"frames": len(frames), **feature.detail, **(detail or {})}
+    facts = {kind: len(names), **feature.detail, **(detail or {})}
     return Score(mean.value, raw=mean.raw, units=units, detail=facts)
+
+
+def unit_names(feature: Feature) -> tuple[str, list[str]]:
+    """Whether a feature has a row for each of some `frames` or `pairs`, and the names of the rows."""
+    if "frames" in feature.arrays:
+        return "pairs", [f"f{first}_f{second}" for first, second in feature["frames"].tolist()]
+    return "frames", [f"f{frame}" for frame in feature["frame_indices"].tolist()]
 
 
 def _score(number: float, full_scale: float | None) -> Score:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Annotated, Any, ClassVar
@@ -51,6 +51,18 @@ def ssim(
         found: Floats = cv2.GaussianBlur(picture, (window, window), sigma, borderType=cv2.BORDER_REFLECT_101)
         return found
 
+    return ssim_of_means(mean, first, second, precision=precision)
+
+
+def ssim_of_means(
+    mean: Callable[[Floats], Floats],
+    first: NDArray[Any],
+    second: NDArray[Any],
+    *,
+    precision: DTypeLike = np.float64,
+    variance_scale: float = 1.0,
+) -> Floats:
+    """SSIM by any local mean; `variance_scale` is n / (n - 1) for the variances of a sample of n."""
     # SSIM is a function of the moments of sum and difference alone: four means instead of five, and where pictures are
     # alike, the moments of their difference are exact.
     both: Floats = np.add(first, second, dtype=precision)
@@ -61,6 +73,9 @@ def ssim(
     variance_both -= np.square(mean_both, out=both)
     level_apart = np.square(mean_apart, out=mean_apart)
     variance_apart -= level_apart
+    if variance_scale != 1:
+        variance_both *= variance_scale
+        variance_apart *= variance_scale
     mean_both += 2 * MIDDLE
     level_both = np.square(mean_both, out=mean_both)
 

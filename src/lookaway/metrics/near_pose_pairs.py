@@ -1,0 +1,102 @@
+"""Pairs of frames far apart in time whose cameras are close."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from lookaway.core import (
+    Abstention,
+    Features,
+    Floats,
+    Indices,
+    Pairs,
+    Reason,
+    Rollout,
+    Timeline,
+    Trajectory,
+    Unmeasurable,
+    angles_degrees,
+)
+
+EQUAL_DECIMALS = 4
+"""Costs are equal where these decimals are: rounding of poses must not choose pairs."""
+
+
+@dataclass(frozen=True, slots=True)
+class NearPosePairs:
+    """Pairs of posed frames with the nearest cameras, none close to another pair of the list.
+
+    Candidates are posed frames at least `step_seconds` apart. A pair spans at least `min_span_seconds` and
+    `min_span` of the clip. Its cameras are within `max_degrees` and `max_distance` of the path's extent, and its cost
+    is the sum of both, each divided by its limit. Pairs are taken in order of cost, among equal ones the longer span
+    first, unless either frame is within `spacing_seconds` of that of a taken pair. Where the camera only turns, the
+    angle decides alone.
+    """
+
+    version: ClassVar[int] = 1
+
+    most: Annotated[int, "pairs that are compared"] = 5
+    step_seconds: Annotated[float, "between candidate frames"] = 0.25
+    min_span_seconds: Annotated[float, "between the frames of a pair"] = 2.0
+    min_span: Annotated[float, "between the frames of a pair, as part of the clip"] = 0.1
+    max_degrees: Annotated[float, "between the cameras of a pair"] = 5.0
+    max_distance: Annotated[float, "between the cameras of a pair, as part of the path's extent"] = 0.05
+    spacing_seconds: Annotated[float, "between the frames of one pair and the next"] = 0.5
+    negligible_extent: Annotated[float, "a path shorter than this part of the median depth is jitter, not motion"] = (
+        0.02
+    )
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Any rollout with poses has pairs, or not."""
+        return None
+
+    def choose(self, rollout: Rollout, timeline: Timeline, features: Features) -> Pairs:
+        """Pairs of frames, or an `Unmeasurable` where there are none."""
+        trajectory = Trajectory.from_feature(features["poses"])
+        times = timeline.times_seconds[trajectory.frame_indices]
+        rows = _spaced(times, self.step_seconds)
+        times = times[rows]
+        costs = self._costs(trajectory, rows)
+        spans = times[None] - times[:, None]
+        length = float(timeline.times_seconds[-1] - timeline.times_seconds[0])
+        min_span = max(self.min_span_seconds, self.min_span * length)
+        costs[spans < min_span] = np.inf
+        order = np.lexsort((-spans.ravel(), np.round(costs.ravel(), EQUAL_DECIMALS)))
+        taken: list[tuple[int, int]] = []
+        for first, second in zip(*np.unravel_index(order, costs.shape), strict=True):
+            if len(taken) == self.most or not np.isfinite(costs[first, second]):
+                break
+            if all(
+                abs(times[first] - times[i]) >= self.spacing_seconds
+                and abs(times[second] - times[j]) >= self.spacing_seconds
+                for i, j in taken
+            ):
+                taken.append((first, second))
+        if not taken:
+            raise Unmeasurable(
+                Reason.GATE_CLOSED,
+                f"never returned: no two frames {min_span:g} s or more apart have cameras within {self.max_degrees:g} "
+                f"degrees and {self.max_distance:g} of the path's extent.",
+            )
+        return Pairs(trajectory.frame_indices[rows][np.array(taken)], "near poses")
+
+    def _costs(self, trajectory: Trajectory, rows: Indices) -> Floats:
+        """[rows, rows] cost of each pair; infinite beyond a limit."""
+        centres = trajectory.relative_centres(self.negligible_extent)[rows]
+        rotations = trajectory.rotations[rows]
+        distances = np.linalg.norm(centres[:, None] - centres[None], axis=-1)
+        angles = angles_degrees(rotations[:, None], rotations[None])
+        costs = distances / self.max_distance + angles / self.max_degrees
+        return np.where((distances <= self.max_distance) & (angles <= self.max_degrees), costs, np.inf)
+
+
+def _spaced(times: Floats, step: float) -> Indices:
+    """Rows from the first on, each at least a step after the one before."""
+    rows = [0]
+    for row in range(1, len(times)):
+        if times[row] - times[rows[-1]] >= step - 1e-6:
+            rows.append(row)
+    return np.array(rows, np.int64)
