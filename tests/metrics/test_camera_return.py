@@ -15,7 +15,7 @@ EASED = tuple(float(angle) for angle in 30 - 30 * np.cos(np.linspace(0, 2 * np.p
 
 
 def features(done=EASED, requested=EASED):
-    return {"poses": panorama.poses(tuple(done)), "request": panorama.poses(tuple(requested))}
+    return {"poses": panorama.poses(tuple(done)), "commanded_poses": panorama.poses(tuple(requested))}
 
 
 def test_a_camera_that_follows_the_request_has_no_error():

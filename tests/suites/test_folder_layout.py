@@ -202,9 +202,9 @@ def test_poses_that_a_manifest_names_go_before_those_beside_the_video(tmp_path):
 
 def test_a_requested_path_is_found_beside_a_video_or_by_the_manifest(tmp_path):
     put(tmp_path, "wan/a.mp4", "wan/a.request.npz")
-    assert only(read(tmp_path)).artifacts == {"request": tmp_path / "wan/a.request.npz"}
+    assert only(read(tmp_path)).artifacts == {"commanded_poses": tmp_path / "wan/a.request.npz"}
     rollout = only(read(manifest(tmp_path, {"video": "wan/a.mp4", "request": "other.npz"})))
-    assert rollout.artifacts == {"request": tmp_path / "other.npz"}
+    assert rollout.artifacts == {"commanded_poses": tmp_path / "other.npz"}
 
 
 def test_poses_beside_a_link_to_a_video_are_found(tmp_path):

@@ -33,7 +33,7 @@ class ReturnError(MetricBase):
     unit = "degrees"
     range = (0.0, 180.0)
     higher_is_better = False
-    needs = ("poses", "request")
+    needs = ("poses", "commanded_poses")
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
@@ -54,7 +54,7 @@ class ReachMissing(MetricBase):
     unit = "%"
     range = (0.0, 100.0)
     higher_is_better = False
-    needs = ("poses", "request")
+    needs = ("poses", "commanded_poses")
 
     min_requested: Annotated[float, "degrees that the request must turn"] = 5.0
 
@@ -108,7 +108,7 @@ class CameraCut(MetricBase):
 
 def _both_turns(features: Features) -> tuple[Floats, Floats]:
     """[N, 3, 3] turns since the first posed frame: those of the video, and those requested."""
-    trajectory, request = (Trajectory.from_feature(features[name]) for name in ("poses", "request"))
+    trajectory, request = (Trajectory.from_feature(features[name]) for name in ("poses", "commanded_poses"))
     places = np.searchsorted(request.frame_indices, trajectory.frame_indices).clip(max=len(request.frame_indices) - 1)
     done, requested = trajectory.rotations, request.rotations[places]
     return done[0].T @ done, requested[0].T @ requested

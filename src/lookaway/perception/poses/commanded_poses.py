@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, TypeAlias, get_args
+from typing import Annotated, ClassVar, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -30,8 +30,11 @@ from lookaway.io.pose_files.checks import (
     as_numbers,
 )
 from lookaway.io.pose_files.source import PoseSource, assumed_depths, assumed_intrinsics, intrinsics_at_video_size
+from lookaway.perception.truth import lacks_truth, open_truth
 
 FrameMap: TypeAlias = Literal["time", "index"]
+COMMANDED: Final = "commanded_poses"
+"""The artifact that names the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class CommandedPoses(FramelessExtractor):
 
     This is how SANA-WM-Bench stores paths: camera to world, OpenCV axes, metric. Each frame of the video has the pose
     that is nearest in time; by `index`, frame i has pose i, whatever both rates are. Frames after the end of the path
-    have none.
+    have none. A clip of the simulated world brings its request with it.
     """
 
     name: ClassVar[str] = "commanded_poses"
@@ -62,15 +65,21 @@ class CommandedPoses(FramelessExtractor):
 
     def declines(self, rollout: Rollout) -> Abstention | None:
         """Whether the artifact is there."""
-        path = rollout.artifacts.get("commanded_poses")
-        if path is not None and path.is_file():
+        path = rollout.artifacts.get(COMMANDED)
+        if (path is None and lacks_truth(rollout) is None) or (path is not None and path.is_file()):
             return None
-        return Abstention(Reason.MISSING_INPUT, "the record names no camera path that was requested.")
+        return Abstention(
+            Reason.MISSING_INPUT,
+            "the record names no camera path that was requested. Put it beside the video, as NAME.request.npz with c2w "
+            "[poses, 4, 4] and fps, or name it in the manifest.",
+        )
 
     def read(self, rollout: Rollout, timeline: Timeline, features: Features) -> Feature:
         """Read the path."""
+        if COMMANDED not in rollout.artifacts:
+            return _of_world(rollout, timeline).to_feature()
         source = PoseSource(
-            path=rollout.artifacts["commanded_poses"], timeline=timeline, assumed_fov_degrees=self.assumed_fov_degrees
+            path=rollout.artifacts[COMMANDED], timeline=timeline, assumed_fov_degrees=self.assumed_fov_degrees
         )
         with ArrayArchive(source.path) as archive:
             poses = as_camera_to_world(
@@ -106,3 +115,17 @@ class CommandedPoses(FramelessExtractor):
             return np.arange(min(count, timeline.frame_count))
         rows = np.rint((timeline.times_seconds - timeline.times_seconds[0]) * fps).astype(np.int64)
         return np.asarray(rows[rows < count])
+
+
+def _of_world(rollout: Rollout, timeline: Timeline) -> Trajectory:
+    clip = open_truth(rollout, timeline)
+    arrays, count = clip.arrays(), clip.card.frames
+    return Trajectory(
+        camera_to_world=arrays.requested_camera_to_world[:count],
+        intrinsics=np.repeat(arrays.intrinsics[None], count, axis=0),
+        frame_indices=np.arange(count),
+        median_depth=np.ones(count),
+        width=clip.card.width,
+        height=clip.card.height,
+        frame_count=count,
+    )

@@ -140,7 +140,7 @@ class FolderReader:
         found = {"truth": os.path.join(os.path.dirname(line.video), CARD)}
         stem = os.path.splitext(line.video)[0]
         found["poses"] = line.poses or stem + POSES_SUFFIX
-        found["request"] = line.request or stem + REQUEST_SUFFIX
+        found["commanded_poses"] = line.request or stem + REQUEST_SUFFIX
         return {
             name: inside(self.root, path, allow_outside=self.allow_outside)
             for name, path in found.items()

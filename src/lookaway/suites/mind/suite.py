@@ -10,7 +10,7 @@ from lookaway.core import BoundMetric, Dataset, Group, Option, Table, UserError
 from lookaway.statistics.cells import gated_cells
 from lookaway.suites.mind.layout import MindReader, looks_like_mind
 from lookaway.suites.mind.protocol import PUBLISHED_ALIGNMENT, protocol
-from lookaway.suites.options import ALLOW_OUTSIDE
+from lookaway.suites.options import ALLOW_OUTSIDE, AS_PUBLISHED
 
 
 class Mind:
@@ -26,12 +26,7 @@ class Mind:
             metavar="FOLDER",
             help="Folder of reference videos, if separate from the generated ones.",
         ),
-        Option(
-            name="as_published",
-            type=bool,
-            moves_numbers=True,
-            help="Measure as the published code does, including its bugs.",
-        ),
+        AS_PUBLISHED,
         Option(
             name="max_frames",
             type=int,

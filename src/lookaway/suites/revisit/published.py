@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
 from lookaway.core import BoundMetric, Extractor, Metric, RevisitSelector, Score, UnknownName, UserError
-from lookaway.io.sampling import AtFps, EveryFrame
+from lookaway.io.sampling import AtFps, EveryFrame, UniformFrames
 from lookaway.metrics.arc_pairs import ArcPairs
 from lookaway.metrics.camera_error import CAMERA_ERRORS
 from lookaway.metrics.frame_metrics import Lpips, Mse, Psnr, Ssim
@@ -28,6 +28,7 @@ from lookaway.perception.similarity.frame_fidelity import FrameFidelity
 from lookaway.perception.similarity.lpips_pairs import LpipsPairs
 from lookaway.perception.similarity.pair_fidelity import PairFidelity, SsimWindow
 from lookaway.perception.similarity.pair_networks import PairLpips, PairTokens
+from lookaway.suites.gate import revisited_gate
 from lookaway.suites.mind.protocol import protocol as mind_protocol
 
 Settings: TypeAlias = Mapping[str, Any]
@@ -46,6 +47,10 @@ QUALITY_HEIGHT: Final = 288
 """Rows of a frame of 16:9 whose longer side is 512, at which VBench judges image quality."""
 FOLDED_FRAMES: Final = 81
 FAR_RETURN, NEAR_RETURN = 80, 48
+POSES: Final = TrackedPoses(frames=UniformFrames(48), height=256, keypoints=400)
+"""The camera of the gate and of the suite's own numbers."""
+NO_CONSISTENCY: Final = frozenset({*CAMERA_ERRORS, "delta_iq", "vbench_overall"})
+"""Metrics that count whether the camera came back or not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,10 +79,16 @@ def published_metrics(variant: str, as_published: bool, settings: Settings) -> t
     found = VARIANTS[variant]
     if as_published and not found.is_published:
         raise UserError(f"{variant!r} is a protocol of this package and was not published. Leave out --as-published.")
-    return tuple(
-        BoundMetric(name=f"{variant}.{name}", metric=metric, recipes=recipes)
+    bound = (
+        BoundMetric(
+            name=f"{variant}.{name}",
+            metric=metric,
+            recipes=recipes,
+            is_consistency=found.view_from != "truth" and name not in NO_CONSISTENCY,
+        )
         for name, (metric, recipes) in found.bind(as_published, settings).items()
     )
+    return (*bound, revisited_gate(f"{variant}.revisited", POSES))
 
 
 def pooled_mean(scores: Sequence[Score]) -> float | None:

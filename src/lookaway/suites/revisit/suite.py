@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
-from lookaway.core import BoundMetric, Dataset, Extractor, Group, Option, Table
-from lookaway.io.sampling import UniformFrames
+from lookaway.core import BoundMetric, Dataset, Extractor, Group, Option, Problem, Rollout, Table, UserError
 from lookaway.metrics.camera_return import CameraCut, ReachMissing, ReturnError
 from lookaway.metrics.revisit_numbers import (
     AlignedSsim,
@@ -21,15 +20,17 @@ from lookaway.metrics.revisit_numbers import (
     Undone,
 )
 from lookaway.metrics.revisit_pairs import RevisitPairs
-from lookaway.perception.poses.requested_poses import RequestedPoses
-from lookaway.perception.poses.tracked_poses import TrackedPoses
+from lookaway.perception.poses.commanded_poses import CommandedPoses
 from lookaway.perception.revisit.revisit_changes import RevisitChanges
 from lookaway.statistics.cells import gated_cells
 from lookaway.suites.folder.layout import FolderReader, is_world, world_rollouts
 from lookaway.suites.gate import revisited_gate
-from lookaway.suites.options import ALLOW_OUTSIDE, PATTERN
+from lookaway.suites.options import ALLOW_OUTSIDE, AS_PUBLISHED, PATTERN
+from lookaway.suites.revisit.published import POSES, VARIANTS, published_metrics
+from lookaway.suites.revisit.sana_layout import SanaReader, looks_like_sana
 
-POSES = TrackedPoses(frames=UniformFrames(48), height=256, keypoints=400)
+OWN: Final = "revisit"
+"""The protocol of this package."""
 
 
 class Revisit:
@@ -38,29 +39,55 @@ class Revisit:
     name: ClassVar[str] = "revisit"
     version: ClassVar[int] = 1
     title: ClassVar[str] = "Revisit: does a place look the same when the camera comes back?"
-    options: ClassVar[tuple[Option, ...]] = (PATTERN, ALLOW_OUTSIDE)
+    options: ClassVar[tuple[Option, ...]] = (
+        PATTERN,
+        ALLOW_OUTSIDE,
+        Option(
+            name="protocol",
+            choices=(OWN, *VARIANTS),
+            moves_numbers=True,
+            help="How revisits are measured: as this package does (revisit), or as a published protocol does.",
+        ),
+        AS_PUBLISHED,
+    )
 
     def recognises(self, root: Path) -> bool:
-        """No: it reads the same folders as `folder`, and is chosen by name."""
-        return False
+        """Whether there are scenes of SANA-WM-Bench; for other folders it is chosen by name."""
+        return looks_like_sana(root)
 
     def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
-        """All rollouts of the manifest or of a simulated world, or all videos that match the pattern."""
-        if options["pattern"] is None and is_world(root):
-            rollouts, problems = world_rollouts(root)
+        """All rollouts of SANA-WM-Bench, of a manifest, of a simulated world, or all videos that match the pattern."""
+        if looks_like_sana(root):
+            sana = SanaReader(root, allow_outside=options["allow_outside"])
+            rollouts, problems, identity, protocol = sana.rollouts(), sana.problems, sana.identity, "sana"
         else:
-            reader = FolderReader(root, options["pattern"], allow_outside=options["allow_outside"])
-            rollouts, problems = reader.rollouts(), reader.problems
-        return Dataset(suite=self.name, root=root, rollouts=rollouts, problems=tuple(problems))
+            rollouts, problems = _videos(root, options)
+            identity, protocol = {}, OWN
+        protocol = options["protocol"] or protocol
+        if options["as_published"] and protocol == OWN:
+            raise UserError(
+                "The protocol 'revisit' is of this package and was not published. Leave out --as-published, or name a "
+                f"published one: --protocol {', '.join(VARIANTS)}."
+            )
+        return Dataset(
+            suite=self.name,
+            root=root,
+            rollouts=rollouts,
+            identity=identity,
+            settings={"protocol": protocol},
+            problems=tuple(problems),
+        )
 
     def metrics(self, settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
-        """The numbers of the return first, then those of the camera, then hints."""
+        """The numbers of the return first, then those of the camera, then hints; or those of a published protocol."""
+        protocol = settings.get("protocol", OWN)
+        if protocol != OWN:
+            return published_metrics(protocol, bool(settings.get("as_published")), settings)
         changes: dict[str, Extractor] = {"changes": RevisitChanges(poses=POSES, pairs=RevisitPairs())}
-        camera: dict[str, Extractor] = {"poses": POSES, "request": RequestedPoses()}
+        camera: dict[str, Extractor] = {"poses": POSES, "commanded_poses": CommandedPoses()}
         of_return = (Remembered(), ChangedArea(), LightChange(), LookChange(), AlignedSsim())
         hints = (MovedPoints(), CopiedPoints(), CarriedArea(), Undone())
         return (
-            revisited_gate("revisited", POSES),
             *(
                 BoundMetric(name=metric.name, metric=metric, recipes=changes, is_consistency=True)
                 for metric in of_return
@@ -69,8 +96,16 @@ class Revisit:
             BoundMetric(name="reach_missing", metric=ReachMissing(), recipes=camera),
             BoundMetric(name="cut", metric=CameraCut(), recipes={"poses": POSES}),
             *(BoundMetric(name=metric.name, metric=metric, recipes=changes) for metric in hints),
+            revisited_gate("revisited", POSES),
         )
 
     def table(self, groups: Sequence[Group]) -> Table:
         """Means over tested rollouts, and the share that is tested."""
         return Table(suite=self.name, cells=gated_cells(groups))
+
+
+def _videos(root: Path, options: Mapping[str, Any]) -> tuple[tuple[Rollout, ...], list[Problem]]:
+    if options["pattern"] is None and is_world(root):
+        return world_rollouts(root)
+    reader = FolderReader(root, options["pattern"], allow_outside=options["allow_outside"])
+    return reader.rollouts(), reader.problems
