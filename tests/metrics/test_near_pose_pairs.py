@@ -52,6 +52,18 @@ def test_a_camera_that_goes_on_turning_never_returns():
     assert error.value.reason == Reason.GATE_CLOSED
 
 
+@pytest.mark.parametrize("turn", [0, 20])
+def test_a_camera_that_keeps_its_view_never_left_it(turn):
+    with pytest.raises(Unmeasurable, match="never left") as error:
+        chosen(turning(OUT_AND_BACK * turn / 60))
+    assert error.value.reason == Reason.GATE_CLOSED
+
+
+def test_a_view_is_left_between_the_frames_of_every_pair():
+    for first, second in chosen(turning(OUT_AND_BACK), most=50).frames:
+        assert np.abs(OUT_AND_BACK[first:second] - OUT_AND_BACK[first]).max() > 30  # of a field of 70
+
+
 def test_a_camera_that_turns_back_elsewhere_does_not_return():
     away = np.stack([np.linspace(0, 5, 81), np.zeros(81), np.zeros(81)], axis=1)
     with pytest.raises(Unmeasurable):

@@ -36,7 +36,7 @@ def walking(metres: np.ndarray) -> np.ndarray:
     return path
 
 
-PATHS = {"left": turning(-35 * OUT), "forward": walking(1.2 * OUT - 1), "away": turning(np.linspace(0, -70, len(OUT)))}
+PATHS = {"left": turning(-60 * OUT), "forward": walking(1.2 * OUT - 1), "away": turning(np.linspace(0, -70, len(OUT)))}
 
 
 @pytest.fixture(scope="module")

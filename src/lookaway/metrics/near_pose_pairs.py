@@ -19,6 +19,7 @@ from lookaway.core import (
     Trajectory,
     Unmeasurable,
     angles_degrees,
+    view_overlaps,
 )
 
 EQUAL_DECIMALS = 4
@@ -33,7 +34,8 @@ class NearPosePairs:
     `min_span` of the clip. Its cameras are within `max_degrees` and `max_distance` of the path's extent, and its cost
     is the sum of both, each divided by its limit. Pairs are taken in order of cost, among equal ones the longer span
     first, unless either frame is within `spacing_seconds` of that of a taken pair. Where the camera only turns, the
-    angle decides alone.
+    angle decides alone. Between the frames of a pair the view was left: some frame shows less than `max_overlap` of
+    the first one's view.
     """
 
     version: ClassVar[int] = 1
@@ -45,6 +47,7 @@ class NearPosePairs:
     max_degrees: Annotated[float, "between the cameras of a pair"] = 5.0
     max_distance: Annotated[float, "between the cameras of a pair, as part of the path's extent"] = 0.05
     spacing_seconds: Annotated[float, "between the frames of one pair and the next"] = 0.5
+    max_overlap: Annotated[float, "part of a view that is still seen when it counts as left"] = 0.5
     negligible_extent: Annotated[float, "a path shorter than this part of the median depth is jitter, not motion"] = (
         0.02
     )
@@ -64,6 +67,30 @@ class NearPosePairs:
         length = float(timeline.times_seconds[-1] - timeline.times_seconds[0])
         min_span = max(self.min_span_seconds, self.min_span * length)
         costs[spans < min_span] = np.inf
+        if not np.isfinite(costs).any():
+            raise Unmeasurable(
+                Reason.GATE_CLOSED,
+                f"never returned: no two frames {min_span:g} s or more apart have cameras within {self.max_degrees:g} "
+                f"degrees and {self.max_distance:g} of the path's extent.",
+            )
+        for first in np.flatnonzero(np.isfinite(costs).any(axis=1)).tolist():
+            costs[first, rows <= self._left_at(trajectory, int(rows[first]))] = np.inf
+        taken = self._cheapest(costs, spans, times)
+        if not taken:
+            raise Unmeasurable(
+                Reason.GATE_CLOSED,
+                f"never left: between frames with near cameras, every frame shows {self.max_overlap:g} or more of the "
+                "view.",
+            )
+        return Pairs(trajectory.frame_indices[rows][np.array(taken)], "near poses")
+
+    def _left_at(self, trajectory: Trajectory, row: int) -> int:
+        """The first posed frame that no longer shows a view, or the number of posed frames."""
+        is_left = view_overlaps(trajectory, row)[row:] < self.max_overlap
+        return row + int(np.argmax(is_left)) if is_left.any() else len(trajectory.frame_indices)
+
+    def _cheapest(self, costs: Floats, spans: Floats, times: Floats) -> list[tuple[int, int]]:
+        """Pairs of finite cost, the cheapest first, none close to another."""
         order = np.lexsort((-spans.ravel(), np.round(costs.ravel(), EQUAL_DECIMALS)))
         taken: list[tuple[int, int]] = []
         for first, second in zip(*np.unravel_index(order, costs.shape), strict=True):
@@ -74,14 +101,8 @@ class NearPosePairs:
                 and abs(times[second] - times[j]) >= self.spacing_seconds
                 for i, j in taken
             ):
-                taken.append((first, second))
-        if not taken:
-            raise Unmeasurable(
-                Reason.GATE_CLOSED,
-                f"never returned: no two frames {min_span:g} s or more apart have cameras within {self.max_degrees:g} "
-                f"degrees and {self.max_distance:g} of the path's extent.",
-            )
-        return Pairs(trajectory.frame_indices[rows][np.array(taken)], "near poses")
+                taken.append((int(first), int(second)))
+        return taken
 
     def _costs(self, trajectory: Trajectory, rows: Indices) -> Floats:
         """[rows, rows] cost of each pair; infinite beyond a limit."""
