@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -61,9 +61,8 @@ class NearPosePairs:
         trajectory = Trajectory.from_feature(features["poses"])
         times = timeline.times_seconds[trajectory.frame_indices]
         rows = _spaced(times, self.step_seconds)
-        times = times[rows]
         costs = self._costs(trajectory, rows)
-        spans = times[None] - times[:, None]
+        spans = times[rows][None] - times[rows][:, None]
         length = float(timeline.times_seconds[-1] - timeline.times_seconds[0])
         min_span = max(self.min_span_seconds, self.min_span * length)
         costs[spans < min_span] = np.inf
@@ -73,9 +72,7 @@ class NearPosePairs:
                 f"never returned: no two frames {min_span:g} s or more apart have cameras within {self.max_degrees:g} "
                 f"degrees and {self.max_distance:g} of the path's extent.",
             )
-        for first in np.flatnonzero(np.isfinite(costs).any(axis=1)).tolist():
-            costs[first, rows <= self._left_at(trajectory, int(rows[first]))] = np.inf
-        taken = self._cheapest(costs, spans, times)
+        taken = self._cheapest(costs, spans, times[rows], _Views(trajectory, times, rows, self))
         if not taken:
             raise Unmeasurable(
                 Reason.GATE_CLOSED,
@@ -84,24 +81,21 @@ class NearPosePairs:
             )
         return Pairs(trajectory.frame_indices[rows][np.array(taken)], "near poses")
 
-    def _left_at(self, trajectory: Trajectory, row: int) -> int:
-        """The first posed frame that no longer shows a view, or the number of posed frames."""
-        is_left = view_overlaps(trajectory, row)[row:] < self.max_overlap
-        return row + int(np.argmax(is_left)) if is_left.any() else len(trajectory.frame_indices)
-
-    def _cheapest(self, costs: Floats, spans: Floats, times: Floats) -> list[tuple[int, int]]:
-        """Pairs of finite cost, the cheapest first, none close to another."""
+    def _cheapest(self, costs: Floats, spans: Floats, times: Floats, views: _Views) -> list[tuple[int, int]]:
+        """Pairs of finite cost between which the view was left, the cheapest first, none close to another."""
         order = np.lexsort((-spans.ravel(), np.round(costs.ravel(), EQUAL_DECIMALS)))
         taken: list[tuple[int, int]] = []
-        for first, second in zip(*np.unravel_index(order, costs.shape), strict=True):
+        for flat in order.tolist():
+            first, second = divmod(flat, costs.shape[1])
             if len(taken) == self.most or not np.isfinite(costs[first, second]):
                 break
-            if all(
+            is_apart = all(
                 abs(times[first] - times[i]) >= self.spacing_seconds
                 and abs(times[second] - times[j]) >= self.spacing_seconds
                 for i, j in taken
-            ):
-                taken.append((int(first), int(second)))
+            )
+            if is_apart and views.left_at(first) < times[second]:
+                taken.append((first, second))
         return taken
 
     def _costs(self, trajectory: Trajectory, rows: Indices) -> Floats:
@@ -112,6 +106,37 @@ class NearPosePairs:
         angles = angles_degrees(rotations[:, None], rotations[None])
         costs = distances / self.max_distance + angles / self.max_degrees
         return np.where((distances <= self.max_distance) & (angles <= self.max_degrees), costs, np.inf)
+
+
+@dataclass(slots=True)
+class _Views:
+    """When the views of candidate frames are first left; looked up only for those that are about to be paired."""
+
+    trajectory: Trajectory
+    times: Floats
+    rows: Indices
+    limits: NearPosePairs
+    _found: dict[int, float] = field(default_factory=dict)
+
+    def left_at(self, candidate: int) -> float:
+        """Seconds at which a view is first left after its frame; infinite where it never is."""
+        if candidate not in self._found:
+            self._found[candidate] = self._look(int(self.rows[candidate]))
+        return self._found[candidate]
+
+    def _look(self, row: int) -> float:
+        # Every posed frame would cost a minute for a clip of a minute that never leaves its view.
+        looks = row + _spaced(self.times[row:], self.limits.min_span_seconds / 2)
+        path = self.trajectory
+        some = replace(
+            path,
+            camera_to_world=path.camera_to_world[looks],
+            intrinsics=path.intrinsics[looks],
+            frame_indices=path.frame_indices[looks],
+            median_depth=path.median_depth[looks],
+        )
+        left = np.flatnonzero(view_overlaps(some, 0) < self.limits.max_overlap)
+        return float(self.times[looks[left[0]]]) if left.size else np.inf
 
 
 def _spaced(times: Floats, step: float) -> Indices:
