@@ -42,7 +42,8 @@ def hand_made_run(path: Path, suite: str, outcomes: Outcomes, lock: Mapping[str,
                 "name": name,
                 "lock": "l",
                 "subsets": subsets.get(name) and list(subsets[name] or ()),
-                "is_gate": name.endswith(".trigger"),
+                "is_gate": name.endswith((".trigger", ".revisited")),
+                "is_consistency": "camera_interaction" not in name,
             }
             for name in outcomes
         ],
