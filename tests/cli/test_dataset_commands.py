@@ -78,7 +78,7 @@ def test_plan_says_how_long_and_how_much_and_writes_nothing(dataset, tmp_path, m
     before = sorted(tmp_path.rglob("*"))
     result = lookaway("plan", dataset, *METRICS)
     assert result.code == 0
-    assert "to measure: 8 measurements on 8 rollouts" in result.out
+    assert "to measure: 12 measurements on 8 rollouts" in result.out
     assert "CPU time: about" in result.out
     assert "judge: no calls" in result.out
     assert "estimated from 4 rollouts" in result.out  # both models gave the same answers
@@ -88,7 +88,7 @@ def test_plan_says_how_long_and_how_much_and_writes_nothing(dataset, tmp_path, m
 def test_plan_leaves_out_what_the_run_holds(dataset, tmp_path):
     lookaway("eval", dataset, *METRICS, "--models", "alpha", "-o", tmp_path / "run", "--quiet")
     cost = lookaway("plan", dataset, *METRICS, "-o", tmp_path / "run", "--json").json["cost"]
-    assert (cost["rollouts"], cost["measurements"]) == (4, 4)
+    assert (cost["rollouts"], cost["measurements"]) == (4, 6)
 
 
 def test_eval_prints_the_table_that_show_prints_again(dataset, tmp_path):
@@ -105,6 +105,8 @@ def test_eval_prints_the_table_that_show_prints_again(dataset, tmp_path):
         "scored",
         "not",
         "scored",
+        "tested",
+        "judged",
     ]
     assert len(result.out.splitlines()) == 1 + 4 + 1
     assert "95 % intervals clustered by scene" in result.out.splitlines()[-1]

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lookaway.core import Abstention, Lock, Reason, Score, Unit, UserError, describe
-from lookaway.engine.run import Run
+from lookaway.core import Abstention, Group, Lock, Reason, Score, Table, Unit, UserError, describe
+from lookaway.engine.run import Run, RunResults
 from lookaway.perception.similarity.compared_frames import MirroredFrames, ReferenceFrames
 from lookaway.perception.similarity.frame_fidelity import FrameFidelity
 from lookaway.reports import drift as drift_module
@@ -87,9 +87,23 @@ def test_rollouts_keep_their_own_scenes():
         scenes=("x", "y", "y"),
         ids=("1", "2", "3"),
     )
+    group = Group(
+        model="a",
+        metric="light",
+        subset="all",
+        values=np.ones(3),
+        rollouts=units.ids,
+        scenes=units.scenes,
+        raw_values=np.array([]),
+        has_raw=np.zeros(3, np.bool_),
+        asked=3,
+        failures=0,
+        reasons={},
+    )
     stub = SimpleNamespace(
         lock=Lock({}),
         about={"metrics": [{"name": "light"}]},
+        results=lambda: RunResults(groups=(group,), table=Table(suite="folder", cells=())),
         metrics_with_frames=lambda: ["light"],
         frames=lambda names: [(name, units) for name in names],
     )

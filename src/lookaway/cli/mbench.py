@@ -121,13 +121,13 @@ def eval_command(source: Path, metrics: tuple[str, ...], output: Path, quiet: bo
             output,
             metrics=_of_setting(dataset, metrics),
             judge=_judge(options, dataset),
-            ignore_gates=options["ignore_trigger"] or options["vlm_judge"] is None,
+            ignore_gates=options["ignore_trigger"] or (dataset.suite == GATED_SUITE and options["vlm_judge"] is None),
             executor="inline" if options["workers"] == 1 else "ray",
             resources=Resources(workers=options["workers"]),
             on_progress=on_progress,
         )
     export_mbench(run, output, log=not options["no_log_file"])
-    table = run.table()
+    table = run.published_table()
     if not quiet:
         print_table(run, table, as_json=False)
     return EXIT_WITH_FAILURES if any(cell.failures for cell in table.cells) else 0
