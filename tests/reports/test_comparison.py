@@ -277,3 +277,44 @@ def test_the_same_runs_give_the_same_comparison(tmp_path):
     assert compare_runs(old, new) == compare_runs(old, new)
     reordered = chosen_run(tmp_path / "a2", clips(STYLE, BASE + NOISE)[::-1])
     assert compare_runs(old, reordered).dimensions == compare_runs(old, new).dimensions
+
+
+def test_before_and_after_are_the_means_of_the_tables_however_many_seeds_cases_and_scenes_have(tmp_path):
+    rng = np.random.default_rng(8)
+    places = [(case, str(seed), f"scene {case % 6}") for case in range(20) for seed in range(1 + case % 3)]
+    both = [
+        [
+            Clip(metric=STYLE, case=f"c{case:02d}", seed=seed, scene=scene, outcome=Score(float(rng.random())))
+            for case, seed, scene in places
+        ]
+        for _ in range(2)
+    ]
+    runs = [chosen_run(tmp_path / name, own) for name, own in zip(("before", "after"), both, strict=True)]
+    entry = only(compare_runs(*runs))
+    assert [entry.before, entry.after] == pytest.approx([run.table().cells[0].estimate.mean for run in runs])
+    assert entry.difference.mean == pytest.approx(entry.after - entry.before)
+
+
+def test_cases_whose_seeds_all_differ_count_as_often_as_both_have_clips(tmp_path):
+    twice = [*clips(STYLE, BASE[:12], seed="0"), *clips(STYLE, BASE[:12] + 0.1, seed="1")]
+    once = clips(STYLE, BASE, seed="0")[12:]
+    after = [Clip(**{**vars(clip), "seed": f"9{clip.seed}"}) for clip in (*twice, *once)]
+    entry = only(compared(tmp_path, [*twice, *once], after))
+    assert entry.before == pytest.approx((2 * BASE[:12].sum() + 1.2 + BASE[12:].sum()) / 36)
+
+
+def test_few_scenes_and_scenes_unique_to_a_seed_are_named(tmp_path):
+    found = compared(tmp_path, clips(STYLE, BASE[:12]), clips(STYLE, BASE[:12] + NOISE[:12]))
+    assert any("1 of 1 dimension has fewer than 20 scenes" in note for note in found.notes)
+    own = [Clip(metric=STYLE, case=f"c{n}", seed=str(n % 4), outcome=Score(float(BASE[n]))) for n in range(24)]
+    found = compared(tmp_path / "seeds", own, own)
+    assert [note for note in found.notes if "a scene of its own" in note] == [
+        "Every rollout of m has a scene of its own, although there are several seeds. If seeds show the same scene, "
+        "intervals are too narrow: give their rollouts one scene name."
+    ]
+
+
+def test_runs_that_are_equal_have_no_interval_and_no_verdict(tmp_path):
+    entry = only(compared(tmp_path, clips(STYLE, BASE), clips(STYLE, BASE)))
+    assert (entry.difference.mean, entry.difference.low, entry.verdict) == (0.0, None, Verdict.NOT_SIGNIFICANT)
+    assert entry.difference.scene_means == (0.0,)

@@ -129,3 +129,12 @@ def test_what_is_no_condition_is_an_error_that_shows_it(text):
 def test_a_name_that_means_nothing_here_is_an_error_and_not_a_pass():
     with pytest.raises(UnknownName, match="Did you mean 'entity'"):
         checked("entty < -0.02")
+
+
+@pytest.mark.parametrize(("change", "met"), [(0.0, False), (-0.03, True)])
+def test_scenes_that_all_changed_by_the_same_amount_decide_without_an_interval(change, met):
+    same = Estimate(mean=change, low=None, high=None, scored=40, scenes=20, scene_means=(change,))
+    check = checked("texture.low < -0.02", replace(COMPARISON, dimensions=(replace(TEXTURE, difference=same),)))
+    assert (check.failed, len(check.met), check.undecided) == (met, int(met), ())
+    few = replace(TEXTURE, difference=replace(same, scenes=4))
+    assert checked("texture.low < -0.02", replace(COMPARISON, dimensions=(few,))).undecided

@@ -15,8 +15,19 @@ def test_an_interval_is_rounded_only_when_it_is_shown():
     assert estimate_interval(cell(0.12345, 0.98765).estimate) == "[0.123, 0.988]"
 
 
-def test_one_scene_alone_shows_no_interval():
-    assert estimate_interval(cell(None, None).estimate) == "-"
+@pytest.mark.parametrize(
+    ("scenes", "means", "shown"),
+    [
+        (1, (0.5,), "one scene"),
+        (3, (0.25, 0.5, 0.75), "scenes 0.250 0.500 0.750"),
+        (40, (0.5,), "all 40 scenes 0.500"),
+        (3, (), "-"),
+    ],
+)
+def test_without_an_interval_the_means_of_scenes_are_shown_where_they_are_known(scenes, means, shown):
+    estimate = Estimate(mean=0.5, low=None, high=None, scored=40, scenes=scenes, scene_means=means)
+    assert estimate_interval(estimate) == shown
+    assert estimate_interval(None) == "-"
 
 
 @pytest.mark.parametrize(("value", "shown"), [(None, "-"), (0.0, "0.000"), (-1.5, "-1.500"), (0.0005, "0.001")])

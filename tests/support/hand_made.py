@@ -23,7 +23,9 @@ def scores(model: str, *values: float) -> dict[tuple[str, str], Outcome]:
 
 def hand_made_run(path: Path, suite: str, outcomes: Outcomes, lock: Mapping[str, Any] | None = None) -> Run:
     """A finished run; every sample is a scene of its own."""
-    subsets = {bound.name: bound.subsets for bound in load_suite(suite).metrics({})}
+    bound_metrics = load_suite(suite).metrics({})
+    subsets = {bound.name: bound.subsets for bound in bound_metrics}
+    ranges = {bound.name: list(bound.metric.range) for bound in bound_metrics}
     rollouts: dict[str, Rollout] = {}
     measured = []
     for metric, found in outcomes.items():
@@ -44,6 +46,7 @@ def hand_made_run(path: Path, suite: str, outcomes: Outcomes, lock: Mapping[str,
                 "subsets": subsets.get(name) and list(subsets[name] or ()),
                 "is_gate": name.endswith((".trigger", ".revisited")),
                 "is_consistency": "camera_interaction" not in name,
+                "range": ranges.get(name, [None, None]),
             }
             for name in outcomes
         ],

@@ -31,12 +31,12 @@ def profile(model: str, *means: float | None, style: int = 0) -> Profile:
 
 
 def curve(model: str, values: list[float], style: int = 0) -> Curve:
-    frames = np.tile(np.arange(len(values)), 2)
+    scenes = list("abcdef")
     data = FrameValues(
-        frames=frames,
-        values=np.concatenate([np.array(values), np.array(values) + 0.02]),
-        rollouts=np.repeat([0, 1], len(values)),
-        scenes=["a", "b"],
+        frames=np.tile(np.arange(len(values)), len(scenes)),
+        values=np.concatenate([np.array(values) + 0.02 * (number % 2) for number in range(len(scenes))]),
+        rollouts=np.repeat(np.arange(len(scenes)), len(values)),
+        scenes=scenes,
     )
     return Curve(model=model, style=style, bins=drift_curve(data, 1))
 

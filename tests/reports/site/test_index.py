@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -217,7 +218,7 @@ def test_where_lower_is_better_the_lowest_leads(tmp_path, build_index):
     assert page.one("table", "over-all").all("th")[2].attributes["data-better"] == "low"
 
 
-def test_a_number_of_few_values_is_an_interval_without_a_rank(tmp_path, build_index):
+def test_a_number_of_few_values_has_a_mark_and_an_interval_and_no_rank(tmp_path, build_index):
     run = Simulated(
         path=tmp_path / "run",
         skills=SKILLS,
@@ -228,8 +229,8 @@ def test_a_number_of_few_values_is_an_interval_without_a_rank(tmp_path, build_in
     rows = board_rows(page, STYLE)
     assert list(rows) == ["fair", "poor", "good"]
     assert rows["good"][:2] == ["-", "-"]
-    assert rows["good"][2].endswith("‡")
-    assert TO in rows["good"][2]
+    assert re.fullmatch(rf"0\.\d{{3}}‡0\.\d{{3}}{TO}0\.\d{{3}}", rows["good"][2])
+    assert any("1 of 3 cells has fewer than 20 scenes" in text for text in warning_texts(page))
     assert rows["fair"][:2] == ["1", "A"]
     assert rows["good"][4].startswith("9 of 40")
     assert "too_few_matches 31" in rows["good"][-1]
@@ -421,10 +422,10 @@ def test_phases_of_clips_have_a_table_whatever_the_metric(tmp_path, build_index,
     ).write()
     table = next(table for table in build_index(run).all("table") if table.one("caption").text == metric)
     assert [node.text for node in table.one("thead").all("th")] == ["Model", "phase0", "phase1"]
-    assert [node.text for node in table.one("tbody").all("tr")[0].all("td")] == [
-        f"0.2500.250{TO}0.250, n 10",
-        f"0.5000.500{TO}0.500, n 10",
-    ]
+    shown = [node.text for node in table.one("tbody").all("tr")[0].all("td")]
+    assert [(text[:5], text[-6:]) for text in shown] == [("0.250", ", n 10"), ("0.500", ", n 10")]
+    ends = [[float(end) for end in text[5:-6].split(TO)] for text in shown]
+    assert all(0 < low < mean < high < 1 for mean, (low, high) in zip((0.25, 0.5), ends, strict=True))
 
 
 def test_subsets_of_one_metric_stand_side_by_side(tmp_path):
