@@ -43,7 +43,7 @@ def make_groups(scenes: int) -> list[Group]:
             model=f"model {model:02}",
             metric=f"metric {metric:02}",
             subset="all",
-            values=0.5 + 0.01 * model + suits[metric, places[metric]] + random.normal(0.0, 0.1, EACH),
+            values=np.clip(0.5 + 0.01 * model + suits[metric, places[metric]] + random.normal(0.0, 0.1, EACH), 0, 1),
             rollouts=rollouts,
             scenes=names[metric],
             raw_values=np.array([]),
@@ -51,6 +51,7 @@ def make_groups(scenes: int) -> list[Group]:
             asked=EACH,
             failures=0,
             reasons={},
+            range=(0.0, 1.0),
         )
         for model in range(MODELS)
         for metric in range(METRICS)
