@@ -500,7 +500,7 @@ def test_the_published_code_has_one_alignment(writer):
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"pattern": "{model}"}, "'mind' has no option 'pattern'. --pattern is for folder: leave it out"),
+        ({"pattern": "{model}"}, "'mind' has no option 'pattern'. --pattern is for folder, revisit: leave it out"),
         ({"extrinsics_convention": "camera_to_world"}, "--extrinsics-convention is for folder, mbench-a, mbench-t"),
         ({"max_frames": 0}, "--max-frames is 0, expected a whole number, 1 or more"),
         ({"alignment": "sim2"}, "--alignment is 'sim2', expected one of sim3, se3, none"),
@@ -513,9 +513,7 @@ def test_options_without_a_meaning_here_are_refused(writer, option, message):
         read(writer, **option)
 
 
-@pytest.mark.parametrize(
-    "option", [{"ground_truth": "MIND-Data"}, {"as_published": True}, {"max_frames": 50}, {"alignment": "sim3"}]
-)
+@pytest.mark.parametrize("option", [{"ground_truth": "MIND-Data"}, {"max_frames": 50}, {"alignment": "sim3"}])
 def test_other_suites_refuse_what_only_a_comparison_with_references_can_have(tmp_path, option):
     (name,) = option
     writer = MBenchWriter(tmp_path / "mbench")

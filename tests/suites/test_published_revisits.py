@@ -68,8 +68,21 @@ def test_every_constant_moves_the_lock(bound):
 def test_as_published_and_corrected_have_the_same_names_and_never_the_same_lock(variant):
     published, corrected = (published_metrics(variant, choice, {}) for choice in (True, False))
     assert [bound.name for bound in published] == [bound.name for bound in corrected]
-    same = [a.name for a, b in zip(published, corrected, strict=True) if metric_key(a) == metric_key(b)]
-    assert same == []
+    pairs = [(a, b) for a, b in zip(published, corrected, strict=True) if not a.is_gate]
+    assert [a.name for a, b in pairs if metric_key(a) == metric_key(b)] == []
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_protocol_has_the_gate_and_scores_of_the_camera_count_without_it(variant):
+    bounds = published_metrics(variant, False, {})
+    assert [bound.name for bound in bounds if bound.is_gate] == [f"{variant}.revisited"]
+    free = {
+        bound.name.removeprefix(f"{variant}.") for bound in bounds if not bound.is_gate and not bound.is_consistency
+    }
+    assert free == {
+        "sana": {"rot_err", "trans_err", "cam_mc", "delta_iq", "vbench_overall"},
+        "worldmem": {"psnr", "lpips"},
+    }.get(variant, set())
 
 
 def test_pairs_of_our_own_are_never_called_published():
