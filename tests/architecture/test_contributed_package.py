@@ -39,7 +39,7 @@ def test_a_contributed_suite_is_recognised_and_evaluated_with_its_metric_and_ext
     (cell,) = table["cells"]
     assert (table["suite"], cell["metric"], cell["model"]) == ("reels", "reels.contrast_kept", "camera")
     assert (cell["estimate"]["scored"], cell["asked"], cell["reasons"]) == (2, 3, {"missing_video": 1})
-    assert table["notes"] == ["A ratio above 1 is no better than 1."]
+    assert table["notes"][0] == "A ratio above 1 is no better than 1."
     lock = json.loads((tmp_path / "run" / "lock.json").read_text())
     assert lock["metrics"]["reels.contrast_kept"]["features"]["contrast"] == {
         "kind": "contrast",

@@ -27,7 +27,7 @@ from lookaway.metrics.two_views import TwoViews, epipolar_distances, reprojectio
 
 
 def matched_points(matches: Feature) -> Iterator[tuple[int, int, Floats, Floats]]:
-    """Of every pair its two frames, and the matched points [M, 2] in each of them."""
+    """The two frames of every pair, and the matched points [M, 2] in each of them."""
     bounds = matches["offsets"]
     for number, (first, second) in enumerate(matches["pairs"].tolist()):
         span = slice(int(bounds[number]), int(bounds[number + 1]))

@@ -21,14 +21,14 @@ CHANGED = 10.0
 MIN_BLOB = 0.001
 """Part of the frame; a smaller blob is noise."""
 LOOK_QUANTILE = 0.3
-"""Of the differences in the view: below the median, so that a large thing that changed is not taken for a new look."""
+"""Quantile of differences in the view: below the median, so that a large changed thing is not taken for a new look."""
 DARK, LIGHT = 0.01, 245
 """Linear and encoded value beyond which a pixel tells nothing about light."""
 LEAST_PIXELS = 50
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Changes:
+class ViewChanges:
     """What differs in a part of the view."""
 
     differences: Floats
@@ -56,13 +56,13 @@ class Changes:
         return float(np.quantile(self.differences[self.mask], LOOK_QUANTILE))
 
 
-def find_changes(cv2: ModuleType, firsts: Sequence[Pixels], second: Pixels, mask: Mask) -> Changes:
+def find_changes(cv2: ModuleType, firsts: Sequence[Pixels], second: Pixels, mask: Mask) -> ViewChanges:
     """Compare the return with the first visit, aligned in one or several ways; the best way counts at each place."""
     stops = light_change(cv2, firsts[0], second, mask)
     differences = np.minimum.reduce([difference_map(cv2, first, second, stops) for first in firsts])
     differences = np.where(mask, differences, 0)
     changed = keep_blobs(cv2, differences > CHANGED, MIN_BLOB * mask.size)
-    return Changes(differences=differences, changed=changed, mask=mask, stops=stops)
+    return ViewChanges(differences=differences, changed=changed, mask=mask, stops=stops)
 
 
 def light_change(cv2: ModuleType, first: Pixels, second: Pixels, mask: Mask) -> Floats:

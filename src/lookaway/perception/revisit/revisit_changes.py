@@ -40,7 +40,7 @@ from lookaway.perception.revisit.alignment import (
     swept_homographies,
     warp,
 )
-from lookaway.perception.revisit.change_map import Changes, find_changes
+from lookaway.perception.revisit.change_map import ViewChanges, find_changes
 from lookaway.perception.revisit.hints import Carried, carried_frames, count_copied, count_moved, find_carried
 from lookaway.perception.similarity.frame_fidelity import ssim
 
@@ -184,7 +184,7 @@ class _Comparison:
 
     def _compare(
         self, first: View, second: View, place_1: int, place_2: int, *, everywhere: bool = False
-    ) -> tuple[Alignment, Changes, Pixels]:
+    ) -> tuple[Alignment, ViewChanges, Pixels]:
         """Alignment, what changed, and the first visit in the view of the return."""
         size = second.size
         by_poses = pose_homography(self.trajectory, place_2, place_1, size)
@@ -245,7 +245,7 @@ class _Comparison:
             return 0.0, 0.0
 
 
-def side_by_side(cv2: ModuleType, first: Pixels, second: Pixels, changes: Changes) -> Pixels:
+def side_by_side(cv2: ModuleType, first: Pixels, second: Pixels, changes: ViewChanges) -> Pixels:
     """First visit, return, and the return with what was not compared dimmed and what changed outlined."""
     shown = second.copy()
     shown[~changes.mask] = shown[~changes.mask] // 3
