@@ -142,7 +142,7 @@ class PhaseMotions(ActionMetric):
         return self.score(mean, units=units, steps=steps, motion=motion)
 
     def _phases(self, rollout: Rollout, trajectory: Trajectory) -> Iterator[tuple[str, Floats, Floats]]:
-        """Each phase that asks for a motion: its name, the camera's steps [S, 6], and the requested motion [6]."""
+        """Name, steps of the camera [S, 6] and requested motion [6] of every phase that asks for one."""
         phases = parse_action(rollout.case.action or "") or ()
         phase_of_step = _phases_of_steps(trajectory, len(phases))
         motions = np.concatenate(_steps(trajectory, trajectory.centres / np.median(trajectory.median_depth)), axis=1)
