@@ -45,7 +45,7 @@ def files_under(folder: Path) -> dict[Path, bytes]:
 def test_a_plan_holds_every_metric_of_the_protocol_that_a_rollout_is_asked(tmp_path):
     dataset = lookaway.read(write_mbench(tmp_path / "dataset", samples=1).root)
     work = make_plan(dataset, bind_metrics(dataset)).work()
-    assert {entry.rollout.case.subset: len(entry.metrics) for entry in work} == {"environment": 4, "causal": 4}
+    assert {entry.rollout.case.subset: len(entry.metrics) for entry in work} == {"environment": 5, "causal": 4}
 
 
 def test_a_plan_leaves_out_what_the_folder_holds(root, tmp_path, monkeypatch):
@@ -73,7 +73,7 @@ def test_the_cost_of_a_plan_is_positive_and_grows_with_the_rollouts(tmp_path):
         metrics = bind_metrics(dataset, QUICK[:1])
         costs.append(estimate_cost(make_plan(dataset, metrics).work(), metrics))
     one, two = costs
-    assert (one.rollouts, one.measurements, one.looked_at) == (2, 2, 2)
+    assert (one.rollouts, one.measurements, one.looked_at) == (2, 4, 2)
     seconds = {stage.stage: stage.seconds for stage in one.stages}
     assert seconds["decoding"] == pytest.approx(2 * FRAMES * WIDTH * HEIGHT / (200 * 832 * 480))
     assert seconds["lab_means"] > 0

@@ -174,7 +174,7 @@ def test_only_clips_that_put_both_models_to_the_test_count_and_the_gate_has_a_ro
     entries = {entry.metric: entry for entry in found.dimensions}
     assert (entries[IDENTITY].pairs, entries[IDENTITY].difference.mean) == (20, 0.0)
     assert entries[GATE].difference.mean == pytest.approx(-4 / 24)
-    assert any("triggered the gate" in note for note in found.notes)
+    assert any("passed the gate" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(("reason", "counting"), [(Reason.NO_JUDGE, 24), (Reason.MISSING_VIDEO, 0)])

@@ -55,7 +55,10 @@ def a_run(path: Path, outcomes, *, settings=None, metrics=tuple(METRICS)) -> Run
     about = {
         "suite": "mind",
         "lock_sha256": lock.sha256,
-        "metrics": [{"name": name, "lock": "l", "subsets": _subsets(name)} for name in metrics],
+        "metrics": [
+            {"name": name, "lock": "l", "subsets": _subsets(name), "is_gate": name == "mind.revisited"}
+            for name in metrics
+        ],
         "problems": [],
     }
     folder = RunFolder(path)

@@ -217,8 +217,8 @@ class Metric(Protocol):
 
     @property
     def uses(self) -> tuple[str, ...]:
-        """Features that it takes into account where they are available; without any feature at all, it abstains with
-        the reason of the first."""
+        """Features that it takes into account where they are available; `measure` abstains with the reason of one that
+        is not, where it asks for it all the same."""
         ...
 
     def declines(self, rollout: Rollout) -> Abstention | None:

@@ -46,8 +46,8 @@ class MetricBase(ABC):
     needs: ClassVar[tuple[str, ...]] = ()
     """Features without which it abstains."""
     uses: ClassVar[tuple[str, ...]] = ()
-    """Features that it takes into account where they are available; without any feature at all, it abstains with the
-    reason of the first."""
+    """Features that it takes into account where they are available; `measure` abstains with the reason of one that is
+    not, where it asks for it all the same."""
 
     def declines(self, rollout: Rollout) -> Abstention | None:
         """Why this rollout cannot be measured, as far as its case tells; by default there is no reason."""

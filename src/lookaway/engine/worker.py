@@ -220,13 +220,21 @@ def _measure(bound: BoundMetric, rollout: Rollout, perceived: Mapping[Extractor,
         problem = found[need]
         if isinstance(problem, Exception):
             return _outcome_of(problem)
-    features = {name: feature for name, feature in found.items() if isinstance(feature, Feature)}
-    if not features and bound.metric.uses and isinstance(problem := found[bound.metric.uses[0]], Exception):
-        return _outcome_of(problem)
+    features = _Available({name: feature for name, feature in found.items() if isinstance(feature, Feature)})
+    features.problems = {name: problem for name, problem in found.items() if isinstance(problem, Exception)}
     try:
         return bound.metric.measure(rollout, features)
     except Exception as error:  # noqa: BLE001 - a crash is a finding about this rollout, not the end of the run
         return _outcome_of(error)
+
+
+class _Available(dict[str, Feature]):
+    """The features of a rollout by name; to ask for one that there is not raises why."""
+
+    problems: Mapping[str, Exception]
+
+    def __missing__(self, name: str) -> Feature:
+        raise self.problems.get(name) or KeyError(name)
 
 
 def _outcome_of(error: Exception) -> Outcome:

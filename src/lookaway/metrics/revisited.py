@@ -67,9 +67,8 @@ class Revisited(MetricBase):
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
         motion = _Motion.of(features["motion"], self.min_trusted) if "motion" in features else None
-        if "poses" in features:
+        if "poses" in features or motion is None:
             return self._from_poses(Trajectory.from_feature(features["poses"]), motion)
-        assert motion is not None  # noqa: S101 - the engine measures no metric without any of its features
         return self._from_motion(motion)
 
     def _from_poses(self, trajectory: Trajectory, motion: _Motion | None) -> Outcome:
