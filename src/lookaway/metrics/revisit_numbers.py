@@ -68,7 +68,7 @@ class LightChange(PairNumber):
     For each channel, the median over the view of the logarithm of the ratio of linear light; pixels near black and
     near white are left out.
 
-    Abstains: as `changed_area`.
+    Abstains: `gate_closed` and `pose_failed` as the changed area does.
     """
 
     name = "light"
@@ -85,7 +85,7 @@ class LookChange(PairNumber):
 
     It is the 30 % quantile over the view, so that a large thing that changed does not count as another look.
 
-    Abstains: as `changed_area`.
+    Abstains: `gate_closed` and `pose_failed` as the changed area does.
     """
 
     name = "look"
@@ -96,7 +96,7 @@ class LookChange(PairNumber):
 class AlignedSsim(PairNumber):
     """SSIM of first visit and return, laid over each other, over what was seen, left and seen again.
 
-    Abstains: as `changed_area`.
+    Abstains: `gate_closed` and `pose_failed` as the changed area does.
     """
 
     name = "aligned_ssim"
@@ -112,7 +112,7 @@ class AlignedSsim(PairNumber):
 class MovedPoints(PairNumber):
     """Hint: matched points of the revisited view that went another way than the view, in groups of three or more.
 
-    Abstains: as `changed_area`.
+    Abstains: `gate_closed` and `pose_failed` as the changed area does.
     """
 
     name = "moved"
@@ -123,7 +123,7 @@ class MovedPoints(PairNumber):
 class CopiedPoints(PairNumber):
     """Hint: points in changed places that look like a thing of the first visit which is still in its own place.
 
-    Abstains: as `changed_area`.
+    Abstains: `gate_closed` and `pose_failed` as the changed area does.
     """
 
     name = "copied"
@@ -137,7 +137,8 @@ class CarriedArea(MetricBase):
     `detail.follows` is how far it went along: 1 stays in the picture. A person who walks in the direction of the turn
     looks the same, so that it is no score.
 
-    Abstains: as `changed_area`; `not_applicable` where the camera moves, since parallax looks the same.
+    Abstains: `gate_closed` and `pose_failed` as the changed area does; `not_applicable` where the camera moves, since
+    parallax looks the same.
     """
 
     name = "carried"
@@ -161,7 +162,8 @@ class Undone(MetricBase):
 
     1 - (changed from the first frame to the return) / (changed from the first frame to the last before leaving).
 
-    Abstains: as `changed_area`; `not_applicable` where nothing had changed before the camera left.
+    Abstains: `gate_closed` and `pose_failed` as the changed area does; `not_applicable` where nothing had changed before
+    the camera left.
     """
 
     name = "undone"
@@ -189,7 +191,7 @@ class Remembered(MetricBase):
     `detail.flagged` names the numbers above their limits. The mean over rollouts is the share of tested rollouts that
     remembered. Where the case asks for an event that goes on unseen, a change may be right: the case decides.
 
-    Abstains: as `changed_area`.
+    Abstains: `gate_closed` and `pose_failed` as the changed area does.
     """
 
     name = "remembered"
