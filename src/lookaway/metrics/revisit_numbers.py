@@ -162,8 +162,8 @@ class Undone(MetricBase):
 
     1 - (changed from the first frame to the return) / (changed from the first frame to the last before leaving).
 
-    Abstains: `gate_closed` and `pose_failed` as the changed area does; `not_applicable` where nothing had changed before
-    the camera left.
+    Abstains: `gate_closed` and `pose_failed` as the changed area does; `not_applicable` where nothing had changed
+    before the camera left.
     """
 
     name = "undone"
