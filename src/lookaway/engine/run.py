@@ -90,7 +90,8 @@ class Run:
     @property
     def _ignores_gates(self) -> bool:
         settings = self.lock.entries.get("dataset", {}).get("settings", {})
-        return bool(settings.get("as_published") or self.about.get("requested", {}).get("ignore_gates"))
+        requested = self.about.get("requested") or {}  # an older run may not have it
+        return bool(settings.get("as_published") or requested.get("ignore_gates"))
 
     def items(self) -> Iterator[Mapping[str, Any]]:
         """Every outcome, one row per rollout and metric."""
