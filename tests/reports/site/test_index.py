@@ -457,8 +457,8 @@ def test_a_large_leaderboard_stays_below_its_budget(tmp_path, build_index, monke
     ).write()
     known = []
 
-    def once(one, other):
-        known[:] = known or [paired_difference(one, other)]
+    def once(one, other, **limits):
+        known[:] = known or [paired_difference(one, other, **limits)]
         return known[0]
 
     monkeypatch.setattr("lookaway.reports.leaderboards.paired_difference", once)
