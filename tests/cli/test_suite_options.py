@@ -15,7 +15,7 @@ def test_a_folder_of_videos_refuses_the_options_of_a_comparison_with_references(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "videos").mkdir()
     name, *rest = command
-    result = lookaway(name, "videos", "--as-published", "--max-frames", "3", *rest)
+    result = lookaway(name, "videos", "--alignment", "se3", "--max-frames", "3", *rest)
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith("error: The suite 'folder' has no option")
     assert "is for mind: leave it out, or name another suite with --suite." in result.err
@@ -35,13 +35,14 @@ def test_mbench_refuses_a_pattern_of_paths(tmp_path, monkeypatch, command):
 
 @pytest.mark.parametrize("command", ["eval", "plan", "validate"])
 def test_the_help_has_a_group_for_every_suite_and_one_for_suites_with_the_same_options(command):
-    own, folder, mbench, mind = lookaway(command, "--help").out.split("\nOptions of ")
+    own, folder, mbench, mind, revisit = lookaway(command, "--help").out.split("\nOptions of ")
     assert "--pattern" not in own
     assert "--allow-outside" not in own
     for group, heading, flags in (
         (folder, "folder:", ("--pattern", "--extrinsics-convention", "--allow-outside")),
         (mbench, "mbench-a and mbench-t:", ("--extrinsics-convention", "--allow-outside")),
         (mind, "mind:", ("--ground-truth", "--as-published", "--max-frames", "--alignment", "--allow-outside")),
+        (revisit, "revisit:", ("--pattern", "--allow-outside", "--protocol", "--as-published")),
     ):
         first, *lines = group.splitlines()
         assert first == heading

@@ -19,6 +19,8 @@ from lookaway.world.faults import FAULTS
 from lookaway.world.rendering import CaseReport
 
 GATE = "camera_interaction"
+FURTHER = "further."
+"""Begins the names of metrics that the benchmark itself does not have."""
 MIN_OBEDIENCE = 0.5
 """A camera that follows less of its path has not looked away: consistency then says nothing about memory."""
 
@@ -31,7 +33,7 @@ class Standing:
     rank: int | None
     """None where the camera did not follow the requested path, so that memory was not tested."""
     consistency: float | None
-    """Mean of the means of all metrics but the camera's."""
+    """Mean of the means of the benchmark's own metrics of consistency."""
     camera: float | None
 
 
@@ -51,7 +53,7 @@ def standings(table: Table) -> list[Standing]:
 def _standing(model: str, cells: Sequence[Cell]) -> Standing:
     own = [cell for cell in cells if cell.model == model]
     camera = [cell.estimate.mean for cell in own if cell.estimate and cell.metric.endswith(GATE)]
-    rest = [cell.estimate.mean for cell in own if cell.estimate and not cell.metric.endswith(GATE)]
+    rest = [cell.estimate.mean for cell in own if cell.estimate and cell.gated and not cell.metric.startswith(FURTHER)]
     return Standing(
         model=model,
         rank=None,
