@@ -7,6 +7,7 @@ import ray
 
 import lookaway
 from lookaway.core import Resources
+from lookaway.engine.on_ray.cluster import start_local
 from lookaway.engine.run import Run
 from lookaway.reports.export.rows import write_tidy_table
 from tests.support.runs import table_text
@@ -40,7 +41,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def cluster():
     """Ray, started once for all runs."""
-    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+    start_local(ray, num_cpus=2, include_dashboard=False, log_to_driver=False)
     yield
     ray.shutdown()
 

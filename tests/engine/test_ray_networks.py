@@ -48,6 +48,7 @@ from lookaway.core import (
     Unit,
     UserError,
 )
+from lookaway.engine.on_ray.cluster import start_local
 from lookaway.engine.shared_services import shared_services
 from lookaway.io.sampling import UniformFrames
 from lookaway.judges.budget import Budget
@@ -85,7 +86,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         patch.setenv(MARKS, str(tmp_path_factory.mktemp("marks")))
         if os.environ.get("PIP_FIND_LINKS"):
             patch.setenv("UV_FIND_LINKS", os.environ["PIP_FIND_LINKS"])
-        ray.init(num_cpus=3, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        start_local(ray, num_cpus=3, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
         yield ray.get_runtime_context().gcs_address
         ray.shutdown()
 

@@ -12,6 +12,7 @@ import ray
 
 import lookaway
 from lookaway.core import MissingExtra, Resources, RunError, ServiceClients
+from lookaway.engine.on_ray.cluster import start_local
 from lookaway.engine.on_ray.executor import RayExecutor
 from lookaway.world.exports import export_world
 from tests.support.rendered import copy_small
@@ -22,7 +23,7 @@ pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.ray]  # warnings
 @pytest.fixture(scope="module")
 def cluster():
     """Ray as it runs where somebody else has started it."""
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    start_local(ray, num_cpus=2, include_dashboard=False, log_to_driver=False)
     yield
     ray.shutdown()
 

@@ -19,6 +19,7 @@ import ray
 
 from lookaway.core import BudgetSpent, JudgeUnusable, Reason, Resources, RunError, Service, ServiceClients, Unmeasurable
 from lookaway.engine.on_ray import services as module
+from lookaway.engine.on_ray.cluster import start_local
 from lookaway.engine.on_ray.executor import RayExecutor
 from lookaway.engine.on_ray.services import DEATHS_PER_REQUEST, DeathLog, ServiceDied, gpu_share, start_services
 from lookaway.judges.errors import NotAnswered
@@ -36,7 +37,7 @@ def cluster() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         patch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-        ray.init(num_cpus=3, num_gpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        start_local(ray, num_cpus=3, num_gpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
         yield
         ray.shutdown()
 

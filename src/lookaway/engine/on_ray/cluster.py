@@ -14,6 +14,8 @@ from uuid import uuid4
 from lookaway.core import MissingExtra, UserError
 
 FOLDERS = ("LOOKAWAY_HOME", "HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "XDG_CACHE_HOME")
+STARTS = 3
+"""How often Ray is started before it is given up."""
 ADDRESSES = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_DEFAULT_REGION", "HF_HUB_OFFLINE")
 
 
@@ -46,7 +48,7 @@ def connect(address: str | None, *, cores: int) -> Iterator[Cluster]:
             namespace, variables = f"lookaway-{uuid4().hex}", {"env_vars": variables_of_workers(os.environ)}
             context = ray.init(address=address, namespace=namespace, runtime_env=variables, **quiet)
         else:
-            context = ray.init(address="local", num_cpus=cores, include_dashboard=False, **quiet)
+            context = start_local(ray, num_cpus=cores, include_dashboard=False, **quiet)
     except Exception as error:  # Ray raises bare Exceptions too
         where = f"the Ray cluster at {address}" if address else "Ray on this machine"
         raise UserError(f"Cannot connect to {where}: {error}") from error
@@ -54,6 +56,19 @@ def connect(address: str | None, *, cores: int) -> Iterator[Cluster]:
         yield Cluster(ray, context.dashboard_url and f"http://{context.dashboard_url}")
     finally:
         ray.shutdown()
+
+
+def start_local(ray: Any, **options: Any) -> Any:
+    """Start Ray on this machine.
+
+    Ray gives up when its own agents take more than 15 seconds to start, which happens on a busy machine.
+    """
+    for _ in range(STARTS - 1):
+        try:
+            return ray.init(address="local", **options)
+        except Exception:  # noqa: BLE001 - Ray raises bare Exceptions; the last one is raised
+            ray.shutdown()
+    return ray.init(address="local", **options)
 
 
 def variables_of_workers(given: Mapping[str, str]) -> dict[str, str]:
