@@ -12,15 +12,14 @@ from pathlib import Path
 
 import jinja2
 import pytest
-from click.testing import CliRunner
 
-from lookaway.cli.report import report_command
 from lookaway.core import MissingExtra, UserError
 from lookaway.reports.runs import load_runs
 from lookaway.reports.site import building, rendering
 from lookaway.reports.site.rendering import Sources, environment, isolated, script_json, shortened, slug, write_page
 from tests.reports.site.page import Node, read_page
 from tests.reports.site.simulated import ABSTAINED, Simulated
+from tests.support.command import lookaway
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
@@ -229,9 +228,9 @@ def test_a_page_in_a_folder_finds_its_files(tmp_path, monkeypatch):
 def test_the_command_writes_the_site(tmp_path, monkeypatch):
     monkeypatch.setattr(building, "write_items", lambda runs, output: {})
     run = write_run(tmp_path / "run", ("a", "b"), "x").write()
-    result = CliRunner().invoke(report_command, [str(run.path), "-o", str(tmp_path / "site"), "--title", "A & B"])
-    assert result.exit_code == 0, result.output
-    assert result.output.startswith(f"Wrote {tmp_path / 'site' / 'index.html'} (")
+    result = lookaway("report", run.path, "-o", tmp_path / "site", "--title", "A & B")
+    assert result.code == 0, result.err
+    assert result.out.startswith(f"Wrote {tmp_path / 'site' / 'index.html'} (")
     assert read_page((tmp_path / "site" / "index.html").read_text()).one("h1").text == "A & B"
 
 
