@@ -43,6 +43,9 @@ main()
 """
 BEGIN_FILES = 3
 """rollouts.parquet, lock.json, run.json."""
+ENVIRONMENT_FILES, CAUSAL_FILES = 5, 2
+"""Rows, and features: poses; where there is light and a gate, also means of colours, flow, and motion."""
+ALL_FILES = 3 * ENVIRONMENT_FILES + 3 * CAUSAL_FILES
 
 
 @pytest.fixture(scope="module")
@@ -77,11 +80,11 @@ def arguments(root: Path, run: Path) -> list[str]:
     [
         ("replace", "before", 1, 0),
         ("replace", "after", BEGIN_FILES - 1, 0),
-        ("replace", "before", BEGIN_FILES + 3, 0),
-        ("replace", "after", BEGIN_FILES + 3, 1),
-        ("replace", "after", BEGIN_FILES + 3 * 3 + 3 * 2, 6),
-        ("replace", "before", BEGIN_FILES + 3 * 3 + 3 * 2 + 1, 6),
-        ("replace", "after", BEGIN_FILES + 3 * 3 + 3 * 2 + 1, 6),
+        ("replace", "before", BEGIN_FILES + ENVIRONMENT_FILES, 0),
+        ("replace", "after", BEGIN_FILES + ENVIRONMENT_FILES, 1),
+        ("replace", "after", BEGIN_FILES + ALL_FILES, 6),
+        ("replace", "before", BEGIN_FILES + ALL_FILES + 1, 6),
+        ("replace", "after", BEGIN_FILES + ALL_FILES + 1, 6),
         ("unlink", "after", 3, 6),
     ],
     ids=[
