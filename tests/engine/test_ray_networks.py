@@ -474,7 +474,7 @@ def judging(status: int = 200) -> Iterator[tuple[str, list[tuple[float, str]]]]:
 
 
 def asking(url: str, **options: Any) -> JudgeSettings:
-    policy = RetryPolicy(tries=2, **QUICK, **options.pop("manners", {}))
+    policy = RetryPolicy(tries=2, **QUICK, **options.pop("policy", {}))
     connection = Connection(url=url, key=Secret(KEY), timeout_seconds=10)
     return JudgeSettings(model=JudgeModel(model="judge"), connection=connection, policy=policy, **options)
 
