@@ -557,7 +557,8 @@ def test_replicas_of_an_extractor_that_the_run_has_not_are_refused(tmp_path):
     )
     result = command(*arguments, "--executor", "ray", "--replicas", "nonsense=1")
     assert result.code == 2
-    assert "No network of this run is named 'nonsense'. Known: dis_flow, lab_means, realised_motion, supplied_poses." in result.err
+    known = "dis_flow, lab_means, realised_motion, supplied_poses"
+    assert f"No network of this run is named 'nonsense'. Known: {known}." in result.err
     result = command(*arguments, "--workers", "2")
     assert result.code == 2
     assert "Add --executor ray" in result.err

@@ -37,8 +37,8 @@ def test_an_option_of_other_suites_is_refused_with_their_names(tmp_path):
     with pytest.raises(UserError) as caught:
         lookaway.read(writer.finish(), pattern="{nonsense")
     assert str(caught.value) == (
-        "The suite 'mbench-a' has no option 'pattern'. --pattern is for folder: leave it out, or name another suite "
-        "with --suite."
+        "The suite 'mbench-a' has no option 'pattern'. --pattern is for folder, revisit: leave it out, or name another "
+        "suite with --suite."
     )
 
 
