@@ -33,7 +33,7 @@ import cv2
 import numpy as np
 
 from benchmarks.mbench_sensitivity import outcome_of
-from lookaway.core import FrameRequest, Rollout, Score
+from lookaway.core import Abstention, FrameRequest, Rollout, Score
 from lookaway.engine.feature_job import Extractors, FeatureJob
 from lookaway.engine.inline import Inline
 from lookaway.engine.locking import content_key
@@ -102,7 +102,7 @@ def _wobble(frames: Pictures, rng: np.random.Generator) -> Pictures:
 
     def field() -> Pictures:
         coarse = rng.normal(0, 0.0025 * height, (4, 6)).astype(np.float32)
-        return cv2.resize(coarse, (width, height), interpolation=cv2.INTER_CUBIC)
+        return np.asarray(cv2.resize(coarse, (width, height), interpolation=cv2.INTER_CUBIC))
 
     return np.stack(
         [cv2.remap(f, x + field(), y + field(), cv2.INTER_LINEAR, None, cv2.BORDER_REFLECT) for f in frames]
@@ -142,7 +142,7 @@ def forms(count: int, seed: int) -> Iterator[ClipRecipe]:
         )
 
 
-def measure(rollout: Rollout, only: Sequence[str] | None = None) -> dict[str, float | str]:
+def measure(rollout: Rollout) -> dict[str, float | str]:
     """Every number of a rollout, or the reason why there is none."""
     bounds = load_suite("revisit").metrics({})
     declined = {bound.name: why_not_applicable(bound, rollout) for bound in bounds}
@@ -151,7 +151,12 @@ def measure(rollout: Rollout, only: Sequence[str] | None = None) -> dict[str, fl
     found: dict[str, float | str] = {}
     for bound in bounds:
         outcome = declined[bound.name] or outcome_of(bound, rollout, perceived)
-        found[bound.name] = outcome.value if isinstance(outcome, Score) else str(outcome.reason)
+        if isinstance(outcome, Score):
+            found[bound.name] = outcome.value
+        elif isinstance(outcome, Abstention):
+            found[bound.name] = str(outcome.reason)
+        else:
+            raise RuntimeError(f"{bound.name} of {rollout.id}: {outcome.message}")
     return found
 
 
