@@ -116,7 +116,7 @@ def _repainted(frames: Pictures, rng: np.random.Generator) -> Pictures:
     coarse = np.stack([cv2.resize(frame, (width, height), interpolation=cv2.INTER_CUBIC) for frame in small])
     strength = np.abs(frames.astype(np.float32) - coarse).mean(axis=-1, keepdims=True)
     grain = np.stack([cv2.GaussianBlur(rng.normal(0, 1, (height, width)), (0, 0), 0.8) for _ in frames])[..., None]
-    return coarse + 1.5 * strength * grain
+    return np.asarray(coarse + 1.5 * strength * grain)
 
 
 NUISANCES: Mapping[str, tuple[Callable[[Pictures, np.random.Generator], Pictures], int, int]] = {
