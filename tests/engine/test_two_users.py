@@ -20,7 +20,7 @@ from tests.support.ray_runs import AGENTS, ROOT, descendants, ended, ray_folder,
 from tests.support.runs import outcomes, table_text
 from tests.support.tiny import write_folder
 
-pytestmark = [pytest.mark.ray, pytest.mark.merge]
+pytestmark = [pytest.mark.ray, pytest.mark.nightly]  # kills, and runs that wait for each other
 
 CASES = 30
 SECONDS_PER_ROLLOUT = "0.1"

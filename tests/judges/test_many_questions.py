@@ -17,6 +17,8 @@ import pytest
 from lookaway.judges.oracle import ERROR_KINDS, Noise, OracleServer, ServerErrors
 from tests.judges.client_process import PROMPT, Parity
 
+pytestmark = pytest.mark.nightly  # thousands of questions; the other tests of the client ask a few
+
 KEY = "sk-of-the-oracle-0123456789"
 PATIENT = {"tries": 8, "first_wait_seconds": 0.02, "longest_wait_seconds": 0.5, "trip_after": 200, "pause_seconds": 0.2}
 

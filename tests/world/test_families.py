@@ -63,7 +63,7 @@ class Sights:
 
 
 @pytest.fixture(
-    scope="module", params=[name if name in QUICK else pytest.param(name, marks=pytest.mark.merge) for name in NAMES]
+    scope="module", params=[name if name in QUICK else pytest.param(name, marks=pytest.mark.nightly) for name in NAMES]
 )
 def family(request: pytest.FixtureRequest) -> str:
     return str(request.param)

@@ -14,7 +14,7 @@ from tests.support.rendered import copy_clips
 pytestmark = [
     pytest.mark.timeout(900),
     pytest.mark.render,  # all clips are measured before the first test
-    pytest.mark.merge,
+    pytest.mark.nightly,  # all faults; `test_revisit` and `test_gate_on_a_world` render some of them before a merge
 ]
 
 MIN_REACTION, MAX_REACTION = 0.15, 0.06
