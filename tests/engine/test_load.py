@@ -15,6 +15,8 @@ from tests.support.large_run import METRICS, LargeRun
 from tests.support.mbench import MBenchWriter
 from tests.support.tiny import clip_bytes, pose_bytes
 
+pytestmark = pytest.mark.nightly  # ten thousand rollouts, millions of rows
+
 ROLLOUTS, VALIDATE_SECONDS = 10_000, 30
 UNIT_ROWS, SHOW_SECONDS, SHOW_BYTES = 5_000_000, 10, 2_000_000_000
 

@@ -10,7 +10,7 @@ from lookaway.core import Abstention, Feature, Reason, Score, Unmeasurable
 from lookaway.engine.feature_job import Extractors, FeatureJob
 from lookaway.engine.reading import load_suite, read
 from lookaway.engine.worker import why_not_applicable
-from lookaway.world.grid import Grid
+from lookaway.world.grid import Grid, with_fault
 from tests.support.rendered import copy_clips
 from tests.support.world import FORM
 
@@ -19,7 +19,6 @@ FAULTS = (
     "identity_colour",
     "teleport",
     "lighting_shift",
-    "style_shift",
     "camera_drift",
     "temporal_cut",
     "camera_never_moves",
@@ -54,7 +53,8 @@ def outcomes(tmp_path_factory):
         actors=("frozen",),
     )  # fmt: skip
     root = tmp_path_factory.mktemp("world")
-    copy_clips(grid.recipes(SHAPE), root)
+    clean, *others = grid.recipes(SHAPE)
+    copy_clips([clean, *others, with_fault(clean, "style_shift", 0.5)], root)
     return {rollout.model: measured(rollout) for rollout in read(root, suite="revisit").rollouts}
 
 
@@ -71,24 +71,26 @@ def test_a_clean_return_is_remembered(outcomes):
 @pytest.mark.parametrize(
     ("fault", "number", "limit"),
     [
-        ("vanish", "changed_area", 0.5),
-        ("identity_colour", "changed_area", 0.5),
-        ("teleport", "changed_area", 0.5),
-        ("lighting_shift", "light", 0.15),
-        ("style_shift", "look", 5.0),
-        ("camera_drift", "return_error", 0.5),
-        ("temporal_cut", "cut", 1.6),
+        ("vanish-1.00", "changed_area", 0.5),
+        ("identity_colour-1.00", "changed_area", 0.5),
+        ("teleport-1.00", "changed_area", 0.5),
+        ("lighting_shift-1.00", "light", 0.15),
+        ("style_shift-0.50", "look", 5.0),
+        ("camera_drift-1.00", "return_error", 0.5),
+        ("temporal_cut-1.00", "cut", 1.6),
     ],
 )
 def test_a_fault_raises_the_number_that_is_there_to_find_it(outcomes, fault, number, limit):
-    outcome = outcomes[f"{fault}-1.00"][number]
+    outcome = outcomes[fault][number]
     assert isinstance(outcome, Score), outcome
     assert outcome.value > limit
 
 
-@pytest.mark.parametrize("fault", ["vanish", "identity_colour", "teleport", "lighting_shift", "style_shift"])
+@pytest.mark.parametrize(
+    "fault", ["vanish-1.00", "identity_colour-1.00", "teleport-1.00", "lighting_shift-1.00", "style_shift-0.50"]
+)
 def test_a_place_that_came_back_otherwise_is_not_remembered(outcomes, fault):
-    assert outcomes[f"{fault}-1.00"]["remembered"].value == 0
+    assert outcomes[fault]["remembered"].value == 0
 
 
 @pytest.mark.parametrize("model", ["frozen", "camera_never_moves-1.00"])
