@@ -212,7 +212,15 @@ def _constants_table(bound: Sequence[Binding]) -> str:
         for path in _merged(found)
     ]
     suites = Counter(binding.suite for binding in bound)
-    heads = [binding.suite if suites[binding.suite] == 1 else binding.bound.name for binding in bound]
+    names = Counter(binding.bound.name for binding in bound)
+    heads = [
+        binding.suite
+        if suites[binding.suite] == 1
+        else binding.bound.name
+        if names[binding.bound.name] == 1
+        else f"{binding.suite} {binding.bound.name}"
+        for binding in bound
+    ]
     return _table(("Constant", *(f"`{head}`" for head in heads)), rows)
 
 
