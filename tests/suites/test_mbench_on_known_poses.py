@@ -22,7 +22,7 @@ from tests.support.clips import write_clip
 from tests.support.mbench import MBenchWriter, write_poses
 from tests.support.room import Room, there_and_back, trajectory
 
-pytestmark = [pytest.mark.timeout(900), pytest.mark.merge]
+pytestmark = [pytest.mark.timeout(900), pytest.mark.nightly]  # thirty clips, measured before the first test
 
 FRAMES, FPS = 81, 8
 OPPOSITES = {
