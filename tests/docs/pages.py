@@ -40,8 +40,8 @@ ORIGIN = re.compile(r"^<!-- goes on from: (\S+) -->$", re.MULTILINE)
 HASH = re.compile(r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{12,}\b")
 TIME = re.compile(r"\b\d+(\.\d+)? ?(s|min|h|d)\b")
 DECIMAL = re.compile(r"-?\d+\.\d+")
-HOW_FAR = re.compile(r"measuring: \d+ of \d+ ")
-"""What a command says every half minute, if it takes that long."""
+HOW_FAR = re.compile(r"measuring: \d+ of \d+ |Waiting for a worker: ")
+"""What a command says if it takes long."""
 TOLERANCE = 0.02
 """Encoders and decoders of other versions move the third digit."""
 

@@ -300,4 +300,4 @@ def test_the_camera_did_what_was_asked_and_nothing_of_the_opposite(truth):
 def test_every_rollout_was_measured(truth):
     statuses = {(item["status"], item["reason"]) for item in truth.run.items()}
     assert statuses == {("score", None)}
-    assert sum(1 for _ in truth.run.items()) == 30 * 3 + 60
+    assert sum(1 for _ in truth.run.items()) == 30 * 4 + 60
