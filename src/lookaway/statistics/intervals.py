@@ -167,8 +167,8 @@ def scene_mean(
     """The mean of some values, with the interval of `mean_estimates`; `None` where there is no value.
 
     >>> estimate = scene_mean(np.array([0.8, 0.9, 1.0, 1.0, 1.0]), list("abcde"), (0.0, 1.0))
-    >>> round(estimate.mean, 3), round(estimate.low, 2), estimate.high, estimate.scored
-    (0.94, 0.54, 1.0, 5)
+    >>> round(estimate.mean, 3), round(estimate.low, 2), round(estimate.high, 2), estimate.scored
+    (0.94, 0.56, 0.99, 5)
     >>> scene_mean(np.array([0.2, 0.4, 0.6]), ["a", "b", "c"]).scene_means
     (0.2, 0.4, 0.6)
     """
