@@ -8,8 +8,19 @@ import pytest
 
 from tests.docs.pages import PAGES, REPOSITORY, RUN_LANGUAGES, Runner, agrees, blocks, has_examples, steps
 
-FIRST_TIER, THIRD_TIER = ("docs/get-started.md",), ("docs/how-to/isolated-network.md",)
-"""The page that most others go on from, and the one that makes environments."""
+FIRST_TIER = ("docs/get-started.md",)
+"""The page that most others go on from."""
+THIRD_TIER = (
+    "docs/concepts/lock.md",
+    "docs/how-to/coming-from-mbench.md",
+    "docs/how-to/drift.md",
+    "docs/how-to/isolated-network.md",
+    "docs/how-to/judge.md",
+    "docs/how-to/simulated-world.md",
+    "docs/how-to/write-a-suite.md",
+    "docs/perception.md",
+)
+"""Pages that render worlds, ask judges or make environments for more than half a minute."""
 EXAMPLES = [
     pytest.param(
         path,
