@@ -93,7 +93,8 @@ def test_undone_is_the_part_of_what_had_changed_that_is_as_at_first_again(before
     assert Undone().measure(ROLLOUT, found(undone=[before, after])).value == value
 
 
-def test_where_nothing_had_changed_nothing_can_be_undone():
-    outcome = Undone().measure(ROLLOUT, found(undone=[0.2, 0.0]))
+@pytest.mark.parametrize("undone", [[0.2, 0.0], []])
+def test_where_nothing_had_changed_or_nothing_is_known_nothing_can_be_undone(undone):
+    outcome = Undone().measure(ROLLOUT, found(undone=undone))
     assert isinstance(outcome, Abstention)
     assert outcome.reason is Reason.NOT_APPLICABLE

@@ -163,7 +163,7 @@ class Undone(MetricBase):
     1 - (changed from the first frame to the return) / (changed from the first frame to the last before leaving).
 
     Abstains: `gate_closed` and `pose_failed` as the changed area does; `not_applicable` where nothing had changed
-    before the camera left.
+    before the camera left, or where the first frame does not show the view.
     """
 
     name = "undone"
@@ -175,7 +175,10 @@ class Undone(MetricBase):
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
-        before, after = (float(value) for value in features["changes"]["undone"])
+        found = features["changes"]["undone"]
+        if len(found) == 0:
+            return Abstention(Reason.NOT_APPLICABLE, "the first frame shows too little of the view that was revisited.")
+        before, after = (float(value) for value in found)
         if before < self.min_changed:
             return Abstention(
                 Reason.NOT_APPLICABLE,

@@ -80,7 +80,8 @@ class RevisitChanges(ExtractorBase):
         "copied": "int64 [pairs]: points that look like a thing that is still in its place",
         "inliers": "int64 [pairs]: matched points that agree with the alignment",
         "carried": "float64 [2]: per cent of the picture that went along with the camera, and how far it followed",
-        "undone": "float64 [2]: per cent of the view changed before leaving, and per cent of it at the return",
+        "undone": "float64 [times]: per cent of the view changed since the first frame, before leaving and at the "
+        "return; empty where the first frame shows too little of it",
         "pictures": "uint8 [bytes]: one JPEG for each pair, first visit, return and what changed side by side",
         "offsets": "int64 [pairs + 1]: where the picture of each pair begins",
     }
@@ -171,7 +172,7 @@ class _Comparison:
         arrays = {name: np.array([row[name] for row in rows]) for name in rows[0]}
         carried = self._carried()
         arrays["carried"] = np.array([carried.area, carried.weight])
-        arrays["undone"] = np.array(self._undone(views))
+        arrays["undone"] = np.array(self._undone(views), np.float64)
         arrays["pictures"] = np.frombuffer(b"".join(pictures), np.uint8)
         arrays["offsets"] = np.cumsum([0, *(len(picture) for picture in pictures)])
         return Feature(arrays, detail)
@@ -195,8 +196,8 @@ class _Comparison:
         if mask.mean() < MIN_COMPARED:
             raise Unmeasurable(
                 Reason.GATE_CLOSED,
-                f"frames {self.pairs.frames[0].tolist()} have {mask.mean():.1%} of the picture in common that was left "
-                f"and seen again, expected {MIN_COMPARED:.0%}.",
+                f"frames {self.trajectory.frame_indices[[place_1, place_2]].tolist()} have {mask.mean():.1%} of the "
+                f"picture in common that was left and seen again, expected {MIN_COMPARED:.0%}.",
             )
         firsts = [placed]
         if self.moves:
@@ -230,8 +231,8 @@ class _Comparison:
         size = (round(width * CARRIED_HEIGHT / height), CARRIED_HEIGHT)
         return np.asarray(self.cv2.resize(pixels, size, interpolation=self.cv2.INTER_AREA))
 
-    def _undone(self, views: Mapping[int, View]) -> tuple[float, float]:
-        """What had changed since the first frame: before leaving, and at the return."""
+    def _undone(self, views: Mapping[int, View]) -> tuple[float, ...]:
+        """What had changed since the first frame: before leaving, and at the return; nothing if that is not known."""
         leaving, back = max(self.places, key=lambda pair: pair[0])
         if leaving == 0:
             return 0.0, 0.0
@@ -241,8 +242,8 @@ class _Comparison:
                 self._compare(start, views[leaving], 0, leaving, everywhere=True)[1].changed_area,
                 self._compare(start, views[back], 0, back, everywhere=True)[1].changed_area,
             )
-        except Unmeasurable:  # the first frame shows too little of the view
-            return 0.0, 0.0
+        except Unmeasurable:
+            return ()
 
 
 def side_by_side(cv2: ModuleType, first: Pixels, second: Pixels, changes: ViewChanges) -> Pixels:

@@ -205,6 +205,14 @@ def _csv_lines(path: Path) -> Iterator[tuple[int, Any]]:
         raise DatasetError(f"{path}: cannot be read as CSV: {error}.") from error
 
 
+def read_videos(root: Path, pattern: str | None, *, allow_outside: bool) -> tuple[tuple[Rollout, ...], list[Problem]]:
+    """All rollouts of the manifest or of a simulated world, or all videos that match the pattern; and problems."""
+    if pattern is None and is_world(root):
+        return world_rollouts(root)
+    reader = FolderReader(root, pattern, allow_outside=allow_outside)
+    return reader.rollouts(), reader.problems
+
+
 def is_world(root: Path) -> bool:
     """Whether the folder is a rendered set of the simulated world."""
     return next(root.glob(f"clips/*/*/*/{CARD}"), None) is not None

@@ -16,7 +16,7 @@ from lookaway.perception.poses.sift_matches import SiftMatches
 from lookaway.perception.poses.supplied_poses import SuppliedPoses
 from lookaway.perception.quality.lab_means import LabMeans
 from lookaway.statistics.cells import branch_notes, gated_cells
-from lookaway.suites.folder.layout import FolderReader, is_world, world_rollouts
+from lookaway.suites.folder.layout import is_world, read_videos
 from lookaway.suites.gate import revisited_gate
 from lookaway.suites.options import ALLOW_OUTSIDE, EXTRINSICS_CONVENTION, PATTERN
 
@@ -39,11 +39,7 @@ class Folder:
 
     def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
         """All rollouts of the manifest or of a simulated world, or all videos that match the pattern."""
-        if options["pattern"] is None and is_world(root):
-            rollouts, problems = world_rollouts(root)
-        else:
-            reader = FolderReader(root, options["pattern"], allow_outside=options["allow_outside"])
-            rollouts, problems = reader.rollouts(), reader.problems
+        rollouts, problems = read_videos(root, options["pattern"], allow_outside=options["allow_outside"])
         return Dataset(suite=self.name, root=root, rollouts=rollouts, problems=tuple(problems))
 
     def metrics(self, settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from lookaway.core import BoundMetric, Dataset, Extractor, Group, Option, Problem, Rollout, Table, UserError
+from lookaway.core import BoundMetric, Dataset, Extractor, Group, Option, Table, UserError
 from lookaway.metrics.camera_return import CameraCut, ReachMissing, ReturnError
 from lookaway.metrics.revisit_numbers import (
     AlignedSsim,
@@ -23,7 +23,7 @@ from lookaway.metrics.revisit_pairs import RevisitPairs
 from lookaway.perception.poses.commanded_poses import CommandedPoses
 from lookaway.perception.revisit.revisit_changes import RevisitChanges
 from lookaway.statistics.cells import gated_cells
-from lookaway.suites.folder.layout import FolderReader, is_world, world_rollouts
+from lookaway.suites.folder.layout import read_videos
 from lookaway.suites.gate import revisited_gate
 from lookaway.suites.options import ALLOW_OUTSIDE, AS_PUBLISHED, PATTERN
 from lookaway.suites.revisit.published import POSES, VARIANTS, published_metrics
@@ -61,7 +61,7 @@ class Revisit:
             sana = SanaReader(root, allow_outside=options["allow_outside"])
             rollouts, problems, identity, protocol = sana.rollouts(), sana.problems, sana.identity, "sana"
         else:
-            rollouts, problems = _videos(root, options)
+            rollouts, problems = read_videos(root, options["pattern"], allow_outside=options["allow_outside"])
             identity, protocol = {}, OWN
         protocol = options["protocol"] or protocol
         if options["as_published"] and protocol == OWN:
@@ -102,10 +102,3 @@ class Revisit:
     def table(self, groups: Sequence[Group]) -> Table:
         """Means over tested rollouts, and the share that is tested."""
         return Table(suite=self.name, cells=gated_cells(groups))
-
-
-def _videos(root: Path, options: Mapping[str, Any]) -> tuple[tuple[Rollout, ...], list[Problem]]:
-    if options["pattern"] is None and is_world(root):
-        return world_rollouts(root)
-    reader = FolderReader(root, options["pattern"], allow_outside=options["allow_outside"])
-    return reader.rollouts(), reader.problems
