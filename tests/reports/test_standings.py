@@ -1,13 +1,22 @@
 from __future__ import annotations
 
-from lookaway.core import Cell, Estimate, Table
+from lookaway.core import Cell, Estimate, Gated, Table
 from lookaway.reports.world import standings
 
 
 def cell(model: str, metric: str, mean: float | None) -> Cell:
     estimate = None if mean is None else Estimate(mean=mean, low=None, high=None, scored=4, scenes=4)
+    tested = None if metric.endswith("camera_interaction") else Gated(coverage=None)
     return Cell(
-        model=model, metric=metric, subset="all", estimate=estimate, raw_mean=None, asked=4, failures=0, reasons={}
+        model=model,
+        metric=metric,
+        subset="all",
+        estimate=estimate,
+        raw_mean=None,
+        asked=4,
+        failures=0,
+        reasons={},
+        gated=tested,
     )
 
 
