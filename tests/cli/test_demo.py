@@ -7,7 +7,7 @@ import pytest
 from lookaway.world.actors import ACTORS
 from tests.support.command import lookaway
 
-pytestmark = [pytest.mark.timeout(900), pytest.mark.render, pytest.mark.merge]  # the demo is run before the first test
+pytestmark = [pytest.mark.timeout(900), pytest.mark.render, pytest.mark.nightly]  # README runs the demo in tier two
 
 
 @pytest.fixture(scope="module")
