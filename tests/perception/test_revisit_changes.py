@@ -106,3 +106,13 @@ def test_the_same_pictures_give_the_same_numbers():
     first, again = changes(with_patch), changes(with_patch)
     for name, array in first.arrays.items():
         assert array.tobytes() == again[name].tobytes(), name
+
+
+@pytest.mark.parametrize(("is_loop", "share"), [(True, 0.0), (False, 1.0)])
+def test_what_changed_before_leaving_is_undone_by_a_loop_and_kept_by_a_memory(is_loop, share):
+    degrees = (0, 0, 0, 0, *panorama.OUT_AND_BACK[1:-1], 0, 0, 0, 0)
+    plain, patched = panorama.pictures(degrees), panorama.pictures(degrees, with_patch(panorama.backdrop()))
+    shown = [*plain[:2], *patched[2:-2], *(plain if is_loop else patched)[-2:]]
+    before, after = perceive_frames(RECIPE, shown, {"poses": panorama.poses(degrees)})["undone"]
+    assert before > 1
+    assert after / before == pytest.approx(share, abs=0.1)

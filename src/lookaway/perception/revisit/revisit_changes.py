@@ -233,7 +233,8 @@ class _Comparison:
 
     def _undone(self, views: Mapping[int, View]) -> tuple[float, ...]:
         """What had changed since the first frame: before leaving, and at the return; nothing if that is not known."""
-        leaving, back = max(self.places, key=lambda pair: pair[0])
+        # Where a video is played backwards, only the last return has undone everything.
+        leaving, back = max(self.places, key=lambda pair: pair[1])
         if leaving == 0:
             return 0.0, 0.0
         start = self._view(0)
