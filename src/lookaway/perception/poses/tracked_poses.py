@@ -26,9 +26,9 @@ class TrackedPoses(ExtractorBase):
     A path that moves has no scale of its own: its unit is the median depth of the first posed frame. Frames that
     cannot be linked to the others have no pose.
 
-    Where the chain of frames breaks, as it does where everything is repainted, the pieces are joined by extrapolation if
-    the camera rests, turns or moves alike on both sides and the edges of both frames agree. The detail has the number of
-    pieces and lists the breaks. A path that breaks in another way, such as by a cut to another place, is declined.
+    Where the chain of frames breaks, as it does where everything is repainted, the pieces are joined by extrapolation
+    if the camera rests, turns or moves alike on both sides and the edges of both frames agree. The detail has the
+    number of pieces and lists the breaks. A path that breaks in another way, as by a cut to another place, is declined.
     """
 
     name: ClassVar[str] = "tracked_poses"
