@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
 import cv2
 import numpy as np
 import pytest
 
-from lookaway.core import Reason, Unmeasurable
+from lookaway.core import Pairs, Reason, Unmeasurable
 from lookaway.io.pictures import picture_pixels
 from lookaway.metrics.revisit_pairs import RevisitPairs
 from lookaway.perception.poses.tracked_poses import TrackedPoses
@@ -99,6 +102,43 @@ def test_a_thing_that_was_pushed_aside_is_found_at_both_places():
 def test_a_still_camera_is_declined():
     with pytest.raises(Unmeasurable) as refusal:
         changes(degrees=(0.0,) * 12)
+    assert refusal.value.reason is Reason.GATE_CLOSED
+
+
+@dataclass(frozen=True)
+class GivenPairs:
+    """Pairs that the test names."""
+
+    version: ClassVar[int] = 1
+    frames: tuple[tuple[int, int], ...]
+
+    def select(self, rollout, frame_count, trajectory):
+        return Pairs(np.array(self.frames), "given")
+
+
+LAST = len(panorama.OUT_AND_BACK) - 1
+NOTHING_LEFT = (LAST - 1, LAST)
+"""Two frames in succession: nothing was out of view between them."""
+
+
+def changes_of(*pairs):
+    recipe = replace(RECIPE, pairs=GivenPairs(pairs))
+    return perceive_frames(recipe, panorama.pictures(), {"poses": panorama.poses()})
+
+
+def test_a_pair_that_cannot_be_compared_is_skipped_and_the_others_are_as_without_it():
+    alone, beside = changes_of((0, LAST)), changes_of((0, LAST), NOTHING_LEFT)
+    assert beside["pairs"].tolist() == [[0, LAST]]
+    for name, array in alone.arrays.items():
+        assert array.tobytes() == beside[name].tobytes(), name
+    (why,) = beside.detail["skipped_pairs"]
+    assert "0.0% of the picture in common" in why
+    assert alone.detail["skipped_pairs"] == []
+
+
+def test_a_clip_of_which_no_pair_can_be_compared_is_declined():
+    with pytest.raises(Unmeasurable, match="in common that was left and seen again") as refusal:
+        changes_of(NOTHING_LEFT, (LAST - 2, LAST - 1))
     assert refusal.value.reason is Reason.GATE_CLOSED
 
 
