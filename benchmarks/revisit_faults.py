@@ -4,9 +4,10 @@
                                         [--faults NAMES] [--part 1/2]
     python -m benchmarks.revisit_faults --folder FOLDER --table
 
-Each family is rendered along one of four camera paths, at one of two sizes and one of two rates, so that families
-together cover all combinations; clean clips are also measured under nuisances that are no fault. Rows are stored as
-they are measured, and a second call resumes; `--part` divides the families among processes.
+Each family is rendered along one of four camera paths that lose its target, at one of two sizes and one of two rates,
+so that families together cover all combinations; clean clips are also measured under nuisances that are no fault, and
+along two paths that keep the target in view. Rows are stored as they are measured, and a second call resumes; `--part`
+divides the families among processes.
 
 Prints Markdown: for each fault and severity, the AUC of the number that is there to find it against all clean clips,
 its median, and how many clips are flagged; and how many clean clips are flagged under each nuisance.
@@ -33,7 +34,7 @@ import cv2
 import numpy as np
 
 from benchmarks.mbench_sensitivity import outcome_of
-from lookaway.core import Abstention, FrameRequest, Rollout, Score
+from lookaway.core import Abstention, BoundMetric, FrameRequest, Rollout, Score
 from lookaway.engine.feature_job import Extractors, FeatureJob
 from lookaway.engine.inline import Inline
 from lookaway.engine.locking import content_key
@@ -42,11 +43,30 @@ from lookaway.engine.worker import why_not_applicable
 from lookaway.io.video import Video
 from lookaway.world.families import FAMILIES
 from lookaway.world.faults import FAULTS
+from lookaway.world.free_paths import FreePath, Keyframe
 from lookaway.world.grid import Grid
 from lookaway.world.recipe import PERFECT, ClipRecipe
 from lookaway.world.rendering import render_set
 
-CAMERAS = ("yaw_left_60", "orbit_left", "pan_right", "forward_backward")
+
+def _walk(name: str, x: float, y: float, yaw: float) -> FreePath:
+    """Walk to a place while turning away, and back the same way; metres and degrees."""
+    places = ((0.0, 0.0), (0.08, 0.0), (0.45, 1.0), (0.55, 1.0), (0.92, 0.0), (1.0, 0.0))
+    keyframes = tuple(
+        Keyframe(time=time, position=(x * part, y * part, 0.0), yaw=yaw * part, pitch=0.0) for time, part in places
+    )
+    words = "the camera walks, turns away and comes back"
+    return FreePath(name=name, action="away_then_back", words=words, looks_away=True, keyframes=keyframes)
+
+
+CAMERAS = (
+    "yaw_left_60",
+    _walk("walk_right_turn_left", 0.5, 0.0, 65.0),
+    "pan_right",
+    _walk("approach", 0.0, 0.6, -70.0),
+)
+KEEPING = ("orbit_left", "forward_backward")
+"""Paths on which the target stays in view, so that no fault can be injected."""
 SIZES = ((368, 208), (640, 360))
 RATES = (10, 16)
 FINDS = {
@@ -137,14 +157,23 @@ def forms(count: int, seed: int) -> Iterator[ClipRecipe]:
     combinations = [(c, s, r) for (s, r), c in product(product(SIZES, RATES), CAMERAS)]
     for number, family in enumerate(islice(FAMILIES, count)):
         camera, (width, height), fps = combinations[(5 * number) % len(combinations)]
+        path = camera if isinstance(camera, FreePath) else None
         yield ClipRecipe(
-            family=family, event="none", camera=camera, seed=seed, width=width, height=height, fps=fps, seconds=3.0
+            family=family,
+            event="none",
+            camera=path.id if path else str(camera),
+            free_path=path,
+            seed=seed,
+            width=width,
+            height=height,
+            fps=fps,
+            seconds=3.0,
         )
 
 
-def measure(rollout: Rollout) -> dict[str, float | str]:
-    """Every number of a rollout, or the reason why there is none."""
-    bounds = load_suite("revisit").metrics({})
+def measure(rollout: Rollout, bounds: Sequence[BoundMetric] | None = None) -> dict[str, float | str]:
+    """Every number of a rollout, or the reason why there is none; those of the suite where no others are named."""
+    bounds = load_suite("revisit").metrics({}) if bounds is None else bounds
     declined = {bound.name: why_not_applicable(bound, rollout) for bound in bounds}
     recipes = [recipe for bound in bounds if declined[bound.name] is None for recipe in bound.recipes.values()]
     perceived = FeatureJob(Extractors(None), rollout, content_key(rollout), recipes).run()
@@ -185,7 +214,8 @@ def disturbed(rollout: Rollout, name: str, folder: Path) -> Rollout:
 
 def collect(form: ClipRecipe, folder: Path, faults: Sequence[str], severities: Sequence[float]) -> None:
     """Render and measure one family; rows that are there stay."""
-    world, rows = folder / "worlds" / form.family, folder / "rows" / f"{form.family}.jsonl"
+    name = f"{form.family}-{form.camera}-{form.seed}"
+    world, rows = folder / "worlds" / name, folder / "rows" / f"{name}.jsonl"
     rows.parent.mkdir(parents=True, exist_ok=True)
     done = {json.loads(line)["model"] for line in rows.read_text().splitlines()} if rows.exists() else set()
     grid = Grid(
@@ -193,7 +223,7 @@ def collect(form: ClipRecipe, folder: Path, faults: Sequence[str], severities: S
         faults=tuple(faults), severities=tuple(severities),
     )  # fmt: skip
     render_set(grid.recipes(form), world, Inline(), on_case=lambda report: print(report, flush=True))
-    facts = {"family": form.family, "camera": form.camera, "height": form.height, "fps": form.fps}
+    facts = {"family": form.family, "camera": form.camera.partition("-")[0], "height": form.height, "fps": form.fps}
 
     def add(rollout: Rollout) -> None:
         if rollout.model not in done:
@@ -202,7 +232,7 @@ def collect(form: ClipRecipe, folder: Path, faults: Sequence[str], severities: S
 
     for rollout in read(world, suite="revisit").rollouts:
         add(rollout)
-        if rollout.model == PERFECT:
+        if rollout.model == PERFECT and faults:
             for name in NUISANCES:
                 if f"{PERFECT}+{name}" not in done:
                     add(disturbed(rollout, name, folder / "nuisances"))
@@ -268,6 +298,8 @@ def main() -> None:
     for number, form in enumerate(forms(options.families, options.seed)):
         if number % parts == part - 1:
             collect(form, options.folder, faults, tuple(float(s) for s in options.severities.split(",")))
+            for camera in KEEPING:
+                collect(replace(form, camera=camera, free_path=None), options.folder, (), ())
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def found(camera="turns", **arrays):
         "undone": np.zeros(2),
     }
     changed = {name: np.array(value, float) for name, value in arrays.items()}
-    detail = {"rule": "revisited by turning", "aligned_by": ["points"] * 3, "camera": camera}
+    detail = {"rule": "revisited by turning", "aligned_by": ["points"] * 3, "camera": camera, "skipped_pairs": []}
     return {"changes": Feature(clean | changed, detail)}
 
 

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
 import cv2
 import numpy as np
 import pytest
 
-from lookaway.core import Reason, Unmeasurable
+from lookaway.core import Pairs, Reason, Unmeasurable
 from lookaway.io.pictures import picture_pixels
 from lookaway.metrics.revisit_pairs import RevisitPairs
 from lookaway.perception.poses.tracked_poses import TrackedPoses
@@ -102,7 +105,54 @@ def test_a_still_camera_is_declined():
     assert refusal.value.reason is Reason.GATE_CLOSED
 
 
+@dataclass(frozen=True)
+class GivenPairs:
+    """Pairs that the test names."""
+
+    version: ClassVar[int] = 1
+    frames: tuple[tuple[int, int], ...]
+
+    def select(self, rollout, frame_count, trajectory):
+        return Pairs(np.array(self.frames), "given")
+
+
+LAST = len(panorama.OUT_AND_BACK) - 1
+NOTHING_LEFT = (LAST - 1, LAST)
+"""Two frames in succession: nothing was out of view between them."""
+
+
+def changes_of(*pairs):
+    recipe = replace(RECIPE, pairs=GivenPairs(pairs))
+    return perceive_frames(recipe, panorama.pictures(), {"poses": panorama.poses()})
+
+
+def test_a_pair_that_cannot_be_compared_is_skipped_and_the_others_are_as_without_it():
+    alone, beside = changes_of((0, LAST)), changes_of((0, LAST), NOTHING_LEFT)
+    assert beside["pairs"].tolist() == [[0, LAST]]
+    for name, array in alone.arrays.items():
+        assert array.tobytes() == beside[name].tobytes(), name
+    (why,) = beside.detail["skipped_pairs"]
+    assert "0.0% of the picture in common" in why
+    assert alone.detail["skipped_pairs"] == []
+
+
+def test_a_clip_of_which_no_pair_can_be_compared_is_declined():
+    with pytest.raises(Unmeasurable, match="in common that was left and seen again") as refusal:
+        changes_of(NOTHING_LEFT, (LAST - 2, LAST - 1))
+    assert refusal.value.reason is Reason.GATE_CLOSED
+
+
 def test_the_same_pictures_give_the_same_numbers():
     first, again = changes(with_patch), changes(with_patch)
     for name, array in first.arrays.items():
         assert array.tobytes() == again[name].tobytes(), name
+
+
+@pytest.mark.parametrize(("is_loop", "share"), [(True, 0.0), (False, 1.0)])
+def test_what_changed_before_leaving_is_undone_by_a_loop_and_kept_by_a_memory(is_loop, share):
+    degrees = (0, 0, 0, 0, *panorama.OUT_AND_BACK[1:-1], 0, 0, 0, 0)
+    plain, patched = panorama.pictures(degrees), panorama.pictures(degrees, with_patch(panorama.backdrop()))
+    shown = [*plain[:2], *patched[2:-2], *(plain if is_loop else patched)[-2:]]
+    before, after = perceive_frames(RECIPE, shown, {"poses": panorama.poses(degrees)})["undone"]
+    assert before > 1
+    assert after / before == pytest.approx(share, abs=0.1)

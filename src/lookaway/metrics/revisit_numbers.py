@@ -40,6 +40,7 @@ def _facts(changes: Feature) -> Mapping[str, Json]:
         "pairs": changes.detail["rule"],
         "aligned_by": changes.detail["aligned_by"],
         "compared": [round(float(share), 1) for share in changes["compared"]],
+        "skipped_pairs": len(changes.detail["skipped_pairs"]),
     }
 
 

@@ -10,6 +10,7 @@ from scipy.spatial.transform import Rotation
 from lookaway.perception.opencv import load_opencv
 from lookaway.perception.poses.tracking.focal_prior import FocalPrior
 from lookaway.perception.poses.tracking.follower import Follower
+from lookaway.perception.poses.tracking.outlines import Outline
 from lookaway.perception.poses.tracking.sightings import Sighting
 
 WIDTH, HEIGHT = 448, 256
@@ -43,7 +44,7 @@ class Cloud:
             is_wrong = random.random(len(pixels)) < self.wrong
             elsewhere = random.uniform(-0.5, 0.5, pixels.shape) * [WIDTH, HEIGHT]
             pixels = np.where(is_wrong[:, None], elsewhere, pixels)
-            found.append(Sighting(number, pixels[is_seen], descriptors[is_seen]))
+            found.append(Sighting(number, pixels[is_seen], descriptors[is_seen], outline(pixels[is_seen])))
         return found
 
     def median_depth(self, pose: np.ndarray) -> float:
@@ -53,6 +54,15 @@ class Cloud:
         pixels = self.focal * local[is_ahead, :2] / local[is_ahead, 2:]
         is_seen = (np.abs(pixels) < [WIDTH / 2, HEIGHT / 2]).all(axis=1)
         return float(np.median(local[is_ahead, 2][is_seen]))
+
+
+def outline(pixels: np.ndarray) -> Outline:
+    """Dots where points are: an outline that does not depend on their descriptors."""
+    reduction = HEIGHT / 96
+    dots = np.zeros((96, round(WIDTH / reduction)), np.float32)
+    columns, rows = (pixels / reduction + np.array([WIDTH, HEIGHT]) / reduction / 2).astype(int).T
+    dots[rows, columns] = 50
+    return Outline(load_opencv().GaussianBlur(dots, (0, 0), 2), reduction)
 
 
 def room(count: int = 1500, seed: int = 0) -> np.ndarray:

@@ -77,18 +77,71 @@ def test_a_piece_that_the_camera_comes_back_to_is_one_piece():
     assert angles_degrees(path.camera_to_world[:, :3, :3], yawing(yaws)[:, :3, :3]).max() < 1
 
 
-def test_a_piece_in_which_the_camera_moves_is_never_joined_as_a_turn():
+def place_changes(truth: np.ndarray, frame: int):
+    """A cut: from one frame on, cameras see another scene."""
+    before, after = Cloud(room(POINTS)), Cloud(room(POINTS, seed=5), seed=5)
+    return [*before.sightings(truth)[:frame], *after.sightings(truth)[frame:]]
+
+
+def test_a_piece_that_moves_is_never_joined_to_one_that_merely_turns():
     truth = TURN.copy()
-    truth[:, 0, 3] = np.linspace(0, 0.6, len(truth))
+    truth[:, 0, 3] = np.concatenate([np.linspace(0, 0.6, 10), np.full(10, 0.6)])
     message = declined(look_changes(truth, 10))
     assert "frame 10 is the first that could not" in message
-    assert "it moves" in message
+    assert "velocities before frame 9 and after frame 10 differ" in message
 
 
-def test_a_camera_that_stands_still_where_the_picture_changes_is_declined_as_a_cut():
-    message = declined(look_changes(yawing([0] * 20), 10))
+def test_a_camera_that_rests_where_the_look_changes_has_one_path():
+    rests = yawing(np.clip(np.interp(np.arange(24), [0, 9, 14, 23], [0, 40, 40, 0]), 0, 40))
+    path = follow(look_changes(rests, 12))
+    assert path.detail["pieces"] == 2
+    (found,) = path.detail["breaks"]
+    assert (found["before"], found["after"], found["extrapolated"]) == (11, 12, True)
+    assert found["degrees"] < 0.1
+    assert found["velocities_differ"] == 0
+    assert found["edges_agree"] > 0.5
+    assert angles_degrees(path.camera_to_world[:, :3, :3], rests[:, :3, :3]).max() < 0.5
+
+
+@pytest.mark.parametrize("way", [(0.0, 0.0, 1.5), (1.5, 0.0, 0.0)], ids=["forward", "aside"])
+def test_a_camera_that_moves_and_rests_where_the_look_changes_has_one_path_in_one_unit(way):
+    truth = poses(way=way, frames=30)
+    path = follow(look_changes(truth, 15))
+    assert (path.detail["model"], path.detail["pieces"]) == ("translation", 2)
+    assert path.pieces.tolist() == [0] * 15 + [1] * 15
+    assert angles_degrees(path.camera_to_world[:, :3, :3], truth[:, :3, :3]).max() < 1
+    centres = path.camera_to_world[:, :3, 3]
+    farthest = np.linalg.norm(centres, axis=1).max()
+    # Each piece has a unit of its own, which only the depths at the break relate.
+    assert np.linalg.norm(centres[-1]) < 0.15 * farthest
+    assert np.linalg.norm(centres[15] - centres[14]) < 0.02 * farthest
+    assert path.median_depth[-1] == pytest.approx(path.median_depth[0], rel=0.2)
+
+
+def test_a_camera_that_moves_steadily_where_the_look_changes_has_one_path():
+    truth = np.tile(np.eye(4), (20, 1, 1))
+    truth[:, 0, 3] = np.linspace(0, 1.5, 20)
+    path = follow(look_changes(truth, 10))
+    assert path.detail["pieces"] == 2
+    steps = np.diff(path.camera_to_world[:, 0, 3])
+    assert steps.min() > 0
+    assert steps[9] == pytest.approx(np.median(steps), rel=0.3)
+
+
+@pytest.mark.parametrize("truth", [yawing([0] * 20), TURN], ids=["at rest", "in a steady turn"])
+def test_a_cut_to_another_place_is_never_joined_however_steady_the_camera_is(truth):
+    message = declined(place_changes(truth, 10))
     assert "frame 10 is the first that could not" in message
-    assert "stands still where the picture changes" in message
+    assert "the edges of frames 9 and 10 correlate by" in message
+
+
+def test_a_cut_to_another_place_of_a_moving_camera_is_declined():
+    declined(place_changes(poses(way=(1.5, 0.0, 0.0), frames=30), 15))
+
+
+def test_a_turn_that_stops_at_the_break_is_not_joined():
+    yaws = np.concatenate([np.linspace(0, 25, 10), np.full(10, 25)])
+    assert "angular velocities" in declined(look_changes(yawing(yaws), 10))
 
 
 def test_pieces_that_turn_in_opposite_directions_are_not_joined():

@@ -20,9 +20,10 @@ from lookaway.perception.poses.tracking.tracks import Tracks, join_tracks
 from lookaway.perception.poses.tracking.turn_adjustment import TurnAdjustment
 from lookaway.perception.poses.tracking.turning import Turning, fit_turn, fit_turning, nearest_rotation, rays
 from lookaway.perception.poses.tracking.two_views import fit_epipolar, preference_for_moving, rough_focal, verify
-from tests.perception.camera_tracking.synthetic import Cloud, orbit, poses, room
+from tests.perception.camera_tracking.synthetic import Cloud, orbit, outline, poses, room
 
 PRIOR = FocalPrior.from_field(60, 448, 0.3)
+NO_OUTLINE = outline(np.zeros((0, 2)))
 
 
 def link(cloud, truth, first=0, second=8):
@@ -75,7 +76,7 @@ def test_turns_are_chained_along_links_in_either_direction(monkeypatch):
 
 
 def test_a_path_is_told_in_the_axes_and_the_unit_of_its_first_pose():
-    sightings = [Sighting(frame, np.zeros((0, 2)), np.zeros((0, 128))) for frame in (4, 6, 8)]
+    sightings = [Sighting(frame, np.zeros((0, 2)), np.zeros((0, 128)), NO_OUTLINE) for frame in (4, 6, 8)]
     turned = Rotation.from_euler("y", 90, degrees=True).as_matrix()
     first, second = np.eye(4), np.eye(4)
     first[:3, :3], first[:3, 3], second[:3, 3] = turned, [1, 0, 0], [3, 0, 0]
@@ -87,6 +88,7 @@ def test_a_path_is_told_in_the_axes_and_the_unit_of_its_first_pose():
         inliers=1,
         matches=1,
         points=1,
+        known={},
     )
     path = TrackedPath.from_moving(moving, sightings)
     assert path.frame_indices.tolist() == [4, 8]
@@ -157,7 +159,7 @@ def test_rays_meet_where_the_point_is_unless_they_are_nearly_parallel():
 
 
 def test_a_track_with_two_points_of_one_frame_is_dropped():
-    sightings = [Sighting(frame, np.zeros((3, 2)), np.zeros((3, 128))) for frame in range(3)]
+    sightings = [Sighting(frame, np.zeros((3, 2)), np.zeros((3, 128)), NO_OUTLINE) for frame in range(3)]
 
     def matched(first, second, rows, columns):
         return Link(first, second, np.array(rows), np.array(columns), np.zeros((2, 2)), np.zeros((2, 2)))

@@ -129,17 +129,19 @@ def mutual_matches(first: Floats, second: Floats, ratio: float) -> tuple[Indices
     distances += np.einsum("ij,ij->i", first, first)[:, None]
     distances += np.einsum("ij,ij->i", second, second)[None]
     rows = np.arange(len(first))
-    nearest, is_clear_1 = _nearest(distances, ratio, axis=1)
-    back, is_clear_2 = _nearest(distances, ratio, axis=0)
+    nearest, is_clear_1 = _nearest(distances, ratio)
+    # A copy, since the least of a row is found several times faster than that of a column.
+    back, is_clear_2 = _nearest(np.ascontiguousarray(distances.T), ratio)
     kept = (back[nearest] == rows) & is_clear_1 & is_clear_2[nearest]
     return rows[kept], nearest[kept]
 
 
-def _nearest(distances: Floats, ratio: float, axis: int) -> tuple[Indices, NDArray[np.bool_]]:
-    """The nearest along an axis, and whether it is nearer than a part of the second nearest; distances are squared."""
-    nearest = distances.argmin(axis=axis, keepdims=True)
-    least = np.take_along_axis(distances, nearest, axis)
-    np.put_along_axis(distances, nearest, np.inf, axis)
-    second = distances.min(axis=axis, keepdims=True)
-    np.put_along_axis(distances, nearest, least, axis)
-    return nearest.squeeze(axis), (least < ratio**2 * second).squeeze(axis)
+def _nearest(distances: Floats, ratio: float) -> tuple[Indices, NDArray[np.bool_]]:
+    """The nearest in each row, and whether it is nearer than a part of the second nearest; distances are squared."""
+    rows = np.arange(len(distances))
+    nearest = distances.argmin(axis=1)
+    least = distances[rows, nearest]
+    distances[rows, nearest] = np.inf
+    second = distances.min(axis=1)
+    distances[rows, nearest] = least
+    return nearest, least < ratio**2 * second

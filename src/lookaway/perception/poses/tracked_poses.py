@@ -26,13 +26,13 @@ class TrackedPoses(ExtractorBase):
     A path that moves has no scale of its own: its unit is the median depth of the first posed frame. Frames that
     cannot be linked to the others have no pose.
 
-    Where the chain of frames breaks, the pieces are joined if the camera merely turns in each of them and its angular
-    velocity is the same on both sides; the detail lists the breaks. A path that breaks where the camera moves or stands
-    still is declined.
+    Where the chain of frames breaks, as it does where everything is repainted, the pieces are joined by extrapolation
+    if the camera rests, turns or moves alike on both sides and the edges of both frames agree. The detail has the
+    number of pieces and lists the breaks. A path that breaks in another way, as by a cut to another place, is declined.
     """
 
     name: ClassVar[str] = "tracked_poses"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "scipy")
     seconds_per_frame: ClassVar[float] = 0.1
     bytes_per_frame: ClassVar[float] = 228.0

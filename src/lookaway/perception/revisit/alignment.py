@@ -9,6 +9,7 @@ from types import ModuleType
 import numpy as np
 
 from lookaway.core import Floats, Mask, Pixels, Reason, Trajectory, Unmeasurable, project_points
+from lookaway.perception.edges import edges
 from lookaway.perception.poses.sift_matches import mutual_matches
 
 MIN_INLIERS = 12
@@ -20,6 +21,8 @@ MAX_DISAGREEMENT = 0.15
 TOLERANCE = 0.008
 """Frame heights by which a matched point may be off."""
 MIN_EDGE_CORRELATION = 0.25
+SURROUNDINGS = 20.0
+"""Pixels around an edge that it is compared with."""
 DEPTHS = (0.35, 0.45, 0.6, 0.8, 1.0, 1.4, 2.2, 5.0, 50.0)
 """Depths, in median depths of the view, at which a return from a place a little aside is compared."""
 
@@ -146,7 +149,8 @@ def _by_points(cv2: ModuleType, points_1: Floats, points_2: Floats, tolerance: f
 def _by_edges(cv2: ModuleType, first: Pixels, second: Pixels, by_poses: Floats) -> Floats | None:
     """A small shift and turn of the picture that corrects the poses; `None` where edges do not correlate."""
     height, width = second.shape[:2]
-    before, after = _edges(cv2, warp(cv2, first, by_poses, (width, height))[0]), _edges(cv2, second)
+    before = edges(cv2, warp(cv2, first, by_poses, (width, height))[0], SURROUNDINGS)
+    after = edges(cv2, second, SURROUNDINGS)
     found = np.eye(2, 3, dtype=np.float32)
     correlation = 0.0
     try:
@@ -160,13 +164,6 @@ def _by_edges(cv2: ModuleType, first: Pixels, second: Pixels, by_poses: Floats) 
     corrected = by_poses @ centre @ np.vstack([found, [0, 0, 1]]).astype(np.float64) @ np.linalg.inv(centre)
     is_near = _disagreement(corrected, by_poses, (width, height)) <= MAX_DISAGREEMENT
     return np.asarray(corrected) if correlation >= MIN_EDGE_CORRELATION and is_near else None
-
-
-def _edges(cv2: ModuleType, pixels: Pixels) -> Floats:
-    """Gradients relative to those around them."""
-    grey = cv2.GaussianBlur(cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY).astype(np.float32), (0, 0), 1.5)
-    edges = np.hypot(cv2.Sobel(grey, cv2.CV_32F, 1, 0), cv2.Sobel(grey, cv2.CV_32F, 0, 1))
-    return np.asarray(np.minimum(edges / (cv2.GaussianBlur(edges, (0, 0), 20) + 1), 4), np.float32)
 
 
 def _disagreement(found: Floats, by_poses: Floats, size: tuple[int, int]) -> float:

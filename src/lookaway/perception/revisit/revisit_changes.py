@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Annotated, Any, ClassVar
@@ -62,10 +62,12 @@ class RevisitChanges(ExtractorBase):
     Two frames of a pair are aligned by matched points, by edges where too few points match, or by the poses; where the
     camera moves, planes at several depths are tried at every place. The light of the first visit is made equal to that
     of the return; then patches are compared by colour. Sizes are parts of the frame's height, so that the size of the
-    video does not matter.
+    video does not matter. A pair with too little in common is skipped, and the detail says why; where no pair is left,
+    nothing is measured.
     """
 
     name: ClassVar[str] = "revisit_changes"
+    version: ClassVar[int] = 2
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
     seconds_per_frame: ClassVar[float] = 0.3
     bytes_per_frame: ClassVar[float] = 15_000.0
@@ -145,8 +147,15 @@ class _Comparison:
         views = {place: self._view(place) for pair in self.places for place in pair}
         rows: list[dict[str, Any]] = []
         pictures: list[bytes] = []
+        compared: list[tuple[int, int]] = []
+        declined: list[Unmeasurable] = []
         for frames, (first, second) in zip(self.pairs.frames.tolist(), self.places, strict=True):
-            alignment, changes, placed = self._compare(views[first], views[second], first, second)
+            try:
+                alignment, changes, placed = self._compare(views[first], views[second], first, second)
+            except Unmeasurable as reason:
+                declined.append(reason)
+                continue
+            compared.append((first, second))
             rows.append(
                 {
                     "pairs": frames,
@@ -163,16 +172,19 @@ class _Comparison:
                 }
             )
             pictures.append(jpeg_bytes(side_by_side(self.cv2, placed, views[second].pixels, changes)))
+        if not rows:
+            raise declined[0]
         detail: dict[str, Json] = {
             "rule": self.pairs.rule,
             "aligned_by": [row.pop("source") for row in rows],
             "disagreement_heights": [row.pop("disagreement") for row in rows],
             "camera": "moves" if self.moves else "turns",
+            "skipped_pairs": [str(reason) for reason in declined],
         }
         arrays = {name: np.array([row[name] for row in rows]) for name in rows[0]}
         carried = self._carried()
         arrays["carried"] = np.array([carried.area, carried.weight])
-        arrays["undone"] = np.array(self._undone(views), np.float64)
+        arrays["undone"] = np.array(self._undone(views, compared), np.float64)
         arrays["pictures"] = np.frombuffer(b"".join(pictures), np.uint8)
         arrays["offsets"] = np.cumsum([0, *(len(picture) for picture in pictures)])
         return Feature(arrays, detail)
@@ -231,9 +243,10 @@ class _Comparison:
         size = (round(width * CARRIED_HEIGHT / height), CARRIED_HEIGHT)
         return np.asarray(self.cv2.resize(pixels, size, interpolation=self.cv2.INTER_AREA))
 
-    def _undone(self, views: Mapping[int, View]) -> tuple[float, ...]:
+    def _undone(self, views: Mapping[int, View], compared: Sequence[tuple[int, int]]) -> tuple[float, ...]:
         """What had changed since the first frame: before leaving, and at the return; nothing if that is not known."""
-        leaving, back = max(self.places, key=lambda pair: pair[0])
+        # Where a video is played backwards, only the last return has undone everything.
+        leaving, back = max(compared, key=lambda pair: pair[1])
         if leaving == 0:
             return 0.0, 0.0
         start = self._view(0)

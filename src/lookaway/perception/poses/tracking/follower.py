@@ -9,6 +9,7 @@ from types import ModuleType
 import numpy as np
 
 from lookaway.core import Json, Reason, Unmeasurable
+from lookaway.perception.poses.tracking.broken_paths import MovingPieces, TurningPieces, linked_groups
 from lookaway.perception.poses.tracking.camera_path import TrackedPath
 from lookaway.perception.poses.tracking.focal_prior import FocalPrior
 from lookaway.perception.poses.tracking.links import Links, link_frames
@@ -26,6 +27,8 @@ MIN_TURNED = 0.5
 
 MIN_PIECE_FRAMES = 3
 """Fewer frames in succession do not tell how the camera turns."""
+SAME_LENS = 0.01
+"""Spread of the logarithm of the focal length of one piece where that of another is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,40 +67,81 @@ class Follower:
             if moving and self._is_whole(moving.camera_to_world, sightings):
                 return _with(TrackedPath.from_moving(moving, sightings), facts)
         if not self._is_whole(turning.rotations, sightings):
-            return self._join(sightings, links, turning, facts)
+            return self._join(sightings, links, verified, turning, facts)
         self._check_turning(turning, verified)
         return _with(TrackedPath.from_turning(turning, sightings), facts)
 
-    def _join(self, sightings: Sequence[Sighting], links: Links, first: Turning, facts: dict[str, Json]) -> TrackedPath:
+    def _join(
+        self,
+        sightings: Sequence[Sighting],
+        links: Links,
+        verified: Verification,
+        first: Turning,
+        facts: dict[str, Json],
+    ) -> TrackedPath:
         """The path as pieces that are joined over the breaks; an `Unmeasurable` that names the break where it is not.
 
         `first` is the piece of the first frame.
         """
-        turning = fit_turning(
-            links.links, self.prior, self.tolerance, range(len(sightings)), min_frames=MIN_PIECE_FRAMES
-        )
         lost = next(n for n in range(len(sightings)) if n not in first.rotations)
         broken = (
             f"{len(first.rotations)} of {len(sightings)} frames could be linked, frame {sightings[lost].frame} "
             f"is the first that could not; expected {self.min_posed:.0%}. There may be a cut, or frames that "
             "show nothing that stays."
         )
-        if not self._is_whole(turning.rotations, sightings):
+        fitted = self._turning_pieces(sightings, links) or self._moving_pieces(sightings, links, verified)
+        if fitted is None:
             raise _failed(broken)
+        try:
+            joined, breaks = join_pieces(self.cv2, fitted.pieces, sightings)
+        except NotJoined as error:
+            raise _failed(f"{broken} The pieces are not joined: {error}.") from None
+        facts |= {"pieces": len(set(joined.numbers.values())), "breaks": [each.describe() for each in breaks]}
+        return _with(fitted.path(joined, sightings), facts)
+
+    def _turning_pieces(self, sightings: Sequence[Sighting], links: Links) -> TurningPieces | None:
+        """Pieces in each of which the camera merely turns; none where it does not, or where too few frames are left."""
+        starts = range(len(sightings))
+        turning = fit_turning(links.links, self.prior, self.tolerance, starts, min_frames=MIN_PIECE_FRAMES)
+        if not self._is_whole(turning.rotations, sightings):
+            return None
         for piece in sorted(set(turning.pieces.values())):
             own = [link for link in links.links if turning.is_linked(link) and turning.pieces[link.first] == piece]
             verified = verify(self.cv2, replace(links, links=tuple(own)), turning, self.tolerance)
             if verified.preference > 0:
-                places = sorted(place for place, number in turning.pieces.items() if number == piece)
-                frames = f"{sightings[places[0]].frame} to {sightings[places[-1]].frame}"
-                raise _failed(f"{broken} Pieces are joined only where the camera merely turns; in {frames} it moves.")
+                return None
             self._check_turning(turning, verified)
-        try:
-            joined, breaks = join_pieces(turning, sightings)
-        except NotJoined as error:
-            raise _failed(f"{broken} The pieces are not joined: {error}.") from None
-        facts |= {"pieces": len(set(turning.pieces.values())), "breaks": [each.describe() for each in breaks]}
-        return _with(TrackedPath.from_turning(joined, sightings), facts)
+        return TurningPieces(turning)
+
+    def _moving_pieces(
+        self, sightings: Sequence[Sighting], links: Links, verified: Verification
+    ) -> MovingPieces | None:
+        """Pieces in some of which the camera moves; none where too few frames are left, or the path does not break."""
+        groups = linked_groups(verified.links, len(sightings), MIN_PIECE_FRAMES)
+        if len(groups) < 2 or sum(map(len, groups)) < self.min_posed * len(sightings):
+            return None
+        fitted: dict[int, Moving | Turning] = {}
+        prior = self.prior
+        # The longest first: it tells the focal length of all.
+        for number in sorted(range(len(groups)), key=lambda number: -len(groups[number])):
+            piece = replace(self, prior=prior)._fit_piece(sightings, links, groups[number])
+            if piece is None:
+                return None
+            fitted[number] = piece
+            prior = FocalPrior(focal=piece.focal, spread=SAME_LENS)
+        return MovingPieces(fitted) if any(isinstance(piece, Moving) for piece in fitted.values()) else None
+
+    def _fit_piece(self, sightings: Sequence[Sighting], links: Links, group: set[int]) -> Moving | Turning | None:
+        own = tuple(link for link in links.links if link.first in group and link.second in group)
+        turning = fit_turning(own, self.prior, self.tolerance, (min(group),))
+        verified = verify(self.cv2, replace(links, links=own), turning, self.tolerance)
+        min_frames = self.min_posed * len(group)
+        if verified.preference <= 0:
+            self._check_turning(turning, verified)
+            return turning if len(turning.rotations) >= min_frames else None
+        keyframes = [frame for frame in links.keyframes if frame in group]
+        moving = self._fit_moving(sightings, keyframes, verified)
+        return moving if moving and len(moving.camera_to_world) >= min_frames else None
 
     def _fit_moving(
         self, sightings: Sequence[Sighting], keyframes: Sequence[int], verified: Verification

@@ -36,6 +36,8 @@ class Moving:
     inliers: int
     matches: int
     points: int
+    known: dict[int, tuple[Floats, Floats]]
+    """[P, 2] points of each of these frames in pixels, and [P] their depths."""
 
 
 def fit_moving(
@@ -92,12 +94,14 @@ def _moving(grown: Reconstruction) -> Moving:
     poses = np.tile(np.eye(4), (len(cameras), 1, 1))
     poses[:, :3, :3] = scene.rotations.transpose(0, 2, 1)
     poses[:, :3, 3] = -np.einsum("nji,nj->ni", scene.rotations, scene.shifts)
+    known = {int(frame): (chosen.points[chosen.frames == frame], depths[chosen.frames == frame]) for frame in cameras}
     return Moving(
         camera_to_world=dict(zip(cameras.tolist(), poses, strict=True)),
-        median_depth={int(frame): float(np.median(depths[chosen.frames == frame])) for frame in cameras},
+        median_depth={frame: float(np.median(own)) for frame, (_, own) in known.items()},
         focal=scene.focal,
         error=float(np.median(errors[agree])),
         inliers=int(agree.sum()),
         matches=len(errors),
         points=int(grown.is_known.sum()),
+        known=known,
     )

@@ -1,23 +1,31 @@
-"""Joins the pieces of a path where the chain of frames breaks, if the camera merely turns on both sides."""
+"""Joins the pieces of a path where the chain of frames breaks, if the camera goes on as it did and edges agree."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from types import ModuleType
 
 import numpy as np
+from scipy.spatial import KDTree
 from scipy.spatial.transform import Rotation
 
 from lookaway.core import Floats, Json
 from lookaway.perception.poses.tracking.camera_path import STILL_DEGREES
 from lookaway.perception.poses.tracking.sightings import Sighting
-from lookaway.perception.poses.tracking.turning import Turning
 
-STEPS = 4
-"""Steps on either side of a break that its angular velocity is taken from."""
+STEPS = 2
+"""Steps on either side of a break that its velocity is taken from."""
 MAX_CHANGE = 0.5
 """Velocities before and after a break differ by at most this part of the larger one; it is not constant else."""
+STILL_DEPTHS = 0.01
+"""Median depths that a camera which rests may seem to move over a break."""
+MIN_EDGES = 0.22
+"""Correlation of edges over a break. Other pictures of one place have 0.26 and more, other places at most 0.19."""
+NEARBY = 0.05
+"""Part of the width within which a point of one frame is compared in depth with one of the other."""
+MIN_NEARBY = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +38,11 @@ class Break:
     degrees: float
     """How far the camera turns in between, as it is joined."""
     velocities_differ: float
-    """By which part of the larger one the angular velocities on both sides differ."""
+    """By which part of the larger one the angular velocities on both sides differ; 0 where both are those of rest."""
+    edges_agree: float
+    """Correlation of the edges of both frames."""
+    is_extrapolated: bool
+    """Whether the two pieces are joined here, by the camera's velocity, and not at another break."""
 
     def describe(self) -> dict[str, Json]:
         """As part of the detail of a path."""
@@ -39,6 +51,8 @@ class Break:
             "after": self.after,
             "degrees": self.degrees,
             "velocities_differ": self.velocities_differ,
+            "edges_agree": self.edges_agree,
+            "extrapolated": self.is_extrapolated,
         }
 
 
@@ -46,60 +60,151 @@ class NotJoined(Exception):
     """Two pieces cannot be joined, and why."""
 
 
-def join_pieces(turning: Turning, sightings: Sequence[Sighting]) -> tuple[Turning, tuple[Break, ...]]:
-    """All rotations in the axes of the first frame, the camera going on turning as it did over every break.
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Pieces:
+    """Poses of a path that breaks; each piece has axes and a unit of its own."""
+
+    poses: dict[int, Floats]
+    """[4, 4] camera to world of each frame."""
+    depths: dict[int, float]
+    """Median depth of each of these frames."""
+    numbers: dict[int, int]
+    """The piece of each of these frames."""
+    focal: float
+    known: dict[int, tuple[Floats, Floats]] = field(default_factory=dict)
+    """[P, 2] points in pixels and [P] their depths, of frames in a piece that moves."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Velocity:
+    """Per frame of the video, in the axes of the camera at the break."""
+
+    turn: Floats
+    """[3] radians."""
+    way: Floats
+    """[3] in the unit of its piece."""
+
+    def scaled(self, factor: float) -> _Velocity:
+        return replace(self, way=self.way * factor)
+
+
+@dataclass(slots=True, eq=False)
+class _Joining:
+    """Which pieces have a place, in the axes and unit of the first one."""
+
+    pieces: Pieces
+    axes: dict[int, Floats]
+    """[4, 4]"""
+    units: dict[int, float]
+
+    def pose(self, place: int) -> Floats:
+        """[4, 4]"""
+        number = self.pieces.numbers[place]
+        return self.axes[number] @ _in_unit(self.pieces.poses[place], self.units[number])
+
+    def depth(self, place: int) -> float:
+        return self.units[self.pieces.numbers[place]] * self.pieces.depths[place]
+
+    def add(self, place: int, pose: Floats, unit: float) -> None:
+        """Give a place to the piece of a frame, of which the pose is known."""
+        number = self.pieces.numbers[place]
+        self.units[number] = unit
+        self.axes[number] = pose @ np.linalg.inv(_in_unit(self.pieces.poses[place], unit))
+
+
+def join_pieces(cv2: ModuleType, pieces: Pieces, sightings: Sequence[Sighting]) -> tuple[Pieces, tuple[Break, ...]]:
+    """All poses in the axes and unit of the first frame, the camera going on as it did over every break.
 
     A piece is joined where it first follows on another one in time. Where it does so again, as on a way back, the break
     is listed with the turn that then lies between the two frames.
     """
-    frames = {place: sightings[place].frame for place in turning.rotations}
-    placed: dict[int, Floats] = {turning.pieces[min(frames)]: np.eye(3)}
+    frames = {place: sightings[place].frame for place in pieces.poses}
+    first = pieces.numbers[min(frames)]
+    joining = _Joining(pieces, {first: np.eye(4)}, {first: 1.0})
     breaks = []
-    for before, after in _breaks(turning):
-        start, end = turning.pieces[before], turning.pieces[after]
-        one, two = _velocity(turning, frames, before, -1), _velocity(turning, frames, after, 1)
-        gap, change = frames[after] - frames[before], _difference(one, two)
-        if end not in placed:
-            fastest = gap * max(float(np.linalg.norm(one)), float(np.linalg.norm(two)))
-            _check(float(np.degrees(fastest)), change, frames[before], frames[after])
-            turn = Rotation.from_rotvec((one + two) / 2 * gap).as_matrix()
-            placed[end] = placed[start] @ turning.rotations[before] @ turn @ turning.rotations[after].T
-        first, second = (placed[turning.pieces[place]] @ turning.rotations[place] for place in (before, after))
-        angle = float(np.degrees(Rotation.from_matrix(first.T @ second).magnitude()))
-        breaks.append(Break(frames[before], frames[after], angle, change))
-    rotations: dict[int, Floats] = {
-        place: placed[turning.pieces[place]] @ rotation for place, rotation in turning.rotations.items()
-    }
-    return replace(turning, rotations=rotations), tuple(breaks)
+    for before, after in _breaks(pieces):
+        between, gap = (frames[before], frames[after]), frames[after] - frames[before]
+        ratio = _ratio_of_units(pieces, sightings, before, after)
+        one, two = _velocity(pieces, frames, before, -1), _velocity(pieces, frames, after, 1).scaled(ratio)
+        if is_new := pieces.numbers[after] not in joining.axes:
+            _check_velocities(one, two, pieces.depths[before], between)
+            unit = joining.units[pieces.numbers[before]]
+            step = np.eye(4)
+            step[:3, :3] = Rotation.from_rotvec((one.turn + two.turn) / 2 * gap).as_matrix()
+            step[:3, 3] = unit * (one.way + two.way) / 2 * gap
+            joining.add(after, joining.pose(before) @ step, unit * ratio)
+        motion = np.linalg.inv(joining.pose(before)) @ joining.pose(after)
+        motion[:3, 3] /= joining.depth(after)
+        agreement = sightings[before].outline.agreement(cv2, sightings[after].outline, motion, pieces.focal)
+        if is_new and agreement < MIN_EDGES:
+            raise NotJoined(
+                f"the edges of frames {between[0]} and {between[1]} correlate by {agreement:.2f}, expected "
+                f"{MIN_EDGES:g}: they are likely to show different places"
+            )
+        still = np.radians(STILL_DEGREES) / gap
+        angle = float(np.degrees(Rotation.from_matrix(motion[:3, :3]).magnitude()))
+        breaks.append(Break(*between, angle, _difference(one.turn, two.turn, still), agreement, is_new))
+    placed = {place: joining.pose(place) for place in pieces.poses}
+    depths = {place: joining.depth(place) for place in pieces.poses}
+    return replace(pieces, poses=placed, depths=depths), tuple(breaks)
 
 
-def _breaks(turning: Turning) -> list[tuple[int, int]]:
-    places = sorted(turning.rotations)
-    return [(before, after) for before, after in pairwise(places) if turning.pieces[before] != turning.pieces[after]]
+def _breaks(pieces: Pieces) -> list[tuple[int, int]]:
+    places = sorted(pieces.poses)
+    return [(before, after) for before, after in pairwise(places) if pieces.numbers[before] != pieces.numbers[after]]
 
 
-def _velocity(turning: Turning, frames: Mapping[int, int], place: int, direction: int) -> Floats:
-    """[3] radians per frame of the video, in the camera's axes, on one side of a break."""
-    own = [other for other in sorted(turning.rotations) if turning.pieces[other] == turning.pieces[place]]
+def _in_unit(pose: Floats, unit: float) -> Floats:
+    scaled = pose.copy()
+    scaled[:3, 3] *= unit
+    return scaled
+
+
+def _velocity(pieces: Pieces, frames: Mapping[int, int], place: int, direction: int) -> _Velocity:
+    """On one side of a break."""
+    own = [other for other in sorted(pieces.poses) if pieces.numbers[other] == pieces.numbers[place]]
     number = own.index(place)
     side = own[max(0, number - STEPS) : number + 1] if direction < 0 else own[number : number + STEPS + 1]
     if len(side) < 2:
-        raise NotJoined(f"one frame alone, {frames[place]}, does not tell how the camera turns")
-    turn = Rotation.from_matrix(turning.rotations[side[0]].T @ turning.rotations[side[-1]])
-    return np.asarray(turn.as_rotvec() / (frames[side[-1]] - frames[side[0]]))
+        raise NotJoined(f"one frame alone, {frames[place]}, does not tell how the camera moves")
+    first, last = (pieces.poses[side[end]] for end in (0, -1))
+    duration = frames[side[-1]] - frames[side[0]]
+    turn = Rotation.from_matrix(first[:3, :3].T @ last[:3, :3]).as_rotvec()
+    way = pieces.poses[place][:3, :3].T @ (last[:3, 3] - first[:3, 3])
+    return _Velocity(turn / duration, way / duration)
 
 
-def _difference(one: Floats, two: Floats) -> float:
-    """By which part of the larger one two velocities differ."""
-    larger = max(float(np.linalg.norm(one)), float(np.linalg.norm(two)), 1e-12)
-    return float(np.linalg.norm(one - two)) / larger
+def _ratio_of_units(pieces: Pieces, sightings: Sequence[Sighting], before: int, after: int) -> float:
+    """The unit of the piece after a break in that of the piece before it, by the depths of points near each other."""
+    by_medians = pieces.depths[before] / pieces.depths[after]
+    if before not in pieces.known or after not in pieces.known:
+        return by_medians
+    (points_1, depths_1), (points_2, depths_2) = pieces.known[before], pieces.known[after]
+    distances, nearest = KDTree(points_1).query(points_2)
+    is_near = (distances < NEARBY * sightings[after].outline.width) & (depths_1[nearest] > 0) & (depths_2 > 0)
+    if is_near.sum() < MIN_NEARBY:
+        return by_medians
+    return float(np.exp(np.median(np.log(depths_1[nearest[is_near]]) - np.log(depths_2[is_near]))))
 
 
-def _check(degrees: float, change: float, before: int, after: int) -> None:
-    if degrees < STILL_DEGREES:
-        raise NotJoined(f"the camera stands still where the picture changes, between frames {before} and {after}")
-    if change > MAX_CHANGE:
-        raise NotJoined(
-            f"the camera's angular velocities before frame {before} and after frame {after} differ by {change:.0%}; "
-            f"up to {MAX_CHANGE:.0%} counts as constant"
-        )
+def _difference(one: Floats, two: Floats, still: float) -> float:
+    """By which part of the larger one two velocities differ; 0 where they differ by less than a camera at rest."""
+    difference = float(np.linalg.norm(one - two))
+    if difference < still:
+        return 0.0
+    return difference / max(float(np.linalg.norm(one)), float(np.linalg.norm(two)))
+
+
+def _check_velocities(one: _Velocity, two: _Velocity, depth: float, between: tuple[int, int]) -> None:
+    """Both sides rest, or turn and move alike; the way is compared in median depths."""
+    gap = between[1] - between[0]
+    for name, first, second, still in (
+        ("angular velocities", one.turn, two.turn, np.radians(STILL_DEGREES)),
+        ("velocities", one.way / depth, two.way / depth, STILL_DEPTHS),
+    ):
+        change = _difference(first, second, still / gap)
+        if change > MAX_CHANGE:
+            raise NotJoined(
+                f"the camera's {name} before frame {between[0]} and after frame {between[1]} differ by {change:.0%}; "
+                f"up to {MAX_CHANGE:.0%} counts as constant"
+            )

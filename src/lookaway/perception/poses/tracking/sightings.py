@@ -1,4 +1,4 @@
-"""What one frame shows: points that can be found again."""
+"""What one frame shows: points that can be found again, and edges."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import numpy as np
 
 from lookaway.core import Floats, Frame
 from lookaway.perception.poses.sift_matches import sift_points
+from lookaway.perception.poses.tracking.outlines import Outline
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sighting:
-    """Points of one frame and their descriptors, the strongest first."""
+    """Points of one frame and their descriptors, the strongest first, and its outline."""
 
     frame: int
     """Its index in the video."""
@@ -21,10 +22,12 @@ class Sighting:
     """[P, 2] pixels from the middle of the picture."""
     descriptors: Floats
     """[P, 128]"""
+    outline: Outline
 
     @classmethod
     def of(cls, cv2: ModuleType, frame: Frame, most: int) -> Sighting:
         """At most so many points of a frame."""
         points, descriptors = sift_points(cv2, frame.pixels, most)
         height, width = frame.pixels.shape[:2]
-        return cls(frame.index, points - np.array([width, height]) / 2, descriptors)
+        outline = Outline.of(cv2, frame.pixels)
+        return cls(frame.index, points - np.array([width, height]) / 2, descriptors, outline)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookaway.core import Floats
+from lookaway.core import Floats, Indices
 from lookaway.perception.poses.tracking.focal_prior import WIDEST, FocalPrior
 from lookaway.perception.poses.tracking.links import Link
 from lookaway.perception.poses.tracking.turn_adjustment import TurnAdjustment
@@ -35,8 +36,7 @@ class Turn:
 def fit_turn(points_1: Floats, points_2: Floats, focal: float, tolerance: float) -> Turn:
     """The turn that most points agree with: the best of many fits to two points, then fitted to all that agree."""
     rays_1, rays_2 = rays(points_1, focal), rays(points_2, focal)
-    samples = np.random.default_rng(0).integers(len(rays_1), size=(2, TRIALS))
-    samples = samples[:, samples[0] != samples[1]]
+    samples = _samples(len(rays_1))
     trials = _frames(rays_2[samples]) @ _frames(rays_1[samples]).transpose(0, 2, 1)
     costs = _trial_costs(trials, rays_1, points_2, focal, tolerance)
     best = _judge(trials[costs.argmin()], rays_1, points_2, focal, tolerance)
@@ -51,14 +51,25 @@ def fit_turn(points_1: Floats, points_2: Floats, focal: float, tolerance: float)
     return best
 
 
+@cache
+def _samples(points: int) -> Indices:
+    """[2, T] pairs of points for the trials, the same whenever there are as many."""
+    samples = np.random.default_rng(0).integers(points, size=(2, TRIALS))
+    return samples[:, samples[0] != samples[1]]
+
+
 def _trial_costs(rotations: Floats, rays_1: Floats, points_2: Floats, focal: float, tolerance: float) -> Floats:
-    """[T] the cost of each of many rotations [T, 3, 3], with the points along the last axis, where sums are quick."""
-    carried = (rotations.reshape(-1, 3) @ rays_1.T).reshape(len(rotations), 3, len(rays_1))
+    """[T] the cost of each of many rotations [T, 3, 3], with the points along the last axis, where sums are quick.
+
+    In single precision: the best is judged again.
+    """
+    turns, points_2 = rotations.astype(np.float32), points_2.astype(np.float32)
+    carried = (turns.reshape(-1, 3) @ rays_1.T.astype(np.float32)).reshape(len(turns), 3, len(rays_1))
     across, down, depth = carried[:, 0], carried[:, 1], carried[:, 2]
     is_behind = depth <= MIN_DEPTH
     depth[is_behind] = 1.0
     # In place, since fetching memory for every step would take longer than the steps.
-    np.divide(focal, depth, out=depth)
+    np.divide(np.float32(focal), depth, out=depth)
     for part, points in ((across, points_2[:, 0]), (down, points_2[:, 1])):
         part *= depth
         part -= points

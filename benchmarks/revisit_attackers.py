@@ -1,0 +1,133 @@
+"""What videos that remember nothing get: from the suite `revisit`, and from published revisit protocols.
+
+    python -m benchmarks.revisit_attackers --folder FOLDER [--family kitchen] [--seed 41]
+
+A clip of the simulated world turns away and back; a second one forgets its target. Three videos without any memory are
+made from the first clip: its first frame for the whole time, a crop that pans over its first frame and back, and its
+first half, then the same frames backwards. Prints Markdown; LPIPS and DINOv2 need weights and are left out.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import argparse
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import av
+import cv2
+import numpy as np
+
+from benchmarks.revisit_faults import Pictures, measure
+from lookaway.core import FrameRequest, Rollout
+from lookaway.engine.inline import Inline
+from lookaway.engine.reading import load_suite, read
+from lookaway.io.video import Video
+from lookaway.world.grid import Grid
+from lookaway.world.recipe import PERFECT, ClipRecipe
+from lookaway.world.rendering import render_set
+
+FPS, FRAMES = 16, 81
+"""As Learning to Retrieve has them."""
+CROP = 0.6
+OWN = ("revisited", "remembered", "changed_area", "light", "look", "undone")
+PUBLISHED = {
+    "echo_loop": ("psnr", "ssim"),
+    "l2r_far": ("psnr", "ssim"),
+    "iworld": ("symmetry",),
+    "sana_like": ("revisit_psnr", "revisit_ssim"),
+    "mind_mirror": ("mse",),
+}
+NOT_PUBLISHED = frozenset({"sana_like"})
+
+
+def frozen(frames: Pictures) -> Pictures:
+    """The first frame for the whole time."""
+    return np.repeat(frames[:1], len(frames), axis=0)
+
+
+def cropped(frames: Pictures) -> Pictures:
+    """A window that pans over the first frame and back."""
+    height, width = frames.shape[1:3]
+    high, wide = round(CROP * height), round(CROP * width)
+    top, ways = (height - high) // 2, np.sin(np.pi * np.linspace(0, 1, len(frames)))
+    lefts = np.round((width - wide) * (1 - ways)).astype(int)
+    windows = (frames[0][top : top + high, left : left + wide] for left in lefts)
+    return np.stack([cv2.resize(window, (width, height), interpolation=cv2.INTER_CUBIC) for window in windows])
+
+
+def looped(frames: Pictures) -> Pictures:
+    """The first half, then the same frames backwards."""
+    half = frames[: (len(frames) + 1) // 2]
+    return np.concatenate([half, half[::-1][1:]])
+
+
+ATTACKERS = {"frozen": frozen, "crop": cropped, "loop": looped}
+
+
+def made_from(rollout: Rollout, folder: Path) -> Iterator[Rollout]:
+    """The videos without memory, with the same case."""
+    with Video(rollout.video) as video:
+        height, count = video.timeline.height, video.timeline.frame_count
+        frames = np.stack([f.pixels for _, f in video.frames([FrameRequest(frozenset(range(count)), height)])])
+    for name, make in ATTACKERS.items():
+        target = folder / f"{rollout.case.id}-{name}.mp4"
+        with av.open(str(target), "w") as container:
+            stream = container.add_stream("libx264", rate=FPS)
+            stream.width, stream.height, stream.pix_fmt = frames.shape[2], frames.shape[1], "yuv420p"
+            stream.options = {"crf": "14", "threads": "1"}
+            for picture in make(frames):
+                container.mux(stream.encode(av.VideoFrame.from_ndarray(np.ascontiguousarray(picture), format="rgb24")))
+            container.mux(stream.encode())
+        yield replace(rollout, video=target, artifacts={}, model=name)
+
+
+def numbers(rollout: Rollout) -> Mapping[str, float | str]:
+    """Of the suite's own protocol, and of each published one."""
+    suite = load_suite("revisit")
+    found = {name: value for name, value in measure(rollout).items() if name in OWN}
+    for protocol, names in PUBLISHED.items():
+        for as_published in (True, False):
+            if as_published and protocol in NOT_PUBLISHED:
+                continue
+            settings: dict[str, Any] = {"protocol": protocol, "as_published": as_published}
+            bounds = [b for b in suite.metrics(settings) if b.name.rpartition(".")[2] in names]
+            form = "as published" if as_published else "corrected"
+            found |= {f"{name}, {form}": value for name, value in measure(rollout, bounds).items()}
+    return found
+
+
+def main() -> None:
+    """Render, attack, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, required=True, help="where clips are kept")
+    parser.add_argument("--family", default="kitchen")
+    parser.add_argument("--seed", type=int, default=41)
+    options = parser.parse_args()
+    for event in ("none", "spatial"):
+        form = ClipRecipe(
+            family=options.family, event=event, camera="yaw_left_60", seed=options.seed, width=368, height=208, fps=FPS,
+            seconds=FRAMES / FPS,
+        )  # fmt: skip
+        grid = Grid(
+            families=(form.family,), events=(form.event,), cameras=(form.camera,), seeds=(form.seed,),
+            faults=("vanish",), severities=(1.0,),
+        )  # fmt: skip
+        world = options.folder / event
+        render_set(grid.recipes(form), world, Inline(), on_case=lambda report: None)
+        rollouts = list(read(world, suite="revisit").rollouts)
+        clean = next(rollout for rollout in rollouts if rollout.model == PERFECT)
+        rows = {rollout.model: numbers(rollout) for rollout in (*rollouts, *made_from(clean, options.folder))}
+        print(f"\nEvent: {event}\n\n| number | {' | '.join(rows)} |\n|" + " --- |" * (len(rows) + 1))
+        for name in rows[PERFECT]:
+            values = (row[name] for row in rows.values())
+            print(f"| {name} | " + " | ".join(v if isinstance(v, str) else f"{v:.3g}" for v in values) + " |")
+
+
+if __name__ == "__main__":
+    main()
