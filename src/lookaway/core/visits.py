@@ -59,10 +59,11 @@ def revisited_points(trajectory: Trajectory, first: int, second: int, grid: tupl
     return np.asarray(_was_left(in_view)[first].reshape(grid[1], grid[0]))
 
 
-def view_overlaps(trajectory: Trajectory, frame: int) -> Floats:
-    """[N] share of a frame's view that is in view of each frame."""
-    in_view = _in_view(trajectory, frame, np.arange(len(trajectory.frame_indices)), GRID)
-    return np.asarray(in_view.mean(axis=1))
+def view_overlaps(trajectory: Trajectory, frame: int, part: NDArray[np.bool_] | None = None) -> Floats:
+    """[N] share of a frame's view, or of a part [rows, columns] of it, that is in view of each frame."""
+    grid = GRID if part is None else (part.shape[1], part.shape[0])
+    in_view = _in_view(trajectory, frame, np.arange(len(trajectory.frame_indices)), grid)
+    return np.asarray((in_view if part is None else in_view[:, part.ravel()]).mean(axis=1))
 
 
 def project_points(trajectory: Trajectory, points: Floats, frame: int, others: NDArray[np.int64]) -> Floats:

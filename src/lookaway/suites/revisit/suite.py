@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from lookaway.core import BoundMetric, Dataset, Extractor, Group, Option, Table, UserError
+from lookaway.core import BoundMetric, Dataset, Extractor, Group, Metric, Option, Table, UserError
+from lookaway.metrics.aligned_similarity import AlignedDino, AlignedLpips, AlignedSsim, DinoLift, LpipsLift, SsimLift
 from lookaway.metrics.camera_return import CameraCut, ReachMissing, ReturnError
 from lookaway.metrics.revisit_numbers import (
-    AlignedSsim,
     CarriedArea,
     ChangedArea,
     CopiedPoints,
@@ -22,6 +22,7 @@ from lookaway.metrics.revisit_numbers import (
 from lookaway.metrics.revisit_pairs import RevisitPairs
 from lookaway.perception.poses.commanded_poses import CommandedPoses
 from lookaway.perception.revisit.revisit_changes import RevisitChanges
+from lookaway.perception.revisit.revisit_networks import RevisitLpips, RevisitTokens
 from lookaway.statistics.cells import gated_cells
 from lookaway.suites.folder.layout import read_videos
 from lookaway.suites.gate import revisited_gate
@@ -31,6 +32,8 @@ from lookaway.suites.revisit.sana_layout import SanaReader, looks_like_sana
 
 OWN: Final = "revisit"
 """The protocol of this package."""
+FURTHER: Final = "further."
+"""Begins the names of published similarities of the same pairs: they are shown, but no verdict rests on them."""
 
 
 class Revisit:
@@ -79,13 +82,23 @@ class Revisit:
         )
 
     def metrics(self, settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
-        """The numbers of the return first, then those of the camera, then hints; or those of a published protocol."""
+        """The numbers of the return, those of the camera, hints, further similarities; or a published protocol."""
         protocol = settings.get("protocol", OWN)
         if protocol != OWN:
             return published_metrics(protocol, bool(settings.get("as_published")), settings)
-        changes: dict[str, Extractor] = {"changes": RevisitChanges(poses=POSES, pairs=RevisitPairs())}
+        compared = RevisitChanges(poses=POSES, pairs=RevisitPairs())
+        changes: dict[str, Extractor] = {"changes": compared}
+        lpips: dict[str, Extractor] = {"revisit_lpips": RevisitLpips(changes=compared)}
+        tokens: dict[str, Extractor] = {"revisit_tokens": RevisitTokens(changes=compared)}
         camera: dict[str, Extractor] = {"poses": POSES, "commanded_poses": CommandedPoses()}
         of_return = (Remembered(), ChangedArea(), LightChange(), LookChange(), AlignedSsim())
+        further: tuple[tuple[Metric, dict[str, Extractor]], ...] = (
+            (SsimLift(), changes),
+            (AlignedLpips(), lpips),
+            (LpipsLift(), lpips),
+            (AlignedDino(), tokens),
+            (DinoLift(), tokens),
+        )
         hints = (MovedPoints(), CopiedPoints(), CarriedArea(), Undone())
         return (
             *(
@@ -96,6 +109,10 @@ class Revisit:
             BoundMetric(name="reach_missing", metric=ReachMissing(), recipes=camera),
             BoundMetric(name="cut", metric=CameraCut(), recipes={"poses": POSES}),
             *(BoundMetric(name=metric.name, metric=metric, recipes=changes) for metric in hints),
+            *(
+                BoundMetric(name=f"{FURTHER}{metric.name}", metric=metric, recipes=recipes, is_consistency=True)
+                for metric, recipes in further
+            ),
             revisited_gate("revisited", POSES),
         )
 
