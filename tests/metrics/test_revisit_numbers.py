@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from lookaway.core import Abstention, Feature, Reason, Score
+from lookaway.metrics.aligned_similarity import AlignedSsim
 from lookaway.metrics.revisit_numbers import (
-    AlignedSsim,
     CarriedArea,
     ChangedArea,
     CopiedPoints,

@@ -37,6 +37,16 @@ def test_values_of_the_video_are_found_by_its_name_and_go_from_0_to_1(tmp_path):
     }
 
 
+def test_files_of_single_dimensions_are_read_together(tmp_path):
+    contents = {"vbench": {"imaging_quality": [0.6, [row(70.0)]]}, "vbench_01": {"dynamic_degree": [0.5, [row(True)]]}}
+    artifacts = {name: tmp_path / f"{name}.json" for name in contents}
+    for name, content in contents.items():
+        artifacts[name].write_text(json.dumps(content))
+    feature = VbenchResults().read(rollout_of(artifacts=artifacts), timeline_of(9), {})
+    assert feature.detail["dimensions"] == ["imaging_quality", "dynamic_degree"]
+    assert feature["values"].tolist() == [0.7, 1.0]
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [

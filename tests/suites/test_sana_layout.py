@@ -122,6 +122,20 @@ def test_results_of_vbench_are_found_beside_the_videos(writer):
     assert rollout.artifacts["vbench"].name == "results_eval_results.json"
 
 
+def test_results_of_single_dimensions_of_vbench_are_all_found(writer):
+    writer.scenes(indoor_001={})
+    folder = writer.video("indoor_001").parents[1] / "eval" / "simple_60s"
+    folder.mkdir(parents=True)
+    for dimension in ("imaging_quality", "aesthetic_quality"):
+        (folder / f"eval_{dimension}_eval_results.json").write_text("{}")
+    (rollout,) = SanaReader(writer.root).rollouts()
+    found = {name: path.name for name, path in rollout.artifacts.items() if name.startswith("vbench")}
+    assert found == {
+        "vbench": "eval_aesthetic_quality_eval_results.json",
+        "vbench_01": "eval_imaging_quality_eval_results.json",
+    }
+
+
 def test_paths_that_leave_the_dataset_are_refused(writer, tmp_path):
     outside = tmp_path / "outside.mp4"
     outside.write_bytes(b"video")

@@ -6,8 +6,9 @@ import av
 import numpy as np
 import pytest
 
+from lookaway.core import mirrored_frames
 from lookaway.world.exports import export_world
-from lookaway.world.exports.mind import mirrored_frames
+from lookaway.world.exports.mind import SAME_POSE
 from tests.support.exported import (
     FRAMES,
     LEFT,
@@ -199,15 +200,15 @@ def turning(degrees):
     ],
 )
 def test_the_longest_way_that_is_gone_back_is_found(degrees, frames):
-    assert mirrored_frames(turning(degrees)) == frames
+    assert mirrored_frames(turning(degrees), SAME_POSE) == frames
 
 
 @pytest.mark.parametrize("degrees", [[0] * 8, list(range(0, 360, 30)), [0, 10, 20, 15, 5, 0], [0], [0, 10]])
 def test_a_camera_that_stays_or_comes_back_another_way_has_no_way_back(degrees):
-    assert mirrored_frames(turning(degrees)) is None
+    assert mirrored_frames(turning(degrees), SAME_POSE) is None
 
 
 def test_a_camera_that_comes_back_beside_its_way_has_no_way_back():
     poses = turning([0, 10, 20, 20, 10, 0])
     poses[3:, 1, 3] = 0.01
-    assert mirrored_frames(poses) is None
+    assert mirrored_frames(poses, SAME_POSE) is None

@@ -71,6 +71,22 @@ def mind_result_command(run: Path, output: Path) -> None:
         click.echo(f"Wrote {path}")
 
 
+@export_command.command("sana-results")
+@click.argument("run", type=FOLDER_OR_URL)
+@click.option("-o", "--output", type=PATH, required=True, help="Folder to write.")
+def sana_results_command(run: Path, output: Path) -> None:
+    """Write RUN as the result files of SANA-WM-Bench, which its own aggregator reads.
+
+    <model>/eval/<split>/ gets revisit_consistency.json, camera_accuracy.json, temporal_degradation.json,
+    vbench_scores.json and summary.json; <model>/<split>/ gets eval_poses.json. What was not measured is left out.
+    """
+    from lookaway.engine.run import Run
+    from lookaway.reports.export.sana_results import export_sana_results
+
+    for path in export_sana_results(Run(run), output):
+        click.echo(f"Wrote {path}")
+
+
 @export_command.command("outcomes")
 @click.argument("run", type=FOLDER_OR_URL)
 @click.option("-o", "--output", type=PATH, required=True, help="File to write: .csv or .parquet.")

@@ -67,6 +67,7 @@ from lookaway.core.trajectory import (
 from lookaway.core.visits import (
     Visits,
     find_visits,
+    mirrored_frames,
     project_points,
     revisited_points,
     revisited_shares,
@@ -167,6 +168,7 @@ __all__ = [
     "describe",
     "digest",
     "find_visits",
+    "mirrored_frames",
     "project_points",
     "revisited_points",
     "revisited_shares",

@@ -15,6 +15,9 @@ GRID = (24, 14)
 MARGIN = 0.02
 """An earlier frame is the partner of a later one only if it shows more of the revisited view by this share."""
 
+MIN_WAY = 0.05
+"""How far a mirrored path must lead away, in the unit of its poses: a static camera mirrors itself everywhere."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Visits:
@@ -59,10 +62,11 @@ def revisited_points(trajectory: Trajectory, first: int, second: int, grid: tupl
     return np.asarray(_was_left(in_view)[first].reshape(grid[1], grid[0]))
 
 
-def view_overlaps(trajectory: Trajectory, frame: int) -> Floats:
-    """[N] share of a frame's view that is in view of each frame."""
-    in_view = _in_view(trajectory, frame, np.arange(len(trajectory.frame_indices)), GRID)
-    return np.asarray(in_view.mean(axis=1))
+def view_overlaps(trajectory: Trajectory, frame: int, part: NDArray[np.bool_] | None = None) -> Floats:
+    """[N] share of a frame's view, or of a part [rows, columns] of it, that is in view of each frame."""
+    grid = GRID if part is None else (part.shape[1], part.shape[0])
+    in_view = _in_view(trajectory, frame, np.arange(len(trajectory.frame_indices)), grid)
+    return np.asarray((in_view if part is None else in_view[:, part.ravel()]).mean(axis=1))
 
 
 def project_points(trajectory: Trajectory, points: Floats, frame: int, others: NDArray[np.int64]) -> Floats:
@@ -77,6 +81,26 @@ def project_points(trajectory: Trajectory, points: Floats, frame: int, others: N
     is_ahead = pixels[..., 2] > 1e-6 * float(trajectory.median_depth[frame])
     depth = np.where(is_ahead, pixels[..., 2], 1.0)
     return np.where(is_ahead[..., None], pixels[..., :2] / depth[..., None], np.inf)
+
+
+def mirrored_frames(camera_to_world: Floats, tolerance: float) -> tuple[int, ...] | None:
+    """Frames of the longest mirrored path in poses [N, 4, 4]: frame i has the pose of frame -1 - i.
+
+    Two poses are equal where no number differs by more than the tolerance. The turning point has no partner and is left
+    out. `None` if there is no such path.
+    """
+    count, longest = len(camera_to_world), 0
+    outs, backs = np.arange(0), np.arange(0)
+    if np.abs(camera_to_world - camera_to_world[:1]).max(initial=0.0) <= MIN_WAY:
+        return None
+    for total in range(1, 2 * count - 2):
+        out = np.arange((total - 1) // 2, max(0, total - count + 1) - 1, -1)
+        differs = np.abs(camera_to_world[out] - camera_to_world[total - out]).max(axis=(1, 2)) > tolerance
+        out = out[: int(np.argmax(differs))] if differs.any() else out
+        away = camera_to_world[out]
+        if len(out) > longest and np.abs(away - away[0]).max() > MIN_WAY:
+            longest, outs, backs = len(out), out[::-1], total - out
+    return tuple(map(int, (*outs, *backs))) if longest else None
 
 
 def _earlier_views(trajectory: Trajectory, frame: int, grid: tuple[int, int]) -> NDArray[np.bool_]:

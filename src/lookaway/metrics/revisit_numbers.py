@@ -14,7 +14,7 @@ from lookaway.core import Abstention, Feature, Features, Json, MetricBase, Outco
 
 @dataclass(frozen=True, slots=True)
 class PairNumber(MetricBase):
-    """The median over pairs of first visit and return of one number of `revisit_changes`."""
+    """The median over pairs of first visit and return of one number of each."""
 
     needs = ("changes",)
     higher_is_better = False
@@ -22,20 +22,23 @@ class PairNumber(MetricBase):
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
-        changes = features["changes"]
+        changes = features[self.needs[0]]
         values = self.of_pairs(changes)
-        units = tuple(
-            Unit(f"f{first}_f{second}", Score(value))
-            for (first, second), value in zip(changes["pairs"].tolist(), values, strict=True)
-        )
-        return Score(median(values), units=units, detail=_facts(changes))
+        units = tuple(Unit(name, Score(value)) for name, value in zip(pair_names(changes), values, strict=True))
+        return Score(median(values), units=units, detail=pair_facts(changes))
 
     def of_pairs(self, changes: Feature) -> list[float]:
         """The number of each pair."""
         return [float(value) for value in changes[self.name]]
 
 
-def _facts(changes: Feature) -> Mapping[str, Json]:
+def pair_names(changes: Feature) -> list[str]:
+    """A name for each pair, as that of a unit."""
+    return [f"f{first}_f{second}" for first, second in changes["pairs"].tolist()]
+
+
+def pair_facts(changes: Feature) -> Mapping[str, Json]:
+    """How the pairs were found and aligned, and how much of them is compared."""
     return {
         "pairs": changes.detail["rule"],
         "aligned_by": changes.detail["aligned_by"],
@@ -91,22 +94,6 @@ class LookChange(PairNumber):
 
     name = "look"
     unit = "Delta E"
-
-
-@dataclass(frozen=True, slots=True)
-class AlignedSsim(PairNumber):
-    """SSIM of first visit and return, laid over each other, over what was seen, left and seen again.
-
-    Abstains: `gate_closed` and `pose_failed` as the changed area does.
-    """
-
-    name = "aligned_ssim"
-    higher_is_better = True
-    range = (-1.0, 1.0)
-
-    def of_pairs(self, changes: Feature) -> list[float]:
-        """The similarity of each pair."""
-        return [float(value) for value in changes["ssim"]]
 
 
 @dataclass(frozen=True, slots=True)

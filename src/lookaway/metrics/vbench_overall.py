@@ -67,4 +67,4 @@ class VbenchOverall(MetricBase):
         if score is None or len(missing) > self.max_missing:
             return Abstention(Reason.MISSING_INPUT, f"VBench's JSON lacks {', '.join(missing)} of this video.")
         units = tuple(Unit(name, Score(value)) for name, value in scaled_dimensions(values).items())
-        return Score(100 * score, units=units, detail={"missing": missing})
+        return Score(100 * score, units=units, detail={"missing": missing, "dimensions": values})

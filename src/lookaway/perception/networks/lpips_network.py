@@ -63,10 +63,18 @@ class LpipsNetwork:
         shift, scale = (batch.new_tensor(values).view(1, 3, 1, 1) for values in (SHIFT, SCALE))
         return [_of_unit_length(layer.float()) for layer in self.trunk((batch - shift) / scale)]
 
-    def distances(self, first: Sequence[Any], second: Sequence[Any]) -> Any:
-        """Distances [pairs] of the features of two batches."""
-        apart = [(one - other).square_().mean((2, 3)) for one, other in zip(first, second, strict=True)]
+    def distances(self, first: Sequence[Any], second: Sequence[Any], masks: Any = None) -> Any:
+        """Distances [pairs] of the features of two batches; of parts of them, where there are masks [pairs, h, w]."""
+        both = zip(first, second, strict=True)
+        apart = [self._mean((one - other).square_(), masks) for one, other in both]
         return sum(layer @ self.heads[_head(place)].float().flatten() for place, layer in enumerate(apart))
+
+    def _mean(self, layer: Any, masks: Any) -> Any:
+        """[pairs, channels] over the picture, or over the parts of it that masks show."""
+        if masks is None:
+            return layer.mean((2, 3))
+        shares = self.torch.nn.functional.adaptive_avg_pool2d(masks[:, None], layer.shape[2:])
+        return (layer * shares).sum((2, 3)) / shares.sum((2, 3))
 
 
 def _head(place: int) -> str:

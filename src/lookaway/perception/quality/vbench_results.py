@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import ClassVar, Final
 
 import numpy as np
@@ -23,6 +23,7 @@ from lookaway.core import (
 )
 from lookaway.io.files import read_json
 
+ARTIFACT: Final = "vbench"
 OUT_OF_100: Final = frozenset({"imaging_quality"})
 """Dimensions that VBench writes from 0 to 100 for single videos, and from 0 to 1 for their mean."""
 
@@ -31,6 +32,7 @@ OUT_OF_100: Final = frozenset({"imaging_quality"})
 class VbenchResults(FramelessExtractor):
     """The values of one video in VBench's `..._eval_results.json`, the rollout's `vbench` artifact.
 
+    There may be several such files (`vbench`, `vbench_01` and so on), as where VBench ran once for each dimension.
     Videos are found by the name of their file. Values go from 0 to 1.
     """
 
@@ -40,27 +42,36 @@ class VbenchResults(FramelessExtractor):
     arrays: ClassVar[Mapping[str, str]] = {"values": "float64 [dimensions]: in the order of `detail.dimensions`"}
 
     def declines(self, rollout: Rollout) -> Abstention | None:
-        """Whether the artifact is there."""
-        path = rollout.artifacts.get("vbench")
-        if path is not None and path.is_file():
+        """Whether there is an artifact."""
+        if any(path.is_file() for path in _paths(rollout)):
             return None
         return Abstention(Reason.MISSING_INPUT, "VBench's results are not given: run VBench, and supply its JSON.")
 
     def read(self, rollout: Rollout, timeline: Timeline, features: Features) -> Feature:
         """Read the values."""
-        path = rollout.artifacts["vbench"]
-        try:
-            content = read_json(path)
-        except DatasetError as error:
-            raise ArtifactError(Reason.INVALID_INPUT, str(error)) from error
-        if not isinstance(content, dict):
-            raise ArtifactError(Reason.INVALID_INPUT, f"{path.name}: expected a value for each dimension of VBench.")
-        found = {name: _value(name, entry, rollout.video.name) for name, entry in content.items()}
-        values = {name: value for name, value in found.items() if value is not None}
+        values: dict[str, float] = {}
+        for path in _paths(rollout):
+            found = {name: _value(name, entry, rollout.video.name) for name, entry in _content(path).items()}
+            values |= {name: value for name, value in found.items() if value is not None}
         if not values:
-            message = f"{path.name} does not name the video {rollout.video.name}. Run VBench on it."
+            names = ", ".join(path.name for path in _paths(rollout))
+            message = f"{names} does not name the video {rollout.video.name}. Run VBench on it."
             raise ArtifactError(Reason.MISSING_INPUT, message)
         return Feature({"values": np.array([*values.values()], np.float64)}, {"dimensions": [*values]})
+
+
+def _paths(rollout: Rollout) -> list[Path]:
+    return [path for name, path in sorted(rollout.artifacts.items()) if name.partition("_")[0] == ARTIFACT]
+
+
+def _content(path: Path) -> dict[str, Json]:
+    try:
+        content = read_json(path)
+    except DatasetError as error:
+        raise ArtifactError(Reason.INVALID_INPUT, str(error)) from error
+    if not isinstance(content, dict):
+        raise ArtifactError(Reason.INVALID_INPUT, f"{path.name}: expected a value for each dimension of VBench.")
+    return content
 
 
 def _value(dimension: str, entry: Json, video: str) -> float | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lookaway.core import (
     Extractor,
@@ -17,7 +18,6 @@ from lookaway.core import (
     Frame,
     FrameRequest,
     Json,
-    Mask,
     Pairs,
     PairSelector,
     Pixels,
@@ -26,30 +26,19 @@ from lookaway.core import (
     Timeline,
     Trajectory,
     Unmeasurable,
-    revisited_points,
     view_overlaps,
 )
 from lookaway.io.pictures import jpeg_bytes
 from lookaway.perception.opencv import load_opencv
 from lookaway.perception.poses.sift_matches import sift_points
-from lookaway.perception.revisit.alignment import (
-    Alignment,
-    View,
-    align,
-    pose_homography,
-    swept_homographies,
-    warp,
-)
+from lookaway.perception.revisit.aligned_views import MIN_COMPARED, AlignedViews, Controls, ViewAligner, choose_controls
+from lookaway.perception.revisit.alignment import Alignment, View, align, pose_homography, swept_homographies, warp
 from lookaway.perception.revisit.change_map import ViewChanges, find_changes
 from lookaway.perception.revisit.hints import Carried, carried_frames, count_copied, count_moved, find_carried
 from lookaway.perception.similarity.frame_fidelity import ssim
 
-GRID = (48, 28)
-"""Columns and rows of the points of a view that are asked whether they were left."""
 NEGLIGIBLE_EXTENT = 0.02
 """Median depths; a shorter path is that of a camera that only turns."""
-MIN_COMPARED = 0.05
-"""Part of the picture; two views that have less in common are not compared."""
 CARRIED_HEIGHT = 128
 """Frame height at which carried things are looked for."""
 PICTURE_GAP = 4
@@ -78,6 +67,10 @@ class RevisitChanges(ExtractorBase):
         "stops": "float64 [pairs, 3]: by which red, green and blue are brighter at the return",
         "look": "float64 [pairs]: Delta E that is left nearly everywhere after the light is made equal",
         "ssim": "float64 [pairs]: SSIM of the aligned pictures, over what is compared",
+        "homographies": "float64 [pairs, 3, 3]: from pixels of the return to those of the first visit",
+        "controls": "int64 [controls, 3]: row of a pair, frame of another view, and neighbour of the first visit",
+        "control_homographies": "float64 [controls, 3, 3]: from pixels of the neighbour to those of the first visit",
+        "control_ssim": "float64 [controls, 2]: SSIM of the first visit with the other view and with the neighbour",
         "moved": "int64 [pairs]: matched points that went another way than the view",
         "copied": "int64 [pairs]: points that look like a thing that is still in its place",
         "inliers": "int64 [pairs]: matched points that agree with the alignment",
@@ -111,11 +104,15 @@ class RevisitChanges(ExtractorBase):
         places = [(posed[first], posed[second]) for first, second in pairs.frames.tolist()]
         moves = bool(trajectory.relative_centres(NEGLIGIBLE_EXTENT).any())
         sides = [] if moves else _sides(trajectory)
-        wanted = {0, *(place for pair in places for place in pair), *(place for side in sides for place in side)}
+        controls = [choose_controls(trajectory, *pair) for pair in places]
+        wanted = {
+            *(0, *(place for pair in (*places, *sides) for place in pair)),
+            *(place for found in controls if found for place in (found.floor, found.ceiling)),
+        }
         request = FrameRequest(
             frozenset(int(trajectory.frame_indices[place]) for place in wanted), min(self.height, timeline.height)
         )
-        return _Comparison(self, load_opencv(), trajectory, pairs, places, sides, moves, request)
+        return _Comparison(self, load_opencv(), trajectory, pairs, places, controls, sides, moves, request)
 
 
 def _sides(trajectory: Trajectory) -> list[tuple[int, int]]:
@@ -134,6 +131,8 @@ class _Comparison:
     pairs: Pairs
     places: list[tuple[int, int]]
     """Positions of each pair in the trajectory."""
+    controls: list[Controls | None]
+    """What the first visit of each pair is also compared with."""
     sides: list[tuple[int, int]]
     moves: bool
     request: FrameRequest
@@ -146,24 +145,27 @@ class _Comparison:
     def finish(self) -> Feature:
         views = {place: self._view(place) for pair in self.places for place in pair}
         rows: list[dict[str, Any]] = []
+        controls: list[dict[str, Any]] = []
         pictures: list[bytes] = []
         compared: list[tuple[int, int]] = []
         declined: list[Unmeasurable] = []
-        for frames, (first, second) in zip(self.pairs.frames.tolist(), self.places, strict=True):
+        for number, (first, second) in enumerate(self.places):
             try:
-                alignment, changes, placed = self._compare(views[first], views[second], first, second)
+                alignment, changes, pair = self._compare(views[first], views[second], first, second)
             except Unmeasurable as reason:
                 declined.append(reason)
                 continue
             compared.append((first, second))
+            controls += self._control(number, len(rows), views[first], pair, alignment)
             rows.append(
                 {
-                    "pairs": frames,
+                    "pairs": self.pairs.frames[number],
                     "compared": 100 * float(changes.mask.mean()),
                     "changed_area": changes.changed_area,
                     "stops": changes.stops,
                     "look": changes.look,
-                    "ssim": self._similarity(placed, views[second].pixels, changes.mask),
+                    "ssim": self._similarity(pair),
+                    "homographies": alignment.homography,
                     "moved": count_moved(alignment, views[second].size[1]),
                     "copied": count_copied(views[first], views[second], alignment, changes.changed),
                     "inliers": alignment.inliers,
@@ -171,7 +173,7 @@ class _Comparison:
                     "disagreement": alignment.disagreement,
                 }
             )
-            pictures.append(jpeg_bytes(side_by_side(self.cv2, placed, views[second].pixels, changes)))
+            pictures.append(jpeg_bytes(side_by_side(self.cv2, pair.first, pair.second, changes)))
         if not rows:
             raise declined[0]
         detail: dict[str, Json] = {
@@ -182,6 +184,7 @@ class _Comparison:
             "skipped_pairs": [str(reason) for reason in declined],
         }
         arrays = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+        arrays |= _control_arrays(controls)
         carried = self._carried()
         arrays["carried"] = np.array([carried.area, carried.weight])
         arrays["undone"] = np.array(self._undone(views, compared), np.float64)
@@ -195,35 +198,55 @@ class _Comparison:
         totals = np.maximum(descriptors.sum(axis=1, keepdims=True), 1e-9)
         return View(pixels, points, np.sqrt(descriptors / totals))
 
+    @property
+    def _aligner(self) -> ViewAligner:
+        return ViewAligner(self.cv2, self.trajectory, self.frames)
+
     def _compare(
         self, first: View, second: View, place_1: int, place_2: int, *, everywhere: bool = False
-    ) -> tuple[Alignment, ViewChanges, Pixels]:
-        """Alignment, what changed, and the first visit in the view of the return."""
+    ) -> tuple[Alignment, ViewChanges, AlignedViews]:
+        """Alignment, what changed, and the first visit laid over the return."""
         size = second.size
         by_poses = pose_homography(self.trajectory, place_2, place_1, size)
         alignment = align(self.cv2, first, second, by_poses)
-        placed, mask = warp(self.cv2, first.pixels, alignment.homography, size)
-        if not everywhere:
-            mask &= self._was_left(place_1, place_2, size)
-        if mask.mean() < MIN_COMPARED:
+        pair = self._aligner.lay_over(place_1, place_2, alignment.homography, everywhere=everywhere)
+        if pair.mask.mean() < MIN_COMPARED:
             raise Unmeasurable(
                 Reason.GATE_CLOSED,
-                f"frames {self.trajectory.frame_indices[[place_1, place_2]].tolist()} have {mask.mean():.1%} of the "
-                f"picture in common that was left and seen again, expected {MIN_COMPARED:.0%}.",
+                f"frames {self.trajectory.frame_indices[[place_1, place_2]].tolist()} have {pair.mask.mean():.1%} of "
+                f"the picture in common that was left and seen again, expected {MIN_COMPARED:.0%}.",
             )
-        firsts = [placed]
+        firsts = [pair.first]
         if self.moves:
             homographies = swept_homographies(self.trajectory, place_2, place_1, size)
             firsts += [warp(self.cv2, first.pixels, homography, size)[0] for homography in homographies]
-        return alignment, find_changes(self.cv2, firsts, second.pixels, mask), placed
+        return alignment, find_changes(self.cv2, firsts, second.pixels, pair.mask), pair
 
-    def _was_left(self, first: int, second: int, size: tuple[int, int]) -> Mask:
-        left = revisited_points(self.trajectory, first, second, GRID).astype(np.uint8)
-        return np.asarray(self.cv2.resize(left, size, interpolation=self.cv2.INTER_NEAREST) > 0)
+    def _control(
+        self, number: int, row: int, first: View, pair: AlignedViews, alignment: Alignment
+    ) -> Iterator[dict[str, Any]]:
+        """Similarity of the first visit to another view and to its neighbour, where there are both.
 
-    def _similarity(self, first: Pixels, second: Pixels, mask: Mask) -> float:
-        similarity = ssim(self.cv2, first, second, window=11, sigma=1.5, precision=np.float32)
-        return float(similarity[mask].mean())
+        `number` is that of the pair, `row` its number among those that are compared.
+        """
+        found, (place, _) = self.controls[number], self.places[number]
+        if found is None:
+            return
+        by_poses = pose_homography(self.trajectory, found.ceiling, place, first.size)
+        homography = align(self.cv2, first, self._view(found.ceiling), by_poses).homography
+        ceiling = self._aligner.ceiling(pair, place, found.ceiling, (alignment.homography, homography))
+        if ceiling.mask.mean() >= MIN_COMPARED:
+            floor = self._aligner.floor(pair, found.floor)
+            indices = self.trajectory.frame_indices
+            yield {
+                "controls": (row, indices[found.floor], indices[found.ceiling]),
+                "control_homographies": homography,
+                "control_ssim": (self._similarity(floor), self._similarity(ceiling)),
+            }
+
+    def _similarity(self, views: AlignedViews) -> float:
+        similarity = ssim(self.cv2, views.first, views.second, window=11, sigma=1.5, precision=np.float32)
+        return float(similarity[views.mask].mean())
 
     def _carried(self) -> Carried:
         """The largest carried area; nothing is looked for where the camera moves, since parallax looks the same."""
@@ -257,6 +280,18 @@ class _Comparison:
             )
         except Unmeasurable:
             return ()
+
+
+def _control_arrays(controls: list[dict[str, Any]]) -> dict[str, NDArray[Any]]:
+    shapes: dict[str, tuple[type, tuple[int, ...]]] = {
+        "controls": (np.int64, (3,)),
+        "control_homographies": (np.float64, (3, 3)),
+        "control_ssim": (np.float64, (2,)),
+    }
+    return {
+        name: np.array([found[name] for found in controls], kind).reshape(-1, *shape)
+        for name, (kind, shape) in shapes.items()
+    }
 
 
 def side_by_side(cv2: ModuleType, first: Pixels, second: Pixels, changes: ViewChanges) -> Pixels:

@@ -81,10 +81,13 @@ class _LoadedLpips:
         return PairExtraction(pairs, batches)
 
 
-def patch_means(patches: Floats) -> Floats:
-    """[frames, channels] of unit length: the mean of the unit-length patch tokens [frames, patches, channels]."""
+def patch_means(patches: Floats, weights: Floats | None = None) -> Floats:
+    """[frames, channels] of unit length: the mean of the unit-length patch tokens [frames, patches, channels].
+
+    Patches may have weights [patches].
+    """
     tokens = np.asarray(patches, np.float64)
-    means = (tokens / np.linalg.norm(tokens, axis=-1, keepdims=True)).mean(axis=1)
+    means = np.average(tokens / np.linalg.norm(tokens, axis=-1, keepdims=True), axis=1, weights=weights)
     return np.asarray(means / np.linalg.norm(means, axis=-1, keepdims=True))
 
 

@@ -10,9 +10,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
-from lookaway.core import ArtifactError, Case, DatasetError, Problem, Rollout, Target, Unmeasurable, UserError
+from lookaway.core import (
+    ArtifactError,
+    Case,
+    DatasetError,
+    GivenPair,
+    Problem,
+    Rollout,
+    Target,
+    Unmeasurable,
+    UserError,
+)
 from lookaway.io.files import inside, parse_json
 from lookaway.io.world_clips import CARD, WorldClip, clip_folders
 
@@ -39,6 +49,8 @@ class ManifestLine(BaseModel):
     poses: str | None = None
     request: str | None = None
     phases: dict[str, tuple[int, int]] = {}
+    pairs: tuple[tuple[NonNegativeInt, NonNegativeInt], ...] | None = None
+    """Frames that should show one view, as SANA-WM-Bench counts them: at 16 fps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +131,7 @@ class FolderReader:
             scene=line.scene or case_id,
             prompt=(line.prompt,) if isinstance(line.prompt, str) else tuple(line.prompt),
             action=line.action,
+            pairs=None if line.pairs is None else tuple(GivenPair(first=a, second=b) for a, b in line.pairs),
         )
         try:
             video = inside(self.root, line.video, allow_outside=self.allow_outside)

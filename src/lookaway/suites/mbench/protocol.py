@@ -68,24 +68,24 @@ JUDGED_FRAMES = UniformFrames(8)
 DEFAULT_CONVENTION: Convention = "world_to_camera"
 
 
-def action_protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
-    """Setting A: a camera action and one caption."""
-    frames = UniformFrames(ENTITY_FRAMES)
+def action_protocol(settings: Mapping[str, Any], poses: Extractor | None = None) -> tuple[BoundMetric, ...]:
+    """Setting A: a camera action and one caption. Poses are the supplied ones, unless others are named."""
+    frames, poses = UniformFrames(ENTITY_FRAMES), poses or _poses(settings)
     bindings = (
         ("mbencha.causal.camera_interaction", CameraInteraction(negligible_extent=0.02)),
         (f"{FURTHER}causal.camera_following", CameraFollowing(negligible_extent=0.02)),
         (f"{FURTHER}causal.camera_leakage", CameraLeakage(negligible_extent=0.02)),
     )
     camera = (
-        BoundMetric(name=name, metric=metric, recipes={"poses": _poses(settings)}, subsets=("causal",))
+        BoundMetric(name=name, metric=metric, recipes={"poses": poses}, subsets=("causal",))
         for name, metric in bindings
     )
     return (
-        *_entity("mbencha", frames, Sam2Track(frames=PosedFrames(frames)), FOLD_PAIRS, settings),
-        *_environment("mbencha", FOLD_PAIRS, settings),
+        *_entity("mbencha", frames, Sam2Track(frames=PosedFrames(frames)), FOLD_PAIRS, poses),
+        *_environment("mbencha", FOLD_PAIRS, poses),
         *_causal("mbencha"),
         *camera,
-        revisited_gate("mbencha.revisited", _poses(settings), MEMORY_SUBSETS),
+        revisited_gate("mbencha.revisited", poses, MEMORY_SUBSETS),
     )
 
 
@@ -104,8 +104,8 @@ def text_protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
     )
     target = Sam2Track(frames=PosedFrames(frames), prompt=GroundingDinoBoxes())
     return (
-        *_entity("mbencht", frames, target, SEGMENT_PAIRS, settings),
-        *_environment("mbencht", SEGMENT_PAIRS, settings),
+        *_entity("mbencht", frames, target, SEGMENT_PAIRS, _poses(settings)),
+        *_environment("mbencht", SEGMENT_PAIRS, _poses(settings)),
         # In setting T only triggered rollouts count, whatever is measured.
         *(replace(bound, is_consistency=True) for bound in _causal("mbencht")),
         *gates,
@@ -113,14 +113,14 @@ def text_protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
 
 
 def _entity(
-    prefix: str, frames: Sampler, target: Sam2Track, pairs: PairSelector, settings: Mapping[str, Any]
+    prefix: str, frames: Sampler, target: Sam2Track, pairs: PairSelector, poses: Extractor
 ) -> tuple[BoundMetric, ...]:
     faces = BuffaloFaces(frames=frames)
     body_masks = Sam2Masks(boxes=BodyBoxes(faces=faces, widths=3.5, heights=7.0, above=0.5))
     bodies = RegionEmbeddings(masks=body_masks, embedding=Dinov2Embeddings())
     regions = RegionEmbeddings(masks=target, embedding=Dinov2Embeddings())
     geometry = WarpedSimilarity(
-        poses=_poses(settings),
+        poses=poses,
         depth=SuppliedDepth(frames=PosedFrames(frames), height=160),
         masks=target,
         pairs=pairs,
@@ -160,8 +160,7 @@ def _entity(
     )
 
 
-def _environment(prefix: str, pairs: PairSelector, settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
-    poses = _poses(settings)
+def _environment(prefix: str, pairs: PairSelector, poses: Extractor) -> tuple[BoundMetric, ...]:
     matches = SiftMatches(poses=poses, pairs=pairs, height=480, keypoints=2048, ratio=0.8)
     lighting = RenderingLighting(pairs=pairs, lightness_weight=0.5, tau=10.0, segment_frames=8)
     spatial: dict[str, Extractor] = {"poses": poses, "matches": matches}

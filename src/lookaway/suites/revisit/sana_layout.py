@@ -215,7 +215,7 @@ class _Method:
     def rollouts(self) -> Iterator[Rollout]:
         below = f"{self.folder}/{self.split}"
         files = [name for name in self.results.files(below) if name.endswith(".mp4")]
-        vbench = self._vbench()
+        vbench = dict(self._vbench())
         for scene, found in self.cases.items():
             overlays = [name for name in files if name.startswith(f"{scene}_") and OVERLAY in name]
             if overlays and f"{scene}{VIDEO}" not in files:
@@ -229,9 +229,9 @@ class _Method:
             if name not in known and OVERLAY not in name:
                 self.results.report(f"{below}/{name}", "no scene of the manifest has this name; left out")
 
-    def _rollout(self, found: _SceneCase, video: str, vbench: Path | None) -> Rollout:
+    def _rollout(self, found: _SceneCase, video: str, vbench: Mapping[str, Path]) -> Rollout:
         problem = found.problem
-        artifacts = {"commanded_poses": found.camera, "vbench": vbench}
+        artifacts = {"commanded_poses": found.camera, **vbench}
         try:
             path = self.results.path(video)
         except Unmeasurable as error:
@@ -244,12 +244,12 @@ class _Method:
             problem=problem,
         )
 
-    def _vbench(self) -> Path | None:
-        """What VBench wrote about these videos, if the user put it beside the other results."""
+    def _vbench(self) -> Iterator[tuple[str, Path]]:
+        """What VBench wrote about these videos, if the user put it beside the other results: one file or several."""
         below = f"{self.folder}/eval/{self.split}"
         files = [name for name in self.results.files(below) if name.endswith(VBENCH)]
-        try:
-            return self.results.path(f"{below}/{files[-1]}") if files else None
-        except Unmeasurable as error:
-            self.results.report(f"{below}/{files[-1]}", str(error))
-            return None
+        for number, name in enumerate(files):
+            try:
+                yield f"vbench_{number:02}" if number else "vbench", self.results.path(f"{below}/{name}")
+            except Unmeasurable as error:
+                self.results.report(f"{below}/{name}", str(error))

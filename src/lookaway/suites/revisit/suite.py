@@ -4,33 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
-from lookaway.core import BoundMetric, Dataset, Extractor, Group, Option, Table, UserError
-from lookaway.metrics.camera_return import CameraCut, ReachMissing, ReturnError
-from lookaway.metrics.revisit_numbers import (
-    AlignedSsim,
-    CarriedArea,
-    ChangedArea,
-    CopiedPoints,
-    LightChange,
-    LookChange,
-    MovedPoints,
-    Remembered,
-    Undone,
-)
-from lookaway.metrics.revisit_pairs import RevisitPairs
-from lookaway.perception.poses.commanded_poses import CommandedPoses
-from lookaway.perception.revisit.revisit_changes import RevisitChanges
-from lookaway.statistics.cells import gated_cells
+from lookaway.core import BoundMetric, Dataset, Group, Option, Table, UserError
+from lookaway.statistics.cells import branch_notes, gated_cells
 from lookaway.suites.folder.layout import read_videos
-from lookaway.suites.gate import revisited_gate
 from lookaway.suites.options import ALLOW_OUTSIDE, AS_PUBLISHED, PATTERN
-from lookaway.suites.revisit.published import POSES, VARIANTS, published_metrics
+from lookaway.suites.revisit.protocols import OWN, PROTOCOLS, protocol_metrics, split_protocols
 from lookaway.suites.revisit.sana_layout import SanaReader, looks_like_sana
-
-OWN: Final = "revisit"
-"""The protocol of this package."""
 
 
 class Revisit:
@@ -44,9 +25,9 @@ class Revisit:
         ALLOW_OUTSIDE,
         Option(
             name="protocol",
-            choices=(OWN, *VARIANTS),
+            metavar="A,B",
             moves_numbers=True,
-            help="How revisits are measured: as this package does (revisit), or as a published protocol does.",
+            help=f"How revisits are measured: one or several of {', '.join(PROTOCOLS)}.",
         ),
         AS_PUBLISHED,
     )
@@ -63,42 +44,25 @@ class Revisit:
         else:
             rollouts, problems = read_videos(root, options["pattern"], allow_outside=options["allow_outside"])
             identity, protocol = {}, OWN
-        protocol = options["protocol"] or protocol
-        if options["as_published"] and protocol == OWN:
+        names = split_protocols(options["protocol"] or protocol)
+        if options["as_published"] and OWN in names:
             raise UserError(
-                "The protocol 'revisit' is of this package and was not published. Leave out --as-published, or name a "
-                f"published one: --protocol {', '.join(VARIANTS)}."
+                "The protocol 'revisit' is of this package and was not published. Leave out --as-published, or name "
+                f"published ones with --protocol: {', '.join(name for name in PROTOCOLS if name != OWN)}."
             )
         return Dataset(
             suite=self.name,
             root=root,
             rollouts=rollouts,
             identity=identity,
-            settings={"protocol": protocol},
+            settings={"protocol": ",".join(names)},
             problems=tuple(problems),
         )
 
     def metrics(self, settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
-        """The numbers of the return first, then those of the camera, then hints; or those of a published protocol."""
-        protocol = settings.get("protocol", OWN)
-        if protocol != OWN:
-            return published_metrics(protocol, bool(settings.get("as_published")), settings)
-        changes: dict[str, Extractor] = {"changes": RevisitChanges(poses=POSES, pairs=RevisitPairs())}
-        camera: dict[str, Extractor] = {"poses": POSES, "commanded_poses": CommandedPoses()}
-        of_return = (Remembered(), ChangedArea(), LightChange(), LookChange(), AlignedSsim())
-        hints = (MovedPoints(), CopiedPoints(), CarriedArea(), Undone())
-        return (
-            *(
-                BoundMetric(name=metric.name, metric=metric, recipes=changes, is_consistency=True)
-                for metric in of_return
-            ),
-            BoundMetric(name="return_error", metric=ReturnError(), recipes=camera),
-            BoundMetric(name="reach_missing", metric=ReachMissing(), recipes=camera),
-            BoundMetric(name="cut", metric=CameraCut(), recipes={"poses": POSES}),
-            *(BoundMetric(name=metric.name, metric=metric, recipes=changes) for metric in hints),
-            revisited_gate("revisited", POSES),
-        )
+        """Those of the named protocols, one after the other."""
+        return protocol_metrics(split_protocols(settings.get("protocol", OWN)), settings)
 
     def table(self, groups: Sequence[Group]) -> Table:
         """Means over tested rollouts, and the share that is tested."""
-        return Table(suite=self.name, cells=gated_cells(groups))
+        return Table(suite=self.name, cells=gated_cells(groups), notes=branch_notes(groups))

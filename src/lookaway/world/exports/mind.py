@@ -7,9 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-
-from lookaway.core import Floats, Json
+from lookaway.core import Floats, Json, mirrored_frames
 from lookaway.io.camera_steps import camera_steps
 from lookaway.io.decoding import Decoder
 from lookaway.io.encoding import BT709, X264, Encoding, write_pictures
@@ -20,42 +18,6 @@ from lookaway.world.exports.folder import Export, ExportCase, ExportReport, cont
 
 SAME_POSE: Final = 1e-6
 """Largest difference of two equal poses, in metres and in rotation matrix entries."""
-MIN_WAY: Final = 0.05
-"""How far the path must lead away, in the same measure: a static camera mirrors itself everywhere."""
-
-
-def mirrored_frames(camera_to_world: Floats) -> tuple[int, ...] | None:
-    """Frames of the longest mirrored path in poses [N, 4, 4]: frame i has the pose of frame -1 - i.
-
-    The turning point has no partner and is left out. `None` if there is no such path.
-    """
-    count = len(camera_to_world)
-    longest: list[tuple[int, int]] = []
-    for total in range(1, 2 * count - 2):
-        pairs = _pairs(camera_to_world, total)
-        if len(pairs) > len(longest) and _leads_away(camera_to_world, pairs):
-            longest = pairs
-    if not longest:
-        return None
-    return (*(out for out, _ in reversed(longest)), *(back for _, back in longest))
-
-
-def _pairs(poses: Floats, total: int) -> list[tuple[int, int]]:
-    """Pairs of frames around a turning point, as long as their poses are equal."""
-    pairs = []
-    for out in range((total - 1) // 2, max(0, total - len(poses) + 1) - 1, -1):
-        back = total - out
-        if np.abs(poses[out] - poses[back]).max() > SAME_POSE:
-            break
-        pairs.append((out, back))
-    return pairs
-
-
-def _leads_away(poses: Floats, pairs: list[tuple[int, int]]) -> bool:
-    outs = poses[[out for out, _ in pairs]]
-    return bool(np.abs(outs - outs[0]).max() > MIN_WAY)
-
-
 LOSSLESS: Final = {"qp": "0", "preset": "veryfast", "x264-params": X264}
 
 
@@ -126,7 +88,7 @@ def _write_mirror_test(output: Path, case: ExportCase, truth: WorldClip) -> Json
     """Write the mirrored path of every model; returns its frames, or why there is none."""
     if truth.card.event != "none":
         return {"left_out": f"the target changes: its event is {truth.card.event!r}"}
-    frames = mirrored_frames(truth.arrays().camera_to_world)
+    frames = mirrored_frames(truth.arrays().camera_to_world, SAME_POSE)
     if frames is None:
         return {"left_out": f"the camera {truth.card.camera!r} does not retrace its path"}
     for clip in case.clips:
