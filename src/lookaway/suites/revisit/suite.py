@@ -23,7 +23,7 @@ from lookaway.metrics.revisit_pairs import RevisitPairs
 from lookaway.perception.poses.commanded_poses import CommandedPoses
 from lookaway.perception.revisit.revisit_changes import RevisitChanges
 from lookaway.statistics.cells import gated_cells
-from lookaway.suites.folder.layout import read_videos
+from lookaway.suites.folder.layout import has_manifest, is_world, read_videos
 from lookaway.suites.gate import revisited_gate
 from lookaway.suites.options import ALLOW_OUTSIDE, AS_PUBLISHED, PATTERN
 from lookaway.suites.revisit.published import POSES, VARIANTS, published_metrics
@@ -52,8 +52,8 @@ class Revisit:
     )
 
     def recognises(self, root: Path) -> bool:
-        """Whether there are scenes of SANA-WM-Bench; for other folders it is chosen by name."""
-        return looks_like_sana(root)
+        """Whether there are scenes of SANA-WM-Bench, a manifest or a simulated world; it reads bare videos as well."""
+        return looks_like_sana(root) or has_manifest(root) or is_world(root)
 
     def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
         """All rollouts of SANA-WM-Bench, of a manifest, of a simulated world, or all videos that match the pattern."""
