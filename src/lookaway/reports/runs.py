@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lookaway.core import Floats, Group, Lock, Table, UnknownName, UserError
+from lookaway.core import Floats, Group, Json, Lock, Table, UnknownName, UserError
 from lookaway.engine.reading import load_suite
 from lookaway.engine.run import Run
 from lookaway.reports.metric_facts import MetricFacts, metric_facts
@@ -136,6 +137,18 @@ class LoadedRun:
             scenes=group.scenes,
             seeds=tuple(rollout.seed for rollout in rollouts),
         )
+
+
+def counted_rollouts(run: LoadedRun) -> set[tuple[str, str]]:
+    """Metrics and rollouts whose values count in the table; gates not among them."""
+    found = counted_groups(run.groups, run.table.cells)
+    return {(key.metric, rollout) for key, group in found.items() for rollout in group.rollouts}
+
+
+def row_detail(row: Mapping[str, Any]) -> Mapping[str, Json]:
+    """What the metric says besides the value, from a row of `items`."""
+    value = json.loads(row["detail"]) if row["detail"] else None
+    return value if isinstance(value, dict) else {}
 
 
 def load_runs(paths: Sequence[Path], controls: Sequence[str] = ()) -> list[LoadedRun]:
