@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lookaway.core import Feature, Json
-from lookaway.reports.kept_features import kept_feature
-from lookaway.reports.runs import LoadedRollout, LoadedRun
+from lookaway.reports.runs import LoadedRollout, LoadedRun, kept_feature
 
 CHANGES: Final = "changes"
 """The feature that holds the pictures."""

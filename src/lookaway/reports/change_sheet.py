@@ -21,7 +21,7 @@ from lookaway.reports.runs import LoadedMetric, LoadedRun, row_detail
 MAX_ROWS: Final = 40
 CELL_WIDTH: Final = 320
 MAX_HEIGHT: Final = 360
-"""Of the pictures of one rollout."""
+"""Pixels that the pictures of one rollout may be high."""
 WIDTH: Final = 3 * CELL_WIDTH + 2 * GAP
 FLAGGED: Final = (190, 0, 70)
 COLUMNS: Final = ("first visit", "return", "what changed (dark: not compared)")

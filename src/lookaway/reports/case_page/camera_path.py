@@ -10,7 +10,7 @@ import numpy as np
 
 from lookaway.core import Floats, Indices, Trajectory, Unmeasurable
 from lookaway.reports.case_page.videos import CaseVideo, CaseVideos, known_truth
-from lookaway.reports.kept_features import kept_feature
+from lookaway.reports.runs import kept_feature
 
 SIDE: Final = 160
 WIDTH, HEIGHT = 300, 160

@@ -14,7 +14,7 @@ from lookaway.judges.errors import Unreadable
 from lookaway.judges.reply import Reply, read_reply
 from lookaway.judges.reply_store import ReplyStore
 from lookaway.reports.case_page.videos import CaseVideo, CaseVideos, Outcome
-from lookaway.reports.kept_features import kept_feature
+from lookaway.reports.runs import kept_feature
 
 REPLIES: Final = "replies"
 KEY: Final = re.compile(r"[0-9a-f]{64}")
