@@ -94,7 +94,9 @@ EVALUATIONS = {
     "mind-long-as-published": Evaluation("mind-long", "--as-published"),
     "mind-se3": Evaluation("mind", "--alignment se3 --metrics rpe_trans,rpe_rot"),
     "mind-tracked": Evaluation("mind", f"{TRACKED} --metrics rpe_trans,rpe_rot"),
-    "folder": Evaluation("world", f"--use poses=true_poses --metrics {OF_POSES},camera_interaction,{JUDGED}", True),
+    "folder": Evaluation(
+        "world", f"--suite folder --use poses=true_poses --metrics {OF_POSES},camera_interaction,{JUDGED}", True
+    ),
     "cuts": Evaluation(
         "mbench-a", "--metrics rendering_lighting --use lab_means=transnet_cuts --models perfect", has_features=True
     ),

@@ -13,7 +13,7 @@ def world(tmp_path):
 
 
 def runnable(world, *options: str) -> dict[str, int]:
-    result = lookaway("validate", world, "--json", *options)
+    result = lookaway("validate", world, "--suite", "folder", "--json", *options)
     return {row["metric"]: row["runnable"] for row in result.json["coverage"]}
 
 

@@ -142,7 +142,7 @@ def test_eval_chooses_single_cases_whose_names_may_hold_commas(tmp_path):
     for path in root.rglob("case1.mp4"):
         path.rename(path.with_name("left, then right.mp4"))
     chosen = ("--case", "left, then right", "--case", "case2", "--metrics", "rendering_lighting")
-    lookaway("eval", root, *chosen, "-o", tmp_path / "run", "--quiet")
+    lookaway("eval", root, "--suite", "folder", *chosen, "-o", tmp_path / "run", "--quiet")
     assert {row["case"] for row in outcomes(tmp_path / "run").values()} == {"left, then right", "case2"}
 
 
@@ -158,13 +158,15 @@ def test_a_folder_of_bare_videos_is_evaluated_without_a_word_about_suites(tmp_pa
     root = write_folder(tmp_path / "videos")
     result = lookaway("eval", root, "-o", tmp_path / "run", "--json")
     cells = {cell["metric"]: cell for cell in result.json["cells"]}
-    assert cells["rendering_lighting"]["asked"] == 2
-    assert cells["camera_interaction"]["reasons"] == {"missing_input": 2}
+    assert cells["remembered"]["asked"] == 2
+    assert cells["return_error"]["reasons"] == {"missing_input": 2}
 
 
 def test_a_pattern_gives_the_folders_their_meaning(tmp_path):
     root = write_folder(tmp_path / "videos", cases=1)
     arguments = (
+        "--suite",
+        "folder",
         "--pattern",
         "{subset}/{case}.mp4",
         "--metrics",

@@ -49,7 +49,8 @@ def test_a_run_with_failures_finishes_with_3_and_still_prints_its_table(tmp_path
 
 def test_a_run_with_abstentions_alone_finishes_with_0(tmp_path):
     root = write_folder(tmp_path / "videos", cases=1)
-    assert lookaway("eval", root, "--metrics", "spatial_epipolar", "-o", tmp_path / "run", "--quiet").code == 0
+    metrics = ("--suite", "folder", "--metrics", "spatial_epipolar")
+    assert lookaway("eval", root, *metrics, "-o", tmp_path / "run", "--quiet").code == 0
 
 
 @pytest.mark.merge
@@ -92,7 +93,7 @@ def test_a_pipe_that_is_closed_before_anything_is_printed_is_no_error():
 def test_letters_that_a_terminal_cannot_show_are_spelled_out(tmp_path: Path):
     root = write_folder(tmp_path / "videos", models=("größe",), cases=1)
     result = subprocess.run(
-        [*LOOKAWAY, "eval", str(root), "--metrics", "rendering_lighting", "-o", str(tmp_path / "run")],
+        [*LOOKAWAY, "eval", root, "--suite", "folder", "--metrics", "rendering_lighting", "-o", tmp_path / "run"],
         capture_output=True,
         env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
     )

@@ -9,7 +9,7 @@ from tests.support.runs import table_text
 from tests.support.s3_server import new_bucket, s3_server
 from tests.support.tiny import write_folder
 
-METRICS = ("--metrics", "rendering_lighting")
+METRICS = ("--suite", "folder", "--metrics", "rendering_lighting")
 
 
 @pytest.fixture

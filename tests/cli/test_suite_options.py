@@ -17,7 +17,7 @@ def test_a_folder_of_videos_refuses_the_options_of_a_comparison_with_references(
     name, *rest = command
     result = lookaway(name, "videos", "--alignment", "se3", "--max-frames", "3", *rest)
     assert (result.code, result.out) == (2, "")
-    assert result.err.startswith("error: The suite 'folder' has no option")
+    assert result.err.startswith("error: The suite 'revisit' has no option")
     assert "is for mind: leave it out, or name another suite with --suite." in result.err
 
 

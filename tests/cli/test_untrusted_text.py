@@ -14,6 +14,7 @@ from tests.support.tiny import QUICK, clip_bytes, write_mbench
 
 HOSTILE = "\x1b]0;owned\x07\x1b[31mred\x9b2J\x7f\u202egnp"
 """Sets a window's title, turns it red, clears it, and writes from right to left."""
+METRICS = ("--suite", "folder", "--metrics", "rendering_lighting")
 
 
 @pytest.fixture
@@ -39,12 +40,11 @@ def assert_harmless(text: str) -> None:
 
 @pytest.mark.parametrize("command", ["validate", "plan", "eval", "show"])
 def test_names_of_a_dataset_are_printed_as_text_whatever_they_hold(command, dataset, tmp_path):
-    metrics = ("--metrics", "rendering_lighting")
-    lookaway("eval", dataset, *metrics, "-o", tmp_path / "run", "--quiet")
+    lookaway("eval", dataset, *METRICS, "-o", tmp_path / "run", "--quiet")
     arguments = {
-        "validate": (dataset, *metrics),
-        "plan": (dataset, *metrics),
-        "eval": (dataset, *metrics, "-o", tmp_path / "run"),
+        "validate": (dataset, *METRICS),
+        "plan": (dataset, *METRICS),
+        "eval": (dataset, *METRICS, "-o", tmp_path / "run"),
         "show": (tmp_path / "run",),
     }
     for as_json in ([], ["--json"]):
@@ -57,7 +57,7 @@ def test_names_of_a_dataset_are_printed_as_text_whatever_they_hold(command, data
 
 
 def test_json_holds_the_names_as_they_are(dataset, tmp_path):
-    cells = lookaway("eval", dataset, "--metrics", "rendering_lighting", "-o", tmp_path / "run", "--json").json["cells"]
+    cells = lookaway("eval", dataset, *METRICS, "-o", tmp_path / "run", "--json").json["cells"]
     assert {cell["model"] for cell in cells} == {"[red]x[/red]", ":smile:[/]", HOSTILE}
 
 
@@ -105,7 +105,7 @@ def test_piped_text_keeps_whole_lines_where_colour_is_forced(tmp_path, monkeypat
 
 
 def test_a_terminal_shows_a_hostile_name_as_text(dataset, tmp_path):
-    lookaway("eval", dataset, "--metrics", "rendering_lighting", "-o", tmp_path / "run", "--quiet")
+    lookaway("eval", dataset, *METRICS, "-o", tmp_path / "run", "--quiet")
     shown = on_terminal("show", str(tmp_path / "run"))
     assert "[red]x[/red]" in shown
     assert r"\x1b]0;owned" in shown
@@ -114,7 +114,7 @@ def test_a_terminal_shows_a_hostile_name_as_text(dataset, tmp_path):
 
 
 def test_progress_is_shown_on_a_terminal_and_the_table_after_it(dataset, tmp_path):
-    arguments = ["eval", str(dataset), "--metrics", "rendering_lighting", "-o", str(tmp_path / "run")]
+    arguments = ["eval", str(dataset), *METRICS, "-o", str(tmp_path / "run")]
     shown = on_terminal(*arguments)
     assert "measuring" in shown
     assert "3/3" in shown

@@ -24,13 +24,14 @@ def root(tmp_path: Path) -> Path:
 def test_a_run_remembers_what_was_said_and_paths_as_they_were_given(root, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     options = ("--pattern", "{model}/{case}.mp4", "--models", "alpha,beta", "--limit", "1", "--allow-outside")
-    arguments = ("videos", "--metrics", "rendering_lighting", *options, "--features", "shared", "--device", "cpu")
-    assert command("eval", *arguments, "-o", "run", "--quiet").code == 0
+    arguments = ("videos", "--suite", "folder", "--metrics", "rendering_lighting", *options, "--features", "shared")
+    assert command("eval", *arguments, "--device", "cpu", "-o", "run", "--quiet").code == 0
     assert Run(tmp_path / "run").about["requested"] == {
         "metrics": ["rendering_lighting"],
         "compute": {"device": "cpu", "precision": "float32"},
         "features": "shared",
         "reading": {
+            "suite": "folder",
             "pattern": "{model}/{case}.mp4",
             "models": ["alpha", "beta"],
             "limit": 1,

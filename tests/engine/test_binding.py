@@ -80,6 +80,24 @@ def test_a_gate_of_all_subsets_stays_so_for_a_metric_of_all(tmp_path):
     assert (gate.name, gate.subsets) == ("revisited", None)
 
 
+@pytest.mark.parametrize(
+    ("metric", "is_gated"), [("rendering_lighting", True), ("state_progress", False), ("camera_interaction", False)]
+)
+def test_the_gate_comes_with_what_other_suites_call_consistency(tmp_path, metric, is_gated):
+    plain = Dataset(suite="revisit", root=tmp_path, rollouts=())
+    bounds = bind_metrics(plain, [metric])
+    assert (bounds[0].is_consistency, [bound.name for bound in bounds[1:]]) == (
+        is_gated,
+        ["revisited"] if is_gated else [],
+    )
+
+
+def test_a_feature_without_a_recipe_is_met_with_the_suites_that_have_one(tmp_path):
+    plain = Dataset(suite="revisit", root=tmp_path, rollouts=())
+    with pytest.raises(UserError, match=r"no recipe for the feature 'matches'.*--suite folder, --suite mbench-a"):
+        bind_metrics(plain, ["spatial_epipolar"])
+
+
 def test_a_metric_named_twice_runs_once(dataset):
     assert len(bind_metrics(dataset, ["camera_interaction", "mbencha.causal.camera_interaction"])) == 1
 

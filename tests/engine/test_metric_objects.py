@@ -74,14 +74,13 @@ def dataset(tmp_path) -> Dataset:
 
 
 def test_an_object_is_measured_beside_a_metric_of_the_suite_and_resumes(root, tmp_path):
-    run = lookaway.evaluate(root, tmp_path / "run", metrics=[Flicker(), "rendering_lighting"])
+    metrics = [Flicker(), "rendering_lighting"]
+    run = lookaway.evaluate(root, tmp_path / "run", suite="folder", metrics=metrics)
     before = {cell.metric: cell.scored for cell in run.table(ignore_gates=True).cells}
     assert before == {"flicker": 2, "rendering_lighting": 2}
     assert run.about["requested"]["metrics"] == ["flicker", "rendering_lighting"]
     reports = []
-    again = lookaway.evaluate(
-        root, tmp_path / "run", metrics=[Flicker(), "rendering_lighting"], on_progress=reports.append
-    )
+    again = lookaway.evaluate(root, tmp_path / "run", suite="folder", metrics=metrics, on_progress=reports.append)
     assert again.lock == run.lock
     assert not [progress for progress in reports if progress.done]
 

@@ -163,4 +163,4 @@ def test_an_installed_metric_that_the_suite_does_not_name_runs_with_default_reci
 
 def test_an_unknown_metric_is_refused_with_the_nearest_name(root):
     with pytest.raises(UnknownName, match="Did you mean 'spatial_epipolar'"):
-        bind_metrics(lookaway.read(root), ["spatial_epipolr"])
+        bind_metrics(lookaway.read(root, suite="folder"), ["spatial_epipolr"])

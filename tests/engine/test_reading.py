@@ -19,14 +19,14 @@ def root(tmp_path):
 def test_an_option_that_no_suite_knows_is_refused_with_the_one_that_was_meant(root):
     with pytest.raises(UserError) as caught:
         lookaway.read(root, patern="{model}/{case}.mp4")
-    assert str(caught.value) == "The suite 'folder' has no option 'patern'. Did you mean 'pattern'?"
+    assert str(caught.value) == "The suite 'revisit' has no option 'patern'. Did you mean 'pattern'?"
     with pytest.raises(UserError, match="Did you mean 'models'"):
         lookaway.read(root, model=["alpha"])
 
 
 def test_an_option_like_no_other_is_refused_with_those_that_there_are(root):
     with pytest.raises(UserError) as caught:
-        lookaway.read(root, zoom=2)
+        lookaway.read(root, suite="folder", zoom=2)
     known = "allow_outside, extrinsics_convention, pattern"
     assert str(caught.value) == f"The suite 'folder' has no option 'zoom'. Known: {known}."
 
@@ -45,7 +45,7 @@ def test_an_option_of_other_suites_is_refused_with_their_names(tmp_path):
 @pytest.mark.parametrize("value", [None, False])
 def test_an_option_that_a_suite_does_not_know_is_refused_even_where_it_is_off(root, value):
     with pytest.raises(UserError, match="has no option 'as_published'"):
-        lookaway.read(root, as_published=value)
+        lookaway.read(root, suite="folder", as_published=value)
 
 
 def test_a_dataset_that_was_read_already_takes_no_options(root, tmp_path):

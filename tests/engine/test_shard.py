@@ -121,10 +121,8 @@ def test_a_damaged_description_of_a_run_is_written_anew_as_before(root, tmp_path
 
 
 def test_a_plan_of_a_shard_counts_its_rollouts_only(root):
-    counts = [
-        command("plan", root, "--metrics", "rendering_lighting", "--shard", f"{number}/2", "--json").json
-        for number in (1, 2)
-    ]
+    arguments = ("plan", root, "--suite", "folder", "--metrics", "rendering_lighting", "--json")
+    counts = [command(*arguments, "--shard", f"{number}/2").json for number in (1, 2)]
     assert [plan["cost"]["rollouts"] for plan in counts] == [plan["coverage"][0]["asked"] for plan in counts]
     assert sum(plan["cost"]["rollouts"] for plan in counts) == 6
     assert counts[0]["lock_sha256"] == counts[1]["lock_sha256"]

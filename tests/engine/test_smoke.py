@@ -292,7 +292,7 @@ def test_the_command_line_says_in_one_line_what_was_found(tmp_path, monkeypatch)
 
     with monkeypatch.context() as patch:
         patch.setattr(metric, "measure", measure)
-        arguments = ("eval", root, "--metrics", "rendering_lighting", "-o", tmp_path / "run")
+        arguments = ("eval", root, "--suite", "folder", "--metrics", "rendering_lighting", "-o", tmp_path / "run")
         result = command(*arguments, "--smoke", "--no-progress")
     assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
     assert "rendering_lighting on alpha/case0/0: OSError: no luck today" in result.err

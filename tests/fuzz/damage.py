@@ -37,6 +37,7 @@ class Damage:
     make: Callable[[Path], object] = lambda root: write_whole_mbench(root)
     metrics: tuple[str, ...] | None = ("rendering_lighting", "camera_interaction")
     """`None` is the whole protocol; matching points takes longer than all the rest."""
+    suite: str | None = None
 
 
 def write_whole_mbench(root: Path) -> None:
@@ -57,7 +58,7 @@ def all_damage() -> list[Damage]:
         *paths(),
         *videos(),
         *(replace(damage, metrics=None) for damage in (*archives(), *trajectories())),
-        *manifests(),
+        *(replace(damage, suite="folder") for damage in manifests()),
     ]
 
 

@@ -68,15 +68,15 @@ def test_a_damaged_dataset_is_scored_or_says_why_not(damage: Damage, tmp_path, m
     damage.make(root)
     damage.apply(root)
     started = time.perf_counter()
-    found.update(ends(root, tmp_path / "run", damage.metrics))
+    found.update(ends(root, tmp_path / "run", damage.metrics, damage.suite))
     assert time.perf_counter() - started < SECONDS_EACH
     assert not list(tmp_path.rglob("pickle-was-loaded"))
 
 
-def ends(root: Path, run: Path, names: tuple[str, ...] | None) -> list[str]:
+def ends(root: Path, run: Path, names: tuple[str, ...] | None, suite: str | None) -> list[str]:
     """How every measurement ended: a score or the reason why not; or that the dataset was refused as a whole."""
     try:
-        dataset = lookaway.read(root)
+        dataset = lookaway.read(root, suite=suite)
     except UserError:
         return ["refused"]
     metrics = bind_metrics(dataset, names)

@@ -166,7 +166,7 @@ def test_a_budget_that_is_spent_ends_the_run_and_a_raised_one_goes_on(world, tmp
 
 
 def test_without_a_judge_metrics_that_ask_one_abstain_and_the_others_run(world, tmp_path):
-    lookaway.evaluate(world, tmp_path / "run", metrics=["triggered", "rendering_lighting"])
+    lookaway.evaluate(world, tmp_path / "run", suite="folder", metrics=["triggered", "rendering_lighting"])
     found = values(tmp_path / "run")
     assert set(found["triggered"].values()) == {"no_judge"}
     assert all(isinstance(value, float) for value in found["rendering_lighting"].values())
@@ -174,7 +174,7 @@ def test_without_a_judge_metrics_that_ask_one_abstain_and_the_others_run(world, 
 
 def test_no_judge_calls_are_made_where_no_metric_needs_them(world, tmp_path):
     unreachable = settings(None)
-    lookaway.evaluate(world, tmp_path / "run", metrics=["rendering_lighting"], judge=unreachable)
+    lookaway.evaluate(world, tmp_path / "run", suite="folder", metrics=["rendering_lighting"], judge=unreachable)
     assert not (tmp_path / "run" / "spending.jsonl").exists()
 
 

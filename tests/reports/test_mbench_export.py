@@ -139,7 +139,8 @@ def test_a_metric_asked_of_several_subsets_has_a_number_for_each(tmp_path, monke
 
 
 def test_a_run_of_another_suite_is_refused_before_anything_is_written(tmp_path):
-    run = evaluate(write_folder(tmp_path / "videos"), tmp_path / "run", metrics=["rendering_lighting"])
+    root = write_folder(tmp_path / "videos")
+    run = evaluate(root, tmp_path / "run", suite="folder", metrics=["rendering_lighting"])
     with pytest.raises(UserError, match="is a run of 'folder'; the MBench layout is for runs of mbench-a and mbench-t"):
         export_mbench(run, tmp_path / "out")
     assert not (tmp_path / "out").exists()

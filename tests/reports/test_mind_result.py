@@ -283,7 +283,8 @@ def test_a_model_cannot_lead_out_of_the_export(tmp_path):
 
 
 def test_a_run_of_another_suite_is_refused_before_anything_is_written(tmp_path):
-    run = evaluate(write_folder(tmp_path / "videos", cases=1), tmp_path / "run", metrics=["rendering_lighting"])
+    root = write_folder(tmp_path / "videos", cases=1)
+    run = evaluate(root, tmp_path / "run", suite="folder", metrics=["rendering_lighting"])
     with pytest.raises(UserError, match=r"is a run of 'folder'; Result\.json is for runs of 'mind'"):
         export_mind_result(run, tmp_path / "out")
     assert not (tmp_path / "out").exists()

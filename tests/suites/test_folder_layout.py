@@ -271,9 +271,12 @@ def test_a_name_that_is_not_utf8_is_left_out_and_reported(tmp_path):
 # The suite
 
 
-def test_a_manifest_is_what_a_folder_is_recognised_by(tmp_path):
-    assert not Folder().recognises(put(tmp_path, "a.mp4"))
-    assert Folder().recognises(manifest(tmp_path, {"video": "a.mp4"}))
+def test_without_a_name_videos_and_manifests_are_read_by_the_suite_revisit(tmp_path):
+    put(tmp_path, "a.mp4")
+    assert read_any(tmp_path).suite == "revisit"
+    manifest(tmp_path, {"video": "a.mp4"})
+    assert read_any(tmp_path).suite == "revisit"
+    assert not Folder().recognises(tmp_path)
 
 
 def test_a_convention_of_poses_is_a_setting_that_reaches_the_recipes(tmp_path):

@@ -21,7 +21,7 @@ def world(tmp_path):
 def test_a_world_is_read_without_being_told_what_its_folders_mean(world):
     dataset = read(world)
     (rollout,) = dataset.rollouts
-    assert (dataset.suite, dataset.problems) == ("folder", ())
+    assert (dataset.suite, dataset.problems) == ("revisit", ())
     assert rollout.id == "perfect/room-none-static-000/0"
     assert rollout.artifacts == {"truth": world / FOLDER / CARD}
 
@@ -84,5 +84,6 @@ def test_a_link_that_leads_out_of_the_world_is_refused(world, tmp_path_factory):
 
 
 def test_metrics_can_be_fed_with_the_truth(world):
-    evaluate(world, world / "run", using={"poses": "true_poses"}, metrics=["camera_interaction", "rendering_lighting"])
+    metrics = ["camera_interaction", "rendering_lighting"]
+    evaluate(world, world / "run", suite="folder", using={"poses": "true_poses"}, metrics=metrics)
     assert statuses(world / "run")["rendering_lighting"] != "missing_input"

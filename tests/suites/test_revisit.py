@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 import lookaway
 from lookaway.core import Reason
+from lookaway.io.pictures import picture_pixels
 from lookaway.world.grid import Grid, with_fault
+from tests.support.command import lookaway as command
 from tests.support.rendered import copy_clips
 from tests.support.world import FORM
 
@@ -28,7 +31,7 @@ pytestmark = pytest.mark.merge
 
 
 @pytest.fixture(scope="module")
-def outcomes(tmp_path_factory):
+def run(tmp_path_factory):
     grid = Grid(
         families=("kitchen",), events=("none",), cameras=("yaw_left_60",), seeds=(3,), faults=FAULTS, severities=(1.0,),
         actors=("frozen",),
@@ -36,7 +39,11 @@ def outcomes(tmp_path_factory):
     root = tmp_path_factory.mktemp("world")
     clean, *others = grid.recipes(SHAPE)
     copy_clips([clean, *others, with_fault(clean, "style_shift", 0.5)], root)
-    run = lookaway.evaluate(root, root / "run", suite="revisit")
+    return lookaway.evaluate(root, root / "run")
+
+
+@pytest.fixture(scope="module")
+def outcomes(run):
     found = defaultdict(dict)
     for row in run.items():
         found[row["model"]][row["metric"]] = row
@@ -87,3 +94,13 @@ def test_a_video_whose_camera_never_leaves_has_no_memory_score(outcomes, model):
 
 def test_a_camera_that_never_moves_misses_the_whole_request(outcomes):
     assert outcomes["camera_never_moves-1.00"]["reach_missing"]["value"] == pytest.approx(100, abs=1)
+
+
+def test_the_pictures_of_a_flagged_rollout_are_found_in_the_run(run, outcomes, tmp_path):
+    rollout = outcomes["vanish-1.00"]["remembered"]["rollout"]
+    shown = command("show", run.path, "--clip", rollout, "--pictures", tmp_path / "pictures", "--json").json
+    assert {entry["metric"] for entry in shown["metrics"] if entry["is_flagged"]} >= {"remembered", "changed_area"}
+    assert all(picture_pixels(Path(entry["path"]).read_bytes()).size for entry in shown["pictures"])
+    assert len(shown["pictures"]) == 3
+    sheet = command("show", run.path, "--contact-sheet", tmp_path / "sheet.jpg")
+    assert (sheet.code, (tmp_path / "sheet.jpg").is_file()) == (0, True)

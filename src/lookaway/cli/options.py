@@ -56,7 +56,9 @@ def dataset_options(command: Command) -> Command:
     """DATASET and the options common to all suites; `DatasetCommand` adds those of each suite."""
     decorators = [
         click.argument("dataset", type=PATH),
-        click.option("--suite", help="Suite that reads it; by default the one that recognises the folder."),
+        click.option(
+            "--suite", help="Suite that reads it; by default the one that recognises the folder, else revisit."
+        ),
         click.option(
             "--metrics", callback=split_names, metavar="A,B", help="Metrics to run; by default the suite's protocol."
         ),

@@ -3,21 +3,59 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from lookaway.cli.options import FOLDER_OR_URL, control_option, json_option
+from lookaway.cli.options import FOLDER_OR_URL, PATH, control_option, json_option
 
 
 @click.command("show")
 @click.argument("run", type=FOLDER_OR_URL)
 @click.option("--ignore-trigger", is_flag=True, help="Ignore gates and count every rollout; for ablations.")
+@click.option("--clip", metavar="ROLLOUT", help="Print the numbers of one rollout, MODEL/CASE/SEED, instead.")
+@click.option("--pictures", type=PATH, help="With --clip: folder to write its pictures of what changed to.")
+@click.option(
+    "--contact-sheet",
+    type=PATH,
+    metavar="FILE.jpg",
+    help="Write what changed at the rollouts of a `revisit` run on one picture instead, worst first; JPEG or PNG.",
+)
 @control_option
 @json_option
-def show_command(run: Path, ignore_trigger: bool, controls: tuple[str, ...], as_json: bool) -> None:
+def show_command(run: Path, clip: str | None, contact_sheet: Path | None, as_json: bool, **options: Any) -> None:
     """Print the table of RUN: means with intervals, n of N, and why the others have no score."""
     from lookaway.engine.run import Run
     from lookaway.reports.table import print_table
 
-    shown = Run(run)
-    print_table(shown, shown.table(ignore_gates=ignore_trigger), as_json=as_json, controls=controls)
+    if options["pictures"] and clip is None:
+        raise click.UsageError("--pictures only applies with --clip.")
+    if clip is None and contact_sheet is None:
+        shown = Run(run)
+        table = shown.table(ignore_gates=options["ignore_trigger"])
+        print_table(shown, table, as_json=as_json, controls=options["controls"])
+        return
+    if clip is not None and contact_sheet is not None:
+        raise click.UsageError("--clip and --contact-sheet show different things: give one of them.")
+    if options["ignore_trigger"] or options["controls"]:
+        raise click.UsageError("--ignore-trigger and --control only apply to the table.")
+    _show_evidence(run, clip, options["pictures"], contact_sheet, as_json=as_json)
+
+
+def _show_evidence(
+    path: Path, clip: str | None, pictures: Path | None, contact_sheet: Path | None, *, as_json: bool
+) -> None:
+    from lookaway.reports.change_sheet import write_change_sheet
+    from lookaway.reports.numbers import print_json
+    from lookaway.reports.one_rollout import print_rollout
+    from lookaway.reports.runs import load_runs
+
+    (run,) = load_runs([path])
+    if clip is not None:
+        print_rollout(run, clip, pictures, as_json=as_json)
+    elif contact_sheet is not None:
+        found = write_change_sheet(run, contact_sheet)
+        if as_json:
+            print_json({"path": str(contact_sheet), "rollouts": found})
+        else:
+            click.echo(f"Wrote {contact_sheet}: {found}")

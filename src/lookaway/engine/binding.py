@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -169,14 +169,32 @@ def _installed(name: str, protocol: dict[str, BoundMetric]) -> BoundMetric:
 
 def _bound(name: str, metric: Metric, protocol: dict[str, BoundMetric]) -> BoundMetric:
     """A metric with the suite's recipes; the gate decides for it where it does for that of the suite, or for all."""
-    scores = [bound for bound in protocol.values() if not bound.is_gate]
-    same = [bound.is_consistency for bound in scores if bound.metric.name == metric.name]
     return BoundMetric(
         name=name,
         metric=metric,
         recipes={feature: _recipe(feature, protocol) for feature in (*metric.needs, *metric.uses)},
-        is_consistency=same[0] if same else bool(scores) and all(bound.is_consistency for bound in scores),
+        is_consistency=_is_consistency(metric, protocol.values()),
     )
+
+
+def _is_consistency(metric: Metric, protocol: Collection[BoundMetric]) -> bool:
+    """Whether the suite says so; for a metric that it does not name, whether all suites that have the metric do."""
+    scores = [bound for bound in protocol if not bound.is_gate]
+    same = [bound.is_consistency for bound in scores if bound.metric.name == metric.name]
+    if same or (scores and all(bound.is_consistency for bound in scores)):
+        return same[0] if same else True
+    others = [
+        bound.is_consistency
+        for installed in _protocols().values()
+        for bound in installed
+        if bound.metric.name == metric.name and not bound.is_gate
+    ]
+    return bool(others) and all(others)
+
+
+def _protocols() -> dict[str, tuple[BoundMetric, ...]]:
+    """The protocol of every installed suite, by its name."""
+    return {name: load_suite(name).metrics({}) for name in plugins.names("suites")}
 
 
 def _recipe(feature: str, protocol: dict[str, BoundMetric]) -> Extractor:
@@ -185,6 +203,13 @@ def _recipe(feature: str, protocol: dict[str, BoundMetric]) -> Extractor:
         for known, recipe in bound.recipes.items():
             if feature in (known, recipe.name):
                 return recipe
+    if feature not in plugins.names("extractors"):
+        suites = [name for name, bounds in _protocols().items() if any(feature in bound.recipes for bound in bounds)]
+        if suites:
+            raise UserError(
+                f"The suite has no recipe for the feature {feature!r}. Name one that has it: "
+                f"{', '.join(f'--suite {name}' for name in suites)}."
+            )
     return _default_recipe(feature)
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from lookaway.core import Dataset, DatasetError, Option, Rollout, Suite, UnknownName, UserError, plugins
 
-FALLBACK_SUITE = "folder"
+FALLBACK_SUITE = "revisit"
+"""Reads what no suite recognises."""
 SELECTING = ("suite", "models", "subsets", "cases", "limit")
 """What `read` takes for every suite."""
 
@@ -38,9 +39,10 @@ def read(
 ) -> Dataset:
     """All cases and rollouts under a root, or some of them: those of some models, some subsets, some cases.
 
-    Without a name, the suite is the one that recognises the folder. `limit` keeps the first cases of each model and
-    subset. `options` are those that the suite lists in `Suite.options`, such as `pattern` of `folder` or `ground_truth`
-    of `mind`; `lookaway eval --help` shows them all. What the suite does not know is refused.
+    Without a name, the suite is the one that recognises the folder, and `revisit` where none does. `limit` keeps the
+    first cases of each model and subset. `options` are those that the suite lists in `Suite.options`, such as `pattern`
+    of `revisit` or `ground_truth` of `mind`; `lookaway eval --help` shows them all. What the suite does not know is
+    refused.
     """
     root = Path(root)
     if not root.is_dir():

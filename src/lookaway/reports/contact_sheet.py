@@ -20,6 +20,7 @@ T = TypeVar("T")
 COLUMNS = 6
 CELL_WIDTH = 300
 LINE, GAP = 22, 6
+FONT, FONT_SCALE = cv2.FONT_HERSHEY_SIMPLEX, 0.45
 INK, PAPER, MARK = (35, 35, 35), 250, (255, 40, 160)
 FAR_SHADE = 0.85
 """Part of the darkness that the farthest point of a depth picture gets."""
@@ -37,10 +38,10 @@ def contact_sheet(clip: WorldClip, clean: WorldClip | None = None) -> Pixels:
     frames = shown_frames(card.frames, card.phases.disappeared)
     height = round(CELL_WIDTH * card.height / card.width)
     size = (CELL_WIDTH, height)
-    rows = [_text(line) for line in _headline(clip)]
+    rows = [text_strip(line) for line in _headline(clip)]
     if clean is not None:
-        rows += [_text("remembered"), _row(_pictures(clean, frames, size))]
-        rows.append(_text("this clip"))
+        rows += [text_strip("remembered"), _row(_pictures(clean, frames, size))]
+        rows.append(text_strip("this clip"))
     rows += [_row(_pictures(clip, frames, size)), _row(_labels(clip, frames))]
     rows.append(_row([_outlined(cell, size) for cell in _chosen(clip.instances(), frames)]))
     rows.append(_row(_depth_cells(list(_chosen(clip.depth(), frames)), size)))
@@ -75,7 +76,7 @@ def _labels(clip: WorldClip, frames: Sequence[int]) -> list[Pixels]:
     causes = {
         frame: cause.replace("_", " ") for cause, start, end in clip.card.phases.causes for frame in range(start, end)
     }
-    return [_text(f"{frame / clip.card.fps:.2f} s  {causes[frame]}", CELL_WIDTH) for frame in frames]
+    return [text_strip(f"{frame / clip.card.fps:.2f} s  {causes[frame]}", CELL_WIDTH) for frame in frames]
 
 
 def _chosen(pictures: Iterable[T], frames: Sequence[int]) -> list[T]:
@@ -110,8 +111,12 @@ def _row(cells: Sequence[Pixels]) -> Pixels:
     return row
 
 
-def _text(line: str, width: int | None = None) -> Pixels:
+def text_strip(text: str | Sequence[tuple[str, tuple[int, int, int]]], width: int | None = None) -> Pixels:
+    """One line of text, or pieces of it with their colours, on a strip as wide as a sheet or as given."""
     strip = np.full((LINE, width or COLUMNS * (CELL_WIDTH + GAP) + GAP, 3), PAPER, np.uint8)
-    plain = line.encode("ascii", "replace").decode()  # the built-in font knows no other letters
-    cv2.putText(strip, plain, (GAP, LINE - 7), cv2.FONT_HERSHEY_SIMPLEX, 0.45, INK, 1, cv2.LINE_AA)
+    left = GAP
+    for piece, colour in [(text, INK)] if isinstance(text, str) else text:
+        plain = piece.encode("ascii", "replace").decode()  # the built-in font knows no other letters
+        cv2.putText(strip, plain, (left, LINE - 7), FONT, FONT_SCALE, colour, 1, cv2.LINE_AA)
+        left += cv2.getTextSize(f"{plain}   ", FONT, FONT_SCALE, 1)[0][0]
     return strip

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from lookaway.core import Floats, Group, Lock, Table, UnknownName, UserError
+from lookaway.core import Feature, Floats, Group, Json, Lock, Table, UnknownName, UserError, digest
+from lookaway.engine.locking import ARITHMETIC, KEY_CHARACTERS
 from lookaway.engine.reading import load_suite
 from lookaway.engine.run import Run
 from lookaway.reports.metric_facts import MetricFacts, metric_facts
@@ -17,6 +19,7 @@ from lookaway.reports.scene_notes import SceneOfRollout
 from lookaway.statistics.cells import GroupKey, counted_groups
 from lookaway.statistics.intervals import effective_size
 from lookaway.statistics.scene_bootstrap import named_scene_sums
+from lookaway.store.feature_store import FeatureStore
 from lookaway.store.outcome_reader import AskedMetric
 from lookaway.store.run_folder import RunFolder
 
@@ -138,6 +141,18 @@ class LoadedRun:
         )
 
 
+def counted_rollouts(run: LoadedRun) -> set[tuple[str, str]]:
+    """Metrics and rollouts whose values count in the table; gates not among them."""
+    found = counted_groups(run.groups, run.table.cells)
+    return {(key.metric, rollout) for key, group in found.items() for rollout in group.rollouts}
+
+
+def row_detail(row: Mapping[str, Any]) -> Mapping[str, Json]:
+    """What the metric says besides the value, from a row of `items`."""
+    value = json.loads(row["detail"]) if row["detail"] else None
+    return value if isinstance(value, dict) else {}
+
+
 def load_runs(paths: Sequence[Path], controls: Sequence[str] = ()) -> list[LoadedRun]:
     """The runs in these folders, in the order given; for `controls` see `with_controls`."""
     resolved = [path.resolve() for path in paths]
@@ -209,3 +224,31 @@ def _metric(entry: AskedMetric, known: MetricFacts | None) -> LoadedMetric:
         range=known.range if known else (None, None),
         higher_is_better=known.higher_is_better if known else None,
     )
+
+
+NO_SOFTWARE: Final[Mapping[str, Json]] = {}
+
+
+def kept_feature(run: LoadedRun, rollout: LoadedRollout, name: str) -> tuple[str, Feature] | None:
+    """The feature of this name and its extractor; `None` where the run's own folder has none.
+
+    The lock names the software of a metric as a whole. A recipe uses none of it, or all but the arithmetic libraries;
+    where several recipes of a metric use different parts of it, nothing is found.
+    """
+    store = FeatureStore(RunFolder(run.path).features)
+    for entries in run.lock.entries.get("metrics", {}).values():
+        recipe = entries.get("features", {}).get(name)
+        if recipe is None:
+            continue
+        for software in _candidates(entries.get("software", {})):
+            named = {"recipe": recipe, "software": software, "decoder": entries.get("decoder")}
+            key = digest(named)[:KEY_CHARACTERS]
+            if (feature := store.get(rollout.content, key)) is not None:
+                return str(recipe.get("kind", name)), feature
+    return None
+
+
+def _candidates(software: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
+    yield NO_SOFTWARE
+    yield {name: version for name, version in software.items() if name not in ARITHMETIC}
+    yield software

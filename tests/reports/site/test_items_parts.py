@@ -18,10 +18,9 @@ from lookaway.perception.poses.supplied_poses import SuppliedPoses
 from lookaway.reports.case_page.camera_path import camera_paths, seen_from_first
 from lookaway.reports.case_page.curves import CurvePoint, thinned
 from lookaway.reports.case_page.page import write_item_page
-from lookaway.reports.case_page.questions import kept_feature
 from lookaway.reports.case_page.reproduce import reproduce_command, run_command
 from lookaway.reports.case_page.videos import CaseVideos, case_videos
-from lookaway.reports.runs import load_runs
+from lookaway.reports.runs import kept_feature, load_runs
 from lookaway.reports.site.building import write_items
 from lookaway.reports.site.media import SiteMedia
 from lookaway.store.feature_store import FeatureStore

@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 
 from lookaway.core import Floats, Indices, Trajectory, Unmeasurable
-from lookaway.reports.case_page.questions import kept_feature
 from lookaway.reports.case_page.videos import CaseVideo, CaseVideos, known_truth
+from lookaway.reports.runs import kept_feature
 
 SIDE: Final = 160
 WIDTH, HEIGHT = 300, 160

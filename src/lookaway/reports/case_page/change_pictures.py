@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from lookaway.core import Feature
 from lookaway.io.files import write_whole
-from lookaway.reports.case_page.questions import kept_feature
 from lookaway.reports.case_page.videos import CaseVideo, CaseVideos
+from lookaway.reports.change_pictures import flagged_by, pair_pictures
 
 MAX_PICTURES: Final = 24
-"""The most pictures on one page."""
-MAX_BYTES: Final = 2_000_000
-JPEG: Final = b"\xff\xd8\xff"
+"""The most pictures on one page; the others are linked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,34 +29,46 @@ class ChangePicture:
     """Per cent of the revisited view."""
 
 
-def change_pictures(case: CaseVideos, output: Path) -> list[ChangePicture]:
-    """The pair of each video in which most changed, those with most change first; pictures are written as files."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangePictures:
+    """The pictures of a case."""
+
+    shown: tuple[ChangePicture, ...]
+    linked: tuple[ChangePicture, ...]
+
+    def links(self) -> dict[str, str]:
+        """Where the picture of each video is, by the video's id: a place in the page, or a file of the site."""
+        here = {picture.video.key: f"#changes-{picture.video.key}" for picture in self.shown}
+        return here | {picture.video.key: picture.href for picture in self.linked}
+
+
+def change_pictures(case: CaseVideos, output: Path) -> ChangePictures:
+    """The pair of each video in which most changed, flagged videos first; pictures are written as files."""
     found = [picture for video in case.videos if (picture := _picture(video, output)) is not None]
-    return sorted(found, key=lambda picture: -picture.changed_area)[:MAX_PICTURES]
+    found.sort(key=lambda picture: (-len(flags(picture.video)), -picture.changed_area))
+    return ChangePictures(shown=tuple(found[:MAX_PICTURES]), linked=tuple(found[MAX_PICTURES:]))
 
 
-def _picture(video: CaseVideo, output: Path) -> ChangePicture | None:
-    run = video.outcomes[0].run if video.outcomes else None
-    kept = run and kept_feature(run, video.rollout, "changes")
-    if not kept or not {"pictures", "offsets", "pairs", "changed_area"} <= kept[1].arrays.keys():
-        return None
-    feature = kept[1]
-    worst = int(feature["changed_area"].argmax())
-    content = _content(feature, worst)
-    if not content.startswith(JPEG) or len(content) > MAX_BYTES:  # the store of a received run may hold anything
-        return None
-    href = f"assets/changes/{hashlib.sha256(content).hexdigest()[:20]}.jpg"
-    write_whole(output / href, lambda file: file.write(content), is_durable=False)
-    first, second = (int(frame) for frame in feature["pairs"][worst])
-    return ChangePicture(
-        video=video,
-        href=href,
-        frames=(first, second),
-        jumps=tuple((frame, at) for frame in (first, second) if (at := video.seconds(frame)) is not None),
-        changed_area=float(feature["changed_area"][worst]),
+def flags(video: CaseVideo) -> frozenset[tuple[str, str]]:
+    """Runs and metrics whose values of this video are flagged."""
+    return frozenset(
+        (outcome.run.name, metric)
+        for outcome in video.outcomes
+        for metric in flagged_by(outcome.metric.name, outcome.detail)
     )
 
 
-def _content(feature: Feature, number: int) -> bytes:
-    start, stop = (int(place) for place in feature["offsets"][number : number + 2])
-    return feature["pictures"][start:stop].tobytes()
+def _picture(video: CaseVideo, output: Path) -> ChangePicture | None:
+    runs = {outcome.run.name: outcome.run for outcome in video.outcomes}.values()
+    worst = next((found[0] for run in runs if (found := pair_pictures(run, video.rollout))), None)
+    if worst is None:
+        return None
+    href = f"assets/changes/{hashlib.sha256(worst.jpeg).hexdigest()[:20]}.jpg"
+    write_whole(output / href, lambda file: file.write(worst.jpeg), is_durable=False)
+    return ChangePicture(
+        video=video,
+        href=href,
+        frames=worst.frames,
+        jumps=tuple((frame, at) for frame in worst.frames if (at := video.seconds(frame)) is not None),
+        changed_area=worst.changed_area,
+    )

@@ -13,7 +13,7 @@ from typing import Any, Final
 from lookaway.core import Json
 from lookaway.io.files import write_text
 from lookaway.reports.case_page.camera_path import camera_paths
-from lookaway.reports.case_page.change_pictures import change_pictures
+from lookaway.reports.case_page.change_pictures import change_pictures, flags
 from lookaway.reports.case_page.curves import PLOT, BandRow, band_rows, curve_charts
 from lookaway.reports.case_page.questions import judge_questions
 from lookaway.reports.case_page.reproduce import reproduce_command
@@ -51,6 +51,7 @@ def write_item_page(case: CaseVideos, output: Path) -> str:
     name = slug(case.id)
     rows = band_rows(case)
     paths, no_paths = camera_paths(case)
+    changes = change_pictures(case, output)
     data = f"data/items/{name}.csv"
     write_text(output / data, _numbers(case))
     write_page(
@@ -68,7 +69,8 @@ def write_item_page(case: CaseVideos, output: Path) -> str:
         units=unit_tables(case),
         paths=paths,
         no_paths=no_paths,
-        changes=change_pictures(case, output),
+        changes=changes.shown,
+        evidence=changes.links(),
         questions=judge_questions(case),
         data=data,
         long=lambda text: long_text(text, lambda whole: _keep_text(whole, output)),
@@ -147,12 +149,16 @@ class MetricRow:
     higher_is_better: bool | None
     lock: str
     outcomes: tuple[Outcome | None, ...]
+    flags: tuple[bool, ...]
+    """Whether each of them is above its limit."""
 
 
 def measured_on(case: CaseVideos) -> dict[str, Any]:
     """Values, reasons where there is none, and commands that reproduce them, by the names that templates use."""
+    rows = _metric_rows(case)
     return {
-        "metrics": _metric_rows(case),
+        "metrics": rows,
+        "has_flags": any(any(row.flags) for row in rows),
         "unscored": _unscored(case),
         "commands": _commands(case),
         "several_runs": len({outcome.run.name for _, outcome in case.outcomes()}) > 1,
@@ -161,6 +167,7 @@ def measured_on(case: CaseVideos) -> dict[str, Any]:
 
 def _metric_rows(case: CaseVideos) -> list[MetricRow]:
     found: dict[tuple[str, str], dict[str, Outcome]] = {}
+    flagged = {video.key: flags(video) for video in case.videos}
     for video, outcome in case.outcomes():
         found.setdefault((outcome.run.name, outcome.metric.name), {})[video.key] = outcome
     rows = []
@@ -174,6 +181,7 @@ def _metric_rows(case: CaseVideos) -> list[MetricRow]:
                 higher_is_better=known.higher_is_better,
                 lock=known.lock,
                 outcomes=tuple(outcomes.get(video.key) for video in case.videos),
+                flags=tuple((run, metric) in flagged[video.key] for video in case.videos),
             )
         )
     return rows

@@ -4,48 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lookaway.core import DatasetError, Feature, Json, digest
-from lookaway.engine.locking import ARITHMETIC, KEY_CHARACTERS
+from lookaway.core import DatasetError, Json, digest
 from lookaway.io.files import is_file, read_json
 from lookaway.judges.errors import Unreadable
 from lookaway.judges.reply import Reply, read_reply
 from lookaway.judges.reply_store import ReplyStore
 from lookaway.reports.case_page.videos import CaseVideo, CaseVideos, Outcome
-from lookaway.reports.runs import LoadedRollout, LoadedRun
-from lookaway.store.feature_store import FeatureStore
-from lookaway.store.run_folder import RunFolder
-
-NO_SOFTWARE: Final[Mapping[str, Json]] = {}
-
-
-def kept_feature(run: LoadedRun, rollout: LoadedRollout, name: str) -> tuple[str, Feature] | None:
-    """The feature of this name and its extractor; `None` where the run's own folder has none.
-
-    The lock names the software of a metric as a whole. A recipe uses none of it, or all but the arithmetic libraries;
-    where several recipes of a metric use different parts of it, nothing is found.
-    """
-    store = FeatureStore(RunFolder(run.path).features)
-    for entries in run.lock.entries.get("metrics", {}).values():
-        recipe = entries.get("features", {}).get(name)
-        if recipe is None:
-            continue
-        for software in _candidates(entries.get("software", {})):
-            named = {"recipe": recipe, "software": software, "decoder": entries.get("decoder")}
-            key = digest(named)[:KEY_CHARACTERS]
-            if (feature := store.get(rollout.content, key)) is not None:
-                return str(recipe.get("kind", name)), feature
-    return None
-
-
-def _candidates(software: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
-    yield NO_SOFTWARE
-    yield {name: version for name, version in software.items() if name not in ARITHMETIC}
-    yield software
-
+from lookaway.reports.runs import kept_feature
 
 REPLIES: Final = "replies"
 KEY: Final = re.compile(r"[0-9a-f]{64}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,10 +15,9 @@ from lookaway.engine.locking import content_key
 from lookaway.engine.reading import load_suite, read
 from lookaway.io.world_clips import WorldClip
 from lookaway.perception.truth import TRUTH
-from lookaway.reports.runs import LoadedMetric, LoadedRollout, LoadedRun
+from lookaway.reports.runs import LoadedMetric, LoadedRollout, LoadedRun, counted_rollouts, row_detail
 from lookaway.reports.site.media import PlayableClip
 from lookaway.reports.site.stills import ShownVideo, Stills
-from lookaway.statistics.cells import counted_groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,11 +220,7 @@ def _outcomes(run: LoadedRun) -> dict[str, list[Outcome]]:
     metrics = {metric.name: metric for metric in run.metrics}
     rows = list(run.items())
     units = {name: _units(run.units(name)) for name in {row["metric"] for row in rows}}
-    counted = {
-        (key.metric, rollout)
-        for key, group in counted_groups(run.groups, run.table.cells).items()
-        for rollout in group.rollouts
-    }
+    counted = counted_rollouts(run)
     found: dict[str, list[Outcome]] = defaultdict(list)
     for row in rows:
         found[row["rollout"]].append(
@@ -238,7 +232,7 @@ def _outcomes(run: LoadedRun) -> dict[str, list[Outcome]]:
                 value=row["value"],
                 raw=row["raw"],
                 message=row["message"],
-                detail=_object(row["detail"]),
+                detail=row_detail(row),
                 units=units[row["metric"]].get(row["rollout"], ()),
                 is_counted=metrics[row["metric"]].is_gate or (row["metric"], row["rollout"]) in counted,
             )
@@ -252,11 +246,6 @@ def _units(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[UnitRow]]:
         unit = UnitRow(row["unit"], row["status"], row["reason"], row["value"], row["message"], row["detail"])
         found[row["rollout"]].append(unit if unit.frame is None else unit._replace(detail=None))
     return found
-
-
-def _object(text: str | None) -> Mapping[str, Json]:
-    value = json.loads(text) if text else None
-    return value if isinstance(value, dict) else {}
 
 
 def known_truth(video: CaseVideo) -> WorldClip | None:

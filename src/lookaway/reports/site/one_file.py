@@ -48,6 +48,7 @@ def _folded(case: CaseVideos) -> Markup:
         at=f"{anchor}-",
         level=LEVEL,
         is_folded=True,
+        evidence={},  # pictures are files
         has_strips=_has_strips(case),
         **measured_on(case),
     )

@@ -27,6 +27,7 @@ from lookaway.io.files import inside, parse_json
 from lookaway.io.world_clips import CARD, WorldClip, clip_folders
 
 VIDEO_SUFFIXES: Final = frozenset({".mp4", ".mov", ".mkv", ".webm", ".avi", ".m4v", ".gif"})
+MANIFESTS: Final = ("manifest.jsonl", "manifest.csv")
 PATTERN_FIELDS: Final = ("model", "case", "seed", "subset", "scene")
 PATTERNS_BY_DEPTH: Final = {1: "{case}", 2: "{model}/{case}", 3: "{model}/{case}/{seed}"}
 POSES_SUFFIX: Final = ".poses.npz"
@@ -76,7 +77,7 @@ class FolderReader:
 
     def _lines(self) -> Iterator[tuple[str, ManifestLine]]:
         if self.pattern is None:
-            for name, parse in (("manifest.jsonl", _json_lines), ("manifest.csv", _csv_lines)):
+            for name, parse in zip(MANIFESTS, (_json_lines, _csv_lines), strict=True):
                 if (self.root / name).is_file():
                     for number, record in parse(self.root / name):
                         yield from self._checked(f"{name}:{number}", record)
@@ -224,6 +225,11 @@ def read_videos(root: Path, pattern: str | None, *, allow_outside: bool) -> tupl
         return world_rollouts(root)
     reader = FolderReader(root, pattern, allow_outside=allow_outside)
     return reader.rollouts(), reader.problems
+
+
+def has_manifest(root: Path) -> bool:
+    """Whether the rollouts of the folder are listed in a manifest."""
+    return any((root / name).is_file() for name in MANIFESTS)
 
 
 def is_world(root: Path) -> bool:

@@ -1,4 +1,4 @@
-"""The suite for a plain folder of videos."""
+"""The suite of all metrics without a network, for a plain folder of videos."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lookaway.perception.poses.sift_matches import SiftMatches
 from lookaway.perception.poses.supplied_poses import SuppliedPoses
 from lookaway.perception.quality.lab_means import LabMeans
 from lookaway.statistics.cells import branch_notes, gated_cells
-from lookaway.suites.folder.layout import is_world, read_videos
+from lookaway.suites.folder.layout import read_videos
 from lookaway.suites.gate import revisited_gate
 from lookaway.suites.options import ALLOW_OUTSIDE, EXTRINSICS_CONVENTION, PATTERN
 
@@ -26,7 +26,7 @@ class Folder:
 
     name: ClassVar[str] = "folder"
     version: ClassVar[int] = 2
-    title: ClassVar[str] = "A folder of videos: a manifest or a pattern of paths"
+    title: ClassVar[str] = "A folder of videos: light, matches and camera, by supplied poses"
     options: ClassVar[tuple[Option, ...]] = (
         PATTERN,
         EXTRINSICS_CONVENTION,
@@ -34,8 +34,8 @@ class Folder:
     )
 
     def recognises(self, root: Path) -> bool:
-        """Whether there is a manifest or a simulated world; bare videos are read if no other suite matches."""
-        return (root / "manifest.jsonl").is_file() or (root / "manifest.csv").is_file() or is_world(root)
+        """Never: it is chosen by name, since `revisit` reads the same folders."""
+        return False
 
     def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
         """All rollouts of the manifest or of a simulated world, or all videos that match the pattern."""

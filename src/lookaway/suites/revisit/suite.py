@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from lookaway.core import BoundMetric, Dataset, Group, Option, Table, UserError
 from lookaway.statistics.cells import branch_notes, gated_cells
-from lookaway.suites.folder.layout import read_videos
+from lookaway.suites.folder.layout import has_manifest, is_world, read_videos
 from lookaway.suites.options import ALLOW_OUTSIDE, AS_PUBLISHED, PATTERN
 from lookaway.suites.revisit.protocols import OWN, PROTOCOLS, protocol_metrics, split_protocols
 from lookaway.suites.revisit.sana_layout import SanaReader, looks_like_sana
@@ -33,8 +33,8 @@ class Revisit:
     )
 
     def recognises(self, root: Path) -> bool:
-        """Whether there are scenes of SANA-WM-Bench; for other folders it is chosen by name."""
-        return looks_like_sana(root)
+        """Whether there are scenes of SANA-WM-Bench, a manifest or a simulated world; it reads bare videos as well."""
+        return looks_like_sana(root) or has_manifest(root) or is_world(root)
 
     def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
         """All rollouts of SANA-WM-Bench, of a manifest, of a simulated world, or all videos that match the pattern."""
