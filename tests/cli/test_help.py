@@ -54,7 +54,7 @@ def test_version_is_that_of_the_installed_package():
         (["eval", "data"], "Missing option '-o'"),
         (["eval", "data", "-o", "run", "--limit", "0"], "0 is not in the range x>=1"),
         (
-            ["eval", ".", "-o", "run", "--extrinsics-convention", "sideways"],
+            ["eval", ".", "--suite", "folder", "-o", "run", "--extrinsics-convention", "sideways"],
             "'sideways', expected one of world_to_camera",
         ),
         (["eval", ".", "-o", "run", "--max-frames", "few"], "'few' is not a valid integer"),

@@ -19,7 +19,7 @@ from lookaway.cli.options import FOLDER_OR_URL, PATH, control_option, json_optio
     "--contact-sheet",
     type=PATH,
     metavar="FILE.jpg",
-    help="Write what changed at the rollouts of a `revisit` run on one picture instead, worst first; JPEG or PNG.",
+    help="Write what changed at the rollouts of a revisit run on one picture instead, worst first; JPEG or PNG.",
 )
 @control_option
 @json_option

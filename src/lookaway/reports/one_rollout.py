@@ -78,7 +78,7 @@ def print_rollout(run: LoadedRun, rollout: str, pictures: Path | None, *, as_jso
         )
         return
     print_rows([_row(number) for number in numbers], as_json=False, right=("value", "raw"))
-    print_lines([f"video {known.video}", *_picture_lines(found, paths)])
+    print_lines(_picture_lines(found, paths))
 
 
 def _row(number: RolloutNumber) -> dict[str, str]:
