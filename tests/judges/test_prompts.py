@@ -16,6 +16,7 @@ from lookaway.judges.prompts import Prompt, prompt_names
 from lookaway.judges.question_verdicts import QuestionVerdicts
 from lookaway.judges.rating import CorrectnessRating, ProgressRating
 from lookaway.judges.reobservation import Reobservation
+from lookaway.judges.return_rating import ReturnRating
 from lookaway.judges.trigger_verdict import TriggerVerdict
 
 RECIPES = (
@@ -24,6 +25,7 @@ RECIPES = (
     CorrectnessRating(),
     ProbeProbabilities(),
     Reobservation(),
+    ReturnRating(),
     QuestionVerdicts(),
 )
 

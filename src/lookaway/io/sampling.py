@@ -95,6 +95,20 @@ class OverSegments:
 
 
 @dataclass(frozen=True, slots=True)
+class FirstAndLast:
+    """The first frame and the last ones."""
+
+    last: Annotated[int, "frames at the end"]
+
+    def __post_init__(self) -> None:
+        _check_positive(last=self.last)
+
+    def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
+        """Increasing frame indices, none twice."""
+        return (0, *range(max(1, timeline.frame_count - self.last), timeline.frame_count))
+
+
+@dataclass(frozen=True, slots=True)
 class ByPhase:
     """A number of frames from each named phase of the rollout."""
 

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from lookaway.core import BoundMetric, Extractor, Metric, RevisitSelector, Score, UnknownName, UserError
 from lookaway.io.sampling import AtFps, EveryFrame, UniformFrames
+from lookaway.judges.return_rating import ReturnRating
 from lookaway.metrics.arc_pairs import ArcPairs
 from lookaway.metrics.camera_error import CAMERA_ERRORS
 from lookaway.metrics.frame_metrics import Lpips, Mse, Psnr, Ssim
@@ -15,6 +16,7 @@ from lookaway.metrics.given_pairs import GivenPairs
 from lookaway.metrics.known_returns import AnchorPairs, ReturnPairs
 from lookaway.metrics.near_pose_pairs import NearPosePairs
 from lookaway.metrics.quality_drop import QualityDrop
+from lookaway.metrics.return_rating import ReturnRatingScore, ReturnRatingWeighted
 from lookaway.metrics.revisit_scores import LoopSimilarity, MirrorSymmetry, RevisitMemory
 from lookaway.metrics.vbench_overall import RANGES, VbenchOverall
 from lookaway.perception.motion.dis_flow import DisFlow
@@ -163,6 +165,16 @@ def _echo_loop(as_published: bool, settings: Settings) -> Bindings:
     return {"mse": (Mse(), scores["psnr"][1]), **scores}
 
 
+def _echo_ov(as_published: bool, settings: Settings) -> Bindings:
+    """The number that the judge writes, which is published, and the one that its ratings of parts make."""
+    rating: dict[str, Extractor] = {"return_rating": ReturnRating()}
+    needs_loop = not as_published
+    return {
+        "overall": (ReturnRatingScore(needs_loop=needs_loop), rating),
+        "weighted": (ReturnRatingWeighted(needs_loop=needs_loop), rating),
+    }
+
+
 def _folded(return_frame: int, as_published: bool) -> Bindings:
     anchor = AnchorPairs(return_frame=return_frame, clip_frames=FOLDED_FRAMES, is_exact=as_published)
     return _frame_scores(anchor, UNIFORM_7_GREY, as_published)
@@ -235,6 +247,12 @@ VARIANTS: Final[Mapping[str, Variant]] = {
         view_from="action",
         needs="a path that ends where it began",
         bind=_echo_loop,
+    ),
+    "echo_ov": Variant(
+        title="Echo-Memory open domain: a judge compares the first frame with the last four",
+        view_from="action",
+        needs="a path that ends where it began, and a judge",
+        bind=_echo_ov,
     ),
     "l2r_far": Variant(
         title="Learning to Retrieve, far: back at the last of 81 frames",
