@@ -59,10 +59,11 @@ class Cloud:
 def outline(pixels: np.ndarray) -> Outline:
     """Dots where points are: an outline that does not depend on their descriptors."""
     reduction = HEIGHT / 96
-    dots = np.zeros((96, round(WIDTH / reduction)), np.float32)
+    dots = np.full((96, round(WIDTH / reduction), 3), 40, np.uint8)
     columns, rows = (pixels / reduction + np.array([WIDTH, HEIGHT]) / reduction / 2).astype(int).T
-    dots[rows, columns] = 50
-    return Outline(load_opencv().GaussianBlur(dots, (0, 0), 2), reduction)
+    for column, row in zip(columns, rows, strict=True):
+        dots[max(0, row - 2) : row + 3, max(0, column - 2) : column + 3] = 220
+    return Outline(dots, reduction)
 
 
 def room(count: int = 1500, seed: int = 0) -> np.ndarray:

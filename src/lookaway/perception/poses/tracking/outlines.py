@@ -1,4 +1,4 @@
-"""Edges of a small picture, which tell whether two frames show one place where no points match."""
+"""Small pictures, whose edges tell whether two frames show one place where no points match."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ MIN_COMMON = 0.2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outline:
-    """Edges of one frame."""
+    """A small picture of one frame."""
 
-    edges: Floats
-    """[H, W]"""
+    pixels: Pixels
+    """[H, W, 3]"""
     reduction: float
-    """Pixels of the frame on one of the outline."""
+    """Pixels of the frame on one of the small picture."""
 
     @classmethod
     def of(cls, cv2: ModuleType, pixels: Pixels) -> Outline:
@@ -34,8 +34,7 @@ class Outline:
         height, width = pixels.shape[:2]
         reduction = max(1.0, height / HEIGHT)
         size = (round(width / reduction), round(height / reduction))
-        small = cv2.resize(pixels, size, interpolation=cv2.INTER_AREA)
-        return cls(edges(cv2, small, SURROUNDINGS), reduction)
+        return cls(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), reduction)
 
     def agreement(self, cv2: ModuleType, later: Outline, motion: Floats, focal: float) -> float:
         """The correlation of edges after a motion, at the best of small shifts; 0 where little is in common.
@@ -43,18 +42,19 @@ class Outline:
         `motion` [4, 4] is the later camera in the axes of this one, in units of the later one's median depth, at which
         all of the scene is taken to be. The focal length is in pixels of the frame.
         """
-        height, width = later.edges.shape
+        earlier_edges, later_edges = (edges(cv2, outline.pixels, SURROUNDINGS) for outline in (self, later))
+        height, width = later_edges.shape
         # Rays of the later camera end at a plane of depth 1.
         plane = motion[:3, :3] + motion[:3, 3:] * [[0.0, 0.0, 1.0]]
         lens_1, lens_2 = self._lens(focal), later._lens(focal)
         to_earlier = lens_1 @ plane @ np.linalg.inv(lens_2)
         flags = cv2.WARP_INVERSE_MAP | cv2.INTER_LINEAR
-        seen = cv2.warpPerspective(self.edges, to_earlier, (width, height), flags=flags)
-        shown = cv2.warpPerspective(np.ones_like(self.edges), to_earlier, (width, height), flags=flags) > 0.99
+        seen = cv2.warpPerspective(earlier_edges, to_earlier, (width, height), flags=flags)
+        shown = cv2.warpPerspective(np.ones_like(earlier_edges), to_earlier, (width, height), flags=flags) > 0.99
         if shown.mean() < MIN_COMMON:
             return 0.0
         return max(
-            _correlation(*_shifted(seen, shown, later.edges, right, down))
+            _correlation(*_shifted(seen, shown, later_edges, right, down))
             for right in range(-MAX_SHIFT, MAX_SHIFT + 1)
             for down in range(-MAX_SHIFT, MAX_SHIFT + 1)
         )
@@ -62,11 +62,11 @@ class Outline:
     @property
     def width(self) -> float:
         """Of the frame."""
-        return float(self.edges.shape[1] * self.reduction)
+        return float(self.pixels.shape[1] * self.reduction)
 
     def _lens(self, focal: float) -> Floats:
         """[3, 3] from rays to indices of pixels."""
-        height, width = self.edges.shape
+        height, width = self.pixels.shape[:2]
         scaled = focal / self.reduction
         return np.array([[scaled, 0, (width - 1) / 2], [0, scaled, (height - 1) / 2], [0, 0, 1]])
 
