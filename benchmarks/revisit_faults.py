@@ -86,7 +86,7 @@ LIMITS = {
     "changed_area": 0.5,
     "light": 0.15,
     "look": 5.0,
-    "return_error": 0.5,
+    "return_error": 1.0,
     "reach_missing": 5.0,
     "cut": 1.6,
     "carried": 0.5,
