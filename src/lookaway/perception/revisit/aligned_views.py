@@ -39,11 +39,14 @@ class Controls:
 
 
 def choose_controls(trajectory: Trajectory, first: int, second: int) -> Controls | None:
-    """The controls of a pair; `None` where every frame shows what is compared, or no neighbour shows the view.
+    """The controls of a pair; `None` where nothing is compared, every frame shows it, or no neighbour shows the view.
 
     The ceiling is a neighbour whose view differs as much as that of the return, or the next one.
     """
-    shown = view_overlaps(trajectory, second, revisited_points(trajectory, first, second, GRID))
+    compared = revisited_points(trajectory, first, second, GRID)
+    if not compared.any():
+        return None
+    shown = view_overlaps(trajectory, second, compared)
     overlaps = view_overlaps(trajectory, first)
     as_far = [place for place in (first + 1, first - 1) if place >= 0 and overlaps[place] <= overlaps[second]]
     floor, ceiling = int(np.argmin(shown)), max(as_far, key=lambda place: float(overlaps[place]), default=first + 1)
