@@ -88,7 +88,7 @@ def made_from(rollout: Rollout, folder: Path) -> Iterator[Rollout]:
 
 
 def numbers(rollout: Rollout) -> Mapping[str, float | str]:
-    """Of the suite's own protocol, and of each published one."""
+    """Numbers of the suite's own protocol, and of each published one."""
     suite = load_suite("revisit")
     found = {name: value for name, value in measure(rollout).items() if name in OWN}
     for protocol, names in PUBLISHED.items():

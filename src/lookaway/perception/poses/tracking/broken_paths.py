@@ -58,7 +58,7 @@ class MovingPieces:
 
     @property
     def focal(self) -> float:
-        """Of the piece that was fitted first."""
+        """Focal length of the piece that was fitted first."""
         return next(iter(self.fitted.values())).focal
 
     @property

@@ -30,7 +30,7 @@ class Outline:
 
     @classmethod
     def of(cls, cv2: ModuleType, pixels: Pixels) -> Outline:
-        """Of a frame, at a height of some 96 pixels."""
+        """A frame at a height of some 96 pixels."""
         height, width = pixels.shape[:2]
         reduction = max(1.0, height / HEIGHT)
         size = (round(width / reduction), round(height / reduction))
@@ -61,7 +61,7 @@ class Outline:
 
     @property
     def width(self) -> float:
-        """Of the frame."""
+        """Width of the frame."""
         return float(self.pixels.shape[1] * self.reduction)
 
     def _lens(self, focal: float) -> Floats:
