@@ -77,6 +77,14 @@ def test_a_piece_that_the_camera_comes_back_to_is_one_piece():
     assert angles_degrees(path.camera_to_world[:, :3, :3], yawing(yaws)[:, :3, :3]).max() < 1
 
 
+def test_pieces_are_joined_where_the_camera_stops_only_for_a_moment_to_turn_back():
+    yaws = np.concatenate([np.linspace(0, 40, 10), [40, 40], np.linspace(40, 0, 10)])
+    path = follow(look_changes(yawing(yaws), 11))
+    (found,) = path.detail["breaks"]
+    assert (found["before"], found["after"], found["velocities_differ"]) == (10, 11, 0)
+    assert angles_degrees(path.camera_to_world[:, :3, :3], yawing(yaws)[:, :3, :3]).max() < 0.5
+
+
 def place_changes(truth: np.ndarray, frame: int):
     """A cut: from one frame on, cameras see another scene."""
     before, after = Cloud(room(POINTS)), Cloud(room(POINTS, seed=5), seed=5)

@@ -15,8 +15,8 @@ from lookaway.core import Floats, Json
 from lookaway.perception.poses.tracking.camera_path import STILL_DEGREES
 from lookaway.perception.poses.tracking.sightings import Sighting
 
-STEPS = 2
-"""Steps on either side of a break that its velocity is taken from."""
+STEPS = (2, 1)
+"""Steps on either side of a break that give its velocity; fewer where the camera came to rest just there."""
 MAX_CHANGE = 0.5
 """Velocities before and after a break differ by at most this part of the larger one; it is not constant else."""
 STILL_DEPTHS = 0.01
@@ -125,9 +125,15 @@ def join_pieces(cv2: ModuleType, pieces: Pieces, sightings: Sequence[Sighting]) 
     for before, after in _breaks(pieces):
         between, gap = (frames[before], frames[after]), frames[after] - frames[before]
         ratio = _ratio_of_units(pieces, sightings, before, after)
-        one, two = _velocity(pieces, frames, before, -1), _velocity(pieces, frames, after, 1).scaled(ratio)
+        sides = [
+            (_velocity(pieces, frames, before, -steps), _velocity(pieces, frames, after, steps).scaled(ratio))
+            for steps in STEPS
+        ]
+        problems = [_not_constant(*side, pieces.depths[before], between) for side in sides]
+        one, two = next((side for side, problem in zip(sides, problems, strict=True) if not problem), sides[0])
         if is_new := pieces.numbers[after] not in joining.axes:
-            _check_velocities(one, two, pieces.depths[before], between)
+            if all(problems):
+                raise NotJoined(problems[0])
             unit = joining.units[pieces.numbers[before]]
             step = np.eye(4)
             step[:3, :3] = Rotation.from_rotvec((one.turn + two.turn) / 2 * gap).as_matrix()
@@ -160,11 +166,11 @@ def _in_unit(pose: Floats, unit: float) -> Floats:
     return scaled
 
 
-def _velocity(pieces: Pieces, frames: Mapping[int, int], place: int, direction: int) -> _Velocity:
-    """On one side of a break."""
+def _velocity(pieces: Pieces, frames: Mapping[int, int], place: int, steps: int) -> _Velocity:
+    """On one side of a break: over so many steps from there on, or up to there where they are negative."""
     own = [other for other in sorted(pieces.poses) if pieces.numbers[other] == pieces.numbers[place]]
     number = own.index(place)
-    side = own[max(0, number - STEPS) : number + 1] if direction < 0 else own[number : number + STEPS + 1]
+    side = own[max(0, number + steps) : number + 1] if steps < 0 else own[number : number + steps + 1]
     if len(side) < 2:
         raise NotJoined(f"one frame alone, {frames[place]}, does not tell how the camera moves")
     first, last = (pieces.poses[side[end]] for end in (0, -1))
@@ -195,8 +201,8 @@ def _difference(one: Floats, two: Floats, still: float) -> float:
     return difference / max(float(np.linalg.norm(one)), float(np.linalg.norm(two)))
 
 
-def _check_velocities(one: _Velocity, two: _Velocity, depth: float, between: tuple[int, int]) -> None:
-    """Both sides rest, or turn and move alike; the way is compared in median depths."""
+def _not_constant(one: _Velocity, two: _Velocity, depth: float, between: tuple[int, int]) -> str:
+    """Why the camera neither rests on both sides nor turns and moves alike; the way is compared in median depths."""
     gap = between[1] - between[0]
     for name, first, second, still in (
         ("angular velocities", one.turn, two.turn, np.radians(STILL_DEGREES)),
@@ -204,7 +210,8 @@ def _check_velocities(one: _Velocity, two: _Velocity, depth: float, between: tup
     ):
         change = _difference(first, second, still / gap)
         if change > MAX_CHANGE:
-            raise NotJoined(
+            return (
                 f"the camera's {name} before frame {between[0]} and after frame {between[1]} differ by {change:.0%}; "
                 f"up to {MAX_CHANGE:.0%} counts as constant"
             )
+    return ""
