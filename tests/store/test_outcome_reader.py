@@ -140,6 +140,29 @@ def test_files_that_are_compacted_while_they_are_listed_are_found_again(tmp_path
     assert list(group.values) == [0.5, 0.5]
 
 
+def test_a_file_that_another_writer_puts_back_under_its_name_is_not_called_damaged(tmp_path, monkeypatch):
+    folder = start_run(tmp_path, rollout("a"))
+    folder.add([measured(score(0.5), rollout("a"))])
+    (part,) = folder.parts()
+    read_items, tries = OutcomeReader._read_items, []
+
+    def gone_at_first(reader):
+        away = part.with_suffix(".away")
+        tries.append(reader)
+        if len(tries) == 1:
+            monkeypatch.setattr(RunFolder, "parts", lambda asked: [part])
+            part.rename(away)
+        try:
+            read_items(reader)
+        finally:
+            if len(tries) == 1:
+                away.rename(part)
+
+    monkeypatch.setattr(OutcomeReader, "_read_items", gone_at_first)
+    (group,) = read(folder).groups()
+    assert (list(group.values), len(tries)) == ([0.5], 2)
+
+
 def test_units_are_found_again_where_files_were_compacted_since(tmp_path):
     folder = start_run(tmp_path, rollout("a"), rollout("b"))
     for name in ("a", "b"):

@@ -262,7 +262,11 @@ class OutcomeReader:
         run("CREATE VIEW asked AS SELECT * FROM rollouts JOIN asked_subsets USING (subset) JOIN metrics USING (metric)")
 
     def _with_retry(self, ask: Callable[[], T]) -> T:
-        """Run a query; if files vanished since they were listed, list them again and retry."""
+        """Run a query; if it fails, list files again and retry, since some may have vanished or come anew meanwhile.
+
+        Files that fail twice are damaged.
+        """
+        failed: dict[Path, int] | None = None
         for left in reversed(range(TRIES)):
             try:
                 if self._parts is None:
@@ -275,12 +279,12 @@ class OutcomeReader:
                     raise
                 if self._objects is not None and (problem := self._objects.take_error()) is not None:
                     raise problem from error
-                if left == 0 or self._parts == self._found():
+                if left == 0 or self._parts == failed:
                     raise RunError(
                         f"{self._folder.path}: its rows cannot be read ({error}). "
                         "Delete the damaged file; the same `lookaway eval` measures its rollouts again."
                     ) from error
-                self._parts = None
+                failed, self._parts = self._parts, None
         raise AssertionError("the last try returns or raises")
 
     def _found(self) -> dict[Path, int]:
