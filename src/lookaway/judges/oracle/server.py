@@ -325,7 +325,6 @@ def serve(
     ready: Callable[[OracleServer], None] = lambda server: None,
 ) -> None:
     """Serve until interrupted; `ready` is called once the server accepts requests."""
-    with OracleServer(world, noise=noise, errors=errors, key=key, port=port) as server:
+    with OracleServer(world, noise=noise, errors=errors, key=key, port=port) as server, suppress(KeyboardInterrupt):
         ready(server)
-        with suppress(KeyboardInterrupt):
-            threading.Event().wait()
+        threading.Event().wait()
