@@ -16,9 +16,11 @@ THIRD_TIER = (
     "docs/how-to/drift.md",
     "docs/how-to/isolated-network.md",
     "docs/how-to/judge.md",
+    "docs/how-to/mind-dataset.md",
     "docs/how-to/simulated-world.md",
     "docs/how-to/write-a-suite.md",
     "docs/perception.md",
+    "docs/reference/world.md",
 )
 """Pages that render worlds, ask judges or make environments for more than half a minute."""
 EXAMPLES = [
