@@ -19,11 +19,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import av
 import cv2
 import numpy as np
 
-from benchmarks.revisit_faults import Pictures, measure
+from benchmarks.revisit_faults import Pictures, measure, write_video
 from lookaway.core import FrameRequest, Rollout
 from lookaway.engine.inline import Inline
 from lookaway.engine.reading import load_suite, read
@@ -34,6 +33,7 @@ from lookaway.world.rendering import render_set
 
 FPS, FRAMES = 16, 81
 """As Learning to Retrieve has them."""
+QUALITY = 14
 CROP = 0.6
 OWN = ("revisited", "remembered", "changed_area", "light", "look", "undone")
 PUBLISHED = {
@@ -77,13 +77,7 @@ def made_from(rollout: Rollout, folder: Path) -> Iterator[Rollout]:
         frames = np.stack([f.pixels for _, f in video.frames([FrameRequest(frozenset(range(count)), height)])])
     for name, make in ATTACKERS.items():
         target = folder / f"{rollout.case.id}-{name}.mp4"
-        with av.open(str(target), "w") as container:
-            stream = container.add_stream("libx264", rate=FPS)
-            stream.width, stream.height, stream.pix_fmt = frames.shape[2], frames.shape[1], "yuv420p"
-            stream.options = {"crf": "14", "threads": "1"}
-            for picture in make(frames):
-                container.mux(stream.encode(av.VideoFrame.from_ndarray(np.ascontiguousarray(picture), format="rgb24")))
-            container.mux(stream.encode())
+        write_video(target, make(frames), FPS, QUALITY)
         yield replace(rollout, video=target, artifacts={}, model=name)
 
 

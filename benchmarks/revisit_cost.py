@@ -24,7 +24,7 @@ from pathlib import Path
 import cv2
 
 from benchmarks.revisit_faults import measure
-from lookaway.core import FrameRequest, Rollout
+from lookaway.core import Extractor, FrameRequest, Rollout
 from lookaway.engine.evaluate import evaluate
 from lookaway.engine.feature_job import Extractors, FeatureJob
 from lookaway.engine.locking import content_key
@@ -52,9 +52,9 @@ def find_points(rollout: Rollout) -> None:
             sift_points(cv2, frame.pixels, POSES.keypoints)
 
 
-def extract(rollout: Rollout, recipe: object) -> None:
+def extract(rollout: Rollout, recipe: Extractor) -> None:
     """One extractor with all that it needs."""
-    FeatureJob(Extractors(None), rollout, content_key(rollout), [recipe]).run()  # type: ignore[list-item]
+    FeatureJob(Extractors(None), rollout, content_key(rollout), [recipe]).run()
 
 
 def by_engine(rollout: Rollout, root: Path) -> None:

@@ -189,6 +189,17 @@ def measure(rollout: Rollout, bounds: Sequence[BoundMetric] | None = None) -> di
     return found
 
 
+def write_video(path: Path, frames: Pictures, rate: Fraction | int, quality: int) -> None:
+    """Encode frames [N, H, W, 3] with x264 at a constant quality."""
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libx264", rate=rate)
+        stream.width, stream.height, stream.pix_fmt = frames.shape[2], frames.shape[1], "yuv420p"
+        stream.options = {"crf": str(quality), "threads": "1"}
+        for picture in frames:
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(np.ascontiguousarray(picture), format="rgb24")))
+        container.mux(stream.encode())
+
+
 def disturbed(rollout: Rollout, name: str, folder: Path) -> Rollout:
     """The same rollout under a nuisance."""
     change, quality, stride = NUISANCES[name]
@@ -202,13 +213,7 @@ def disturbed(rollout: Rollout, name: str, folder: Path) -> Rollout:
     rng = np.random.default_rng(sum(map(ord, rollout.case.id)))
     shown = np.round(np.clip(change(frames, rng), 0, 255)).astype(np.uint8)
     shown = shown[:, : shown.shape[1] // 2 * 2, : shown.shape[2] // 2 * 2]
-    with av.open(str(target), "w") as container:
-        stream = container.add_stream("libx264", rate=rate)
-        stream.width, stream.height, stream.pix_fmt = shown.shape[2], shown.shape[1], "yuv420p"
-        stream.options = {"crf": str(quality), "threads": "1"}
-        for picture in shown:
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(np.ascontiguousarray(picture), format="rgb24")))
-        container.mux(stream.encode())
+    write_video(target, shown, rate, quality)
     return replace(rollout, video=target, artifacts={}, model=f"{PERFECT}+{name}")
 
 

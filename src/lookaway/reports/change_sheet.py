@@ -13,9 +13,9 @@ import numpy as np
 from lookaway.core import Pixels, UserError
 from lookaway.io.files import write_whole
 from lookaway.io.pictures import jpeg_bytes, picture_pixels, png_bytes
-from lookaway.reports.change_pictures import PairPicture, flagged_by, pair_pictures
 from lookaway.reports.contact_sheet import GAP, INK, PAPER, text_strip
 from lookaway.reports.numbers import amount
+from lookaway.reports.pair_pictures import PairPicture, flagged_by, pair_pictures
 from lookaway.reports.runs import LoadedMetric, LoadedRun, row_detail
 
 MAX_ROWS: Final = 40

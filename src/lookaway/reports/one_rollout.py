@@ -8,8 +8,8 @@ from pathlib import Path
 
 from lookaway.core import Json, UnknownName, UserError
 from lookaway.io.files import write_whole
-from lookaway.reports.change_pictures import PairPicture, flagged_by, pair_pictures
 from lookaway.reports.numbers import amount, fixed, print_json, print_lines, print_rows
+from lookaway.reports.pair_pictures import PairPicture, flagged_by, pair_pictures
 from lookaway.reports.runs import LoadedRun, counted_rollouts, row_detail
 from lookaway.reports.site.rendering import slug
 

@@ -10,7 +10,7 @@ from lookaway.reports.case_page import change_pictures as module
 from lookaway.reports.case_page.change_pictures import change_pictures
 from lookaway.reports.case_page.page import write_item_page
 from lookaway.reports.case_page.videos import CaseVideos, case_videos
-from lookaway.reports.change_pictures import MAX_BYTES
+from lookaway.reports.pair_pictures import MAX_BYTES
 from lookaway.reports.runs import load_runs
 from lookaway.reports.site.media import SiteMedia
 from tests.support.changed import Changed, changed_run, picture

@@ -9,7 +9,7 @@ from typing import Final
 
 from lookaway.io.files import write_whole
 from lookaway.reports.case_page.videos import CaseVideo, CaseVideos
-from lookaway.reports.change_pictures import flagged_by, pair_pictures
+from lookaway.reports.pair_pictures import flagged_by, pair_pictures
 
 MAX_PICTURES: Final = 24
 """The most pictures on one page; the others are linked."""
