@@ -65,17 +65,15 @@ def test_a_command_that_an_oracle_runs_asks_it_and_its_exit_code_counts(world, t
 def test_a_run_that_is_interrupted_while_it_waits_ends_at_once_and_writes_no_half_truth(world, tmp_path):
     run = tmp_path / "run"
     arguments = ("eval", world, "-o", run, "--metrics", "triggered", "--no-progress", "--judge-model", "oracle")
-    with OracleServer(world, noise=Noise(latency_seconds=1.0)) as server:
+    with OracleServer(world, noise=Noise(latency_seconds=3600.0)) as server:
         process = start(*arguments, "--judge-url", server.base_url)
         while server.request_log.received.total() < 2:
             assert process.poll() is None, process.communicate()
             time.sleep(0.01)
-        started = time.monotonic()
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=600)
     assert process.returncode == 130
     assert "run the same command to resume" in err
-    assert time.monotonic() - started < 30
     assert not list((run / "outcomes").glob("*.parquet"))
     with OracleServer(world) as server:
         assert lookaway(*arguments, "--judge-url", server.base_url).code == 0
