@@ -22,7 +22,7 @@ from lookaway.core import (
     digest,
 )
 from lookaway.engine.reading import load_suite
-from lookaway.io.files import content_hash
+from lookaway.io.files import content_hash, picture_names
 from lookaway.io.video import decoder_identity
 
 ARITHMETIC = ("numpy", "scipy")
@@ -105,9 +105,10 @@ def content_key(rollout: Rollout) -> str:
 
 
 def _hash(path: Path) -> str | None:
-    """Hash of a file; `None` where it is missing or cannot be opened, which measuring will find too."""
+    """Hash of a file or of a folder of pictures; `None` where it is missing or cannot be opened, which measuring will
+    find too."""
     try:
-        return content_hash(path) if path.is_file() else None
+        return content_hash(path) if path.is_file() or (path.is_dir() and picture_names(path)) else None
     except OSError:
         return None
 

@@ -191,6 +191,8 @@ def video_problem(rollout: Rollout) -> Abstention | None:
         found = rollout.video.stat()
     except OSError:
         return Abstention(Reason.MISSING_VIDEO, f"{name}: there is no such file.")
+    if stat.S_ISDIR(found.st_mode):
+        return None  # pictures are counted when it is opened
     if not stat.S_ISREG(found.st_mode):
         return Abstention(Reason.NOT_A_VIDEO, f"{name}: not a regular file.")
     return None if found.st_size else Abstention(Reason.EMPTY_FILE, f"{name}: the file is empty.")

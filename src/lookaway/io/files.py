@@ -176,7 +176,11 @@ def content_hash(path: Path) -> str:
     It does not depend on name, path or time. In files above 1 MiB a change that keeps the size and touches none of the
     blocks goes unnoticed; video and archive formats keep their index at one end of the file, so re-encoding, cutting
     or repacking always changes the hash.
+
+    Of a folder of pictures, the names, the sizes and both ends of every picture count.
     """
+    if path.is_dir():
+        return _pictures_hash(path)
     size = path.stat().st_size
     digest = hashlib.sha256(str(size).encode())
     with path.open("rb") as file:
@@ -186,4 +190,28 @@ def content_hash(path: Path) -> str:
             for block in range(SAMPLED_BLOCKS):
                 file.seek((size - BLOCK_BYTES) * block // (SAMPLED_BLOCKS - 1))
                 digest.update(file.read(BLOCK_BYTES))
+    return digest.hexdigest()
+
+
+PICTURE_SUFFIXES = (".jpeg", ".jpg", ".png")
+PICTURE_ENDS_BYTES = 4096
+"""The end of a compressed picture depends on all of it."""
+
+
+def picture_names(folder: Path) -> list[str]:
+    """Sorted names of the PNG and JPEG files of a folder; hidden ones do not count."""
+    with os.scandir(folder) as entries:
+        files = [entry.name for entry in entries if entry.name.lower().endswith(PICTURE_SUFFIXES) and entry.is_file()]
+    return sorted(name for name in files if not name.startswith("."))
+
+
+def _pictures_hash(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for name in picture_names(folder):
+        with (folder / name).open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(0)
+            start = file.read(PICTURE_ENDS_BYTES)
+            file.seek(max(0, size - PICTURE_ENDS_BYTES))
+            digest.update(f"{name}/{size}/".encode("utf-8", "surrogateescape") + start + file.read(PICTURE_ENDS_BYTES))
     return digest.hexdigest()

@@ -14,6 +14,7 @@ from av.video.reformatter import VideoReformatter
 
 from lookaway.core import Frame, FrameRequest, Json, Pixels, Reason, Timeline
 from lookaway.io.decoding import Decoder
+from lookaway.io.picture_folder import PictureFolder
 from lookaway.io.pictures import orientation, to_rgb
 
 KEPT_BYTES = 512 * 1024 * 1024
@@ -34,7 +35,7 @@ def decoder_identity() -> dict[str, Json]:
 
 
 class Video:
-    """A video file. Use as a context manager.
+    """A video file, or a folder of numbered pictures. Use as a context manager.
 
     Index and time of every frame are known before the second one is decoded, even at a variable frame rate.
     Sizes are those of the stored pixels, upright; the pixel aspect ratio is not applied.
@@ -47,7 +48,8 @@ class Video:
     """
 
     def __init__(self, path: Path | str) -> None:
-        self._decoder = Decoder(Path(path))
+        path = Path(path)
+        self._decoder = PictureFolder(path) if path.is_dir() else Decoder(path)
         first = self._decoder.first_picture
         turned = orientation(first)
         if turned is None:

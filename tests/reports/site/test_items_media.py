@@ -139,7 +139,7 @@ def test_preparing_many_gives_what_showing_each_gives(tmp_path: Path) -> None:
 
 def test_a_folder_is_no_video(tmp_path: Path) -> None:
     assert SiteMedia(tmp_path / "site").show(tmp_path) == Placeholder(
-        Reason.NOT_A_VIDEO, f"{tmp_path.name}: not a regular file."
+        Reason.NOT_A_VIDEO, f"{tmp_path.name}: not a regular file, nor a folder of PNG or JPEG pictures."
     )
 
 

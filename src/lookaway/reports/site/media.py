@@ -32,7 +32,9 @@ MAX_INDEX_BYTES: Final = 64 * 1024 * 1024
 
 
 def is_playable(path: Path) -> bool:
-    """Whether the file is MP4 whose one video track is H.264 with yuv420p."""
+    """Whether it is an MP4 file whose one video track is H.264 with yuv420p."""
+    if path.is_dir():
+        return False
     with path.open("rb") as file:
         index = _index(file)
     if index is None:
