@@ -5,6 +5,8 @@ import pytest
 
 from lookaway.core import ArtifactError, Reason, Timeline
 from lookaway.io.pose_files.layouts import READERS
+from lookaway.io.pose_files.source import PoseSource
+from lookaway.world.exports.memobench import TRACK_COLUMNS
 from tests.io.pose_files.written import (
     CAMERA,
     COUNT,
@@ -19,6 +21,8 @@ from tests.io.pose_files.written import (
     known_path,
     lenses,
     mapanything,
+    memobench_array,
+    memobench_track,
     vggt,
     vggt_bare,
     vipe,
@@ -89,6 +93,35 @@ def test_one_camera_or_one_for_each_frame_are_alike(tmp_path):
 def test_fewer_poses_than_frames_are_spread_over_the_video(tmp_path):
     timeline = Timeline(times_seconds=np.arange(11) / 16, width=64, height=48)
     assert mapanything(tmp_path).read(timeline=timeline).trajectory.frame_indices.tolist() == [0, 2, 4, 6, 8, 10]
+
+
+# MemoBench
+
+
+def test_memobench_has_archives_of_mapanything_too(tmp_path):
+    archive = mapanything(tmp_path)
+    again = READERS["memobench"](PoseSource(path=archive.path, timeline=TIMELINE)).trajectory
+    np.testing.assert_array_equal(again.camera_to_world, archive.read().trajectory.camera_to_world)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("loc_x,loc_y\n0,0\n", "there is no column loc_z"),
+        (",".join(TRACK_COLUMNS) + "\n", "the table has no rows"),
+        (",".join(TRACK_COLUMNS) + "\n" + ",".join(["left"] * 10) + "\n", "a cell is not a number"),
+        (",".join(TRACK_COLUMNS) + "\n1,2\n", "a cell is not a number"),
+        (",".join(TRACK_COLUMNS) + "\n" + ",".join(["nan"] * 10) + "\n", "holds NaN"),
+    ],
+)
+def test_a_damaged_camera_track_is_refused_with_what_is_wrong(tmp_path, text, message):
+    assert message in refused(memobench_track(tmp_path, text))[1]
+
+
+def test_a_lens_for_other_poses_is_refused(tmp_path):
+    reason, message = refused(memobench_array(tmp_path, lens=np.ones((COUNT - 1, 4))))
+    assert reason is Reason.INVALID_INPUT
+    assert "intrinsics.npy: it has the shape (5, 4), expected (6, 4)" in message
 
 
 # What the files do not say

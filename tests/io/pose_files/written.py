@@ -13,6 +13,8 @@ from scipy.spatial.transform import Rotation
 from lookaway.core import Timeline
 from lookaway.io.pose_files.layouts import READERS, PoseLayout
 from lookaway.io.pose_files.source import PoseSource, PosesRead
+from lookaway.world.exports.conventions import to_camera_track
+from lookaway.world.exports.memobench import TRACK_COLUMNS
 
 COUNT = 6
 TIMELINE = Timeline(times_seconds=np.arange(COUNT) / 16, width=64, height=48)
@@ -73,6 +75,21 @@ def vggt_bare(folder: Path, poses: Any = None) -> Written:
     return Written("vggt", folder / "poses.npy")
 
 
+def memobench_array(folder: Path, poses: Any = None, lens: Any = None) -> Written:
+    np.save(folder / "poses.npy", known_path() if poses is None else poses)
+    np.save(folder / "intrinsics.npy", np.tile([50.0, 55, 32, 24], (COUNT, 1)) if lens is None else lens)
+    return Written("memobench", folder / "poses.npy", folder / "intrinsics.npy")
+
+
+def memobench_track(folder: Path, text: str | None = None) -> Written:
+    location, turns = to_camera_track(known_path())
+    rows = [[*place, *turn, 50, 55, 32, 24] for place, turn in zip(location.tolist(), turns.tolist(), strict=True)]
+    written = "".join(",".join(map(repr, row)) + "\n" for row in rows)
+    path = folder / "camera_full7.csv"
+    path.write_text(f"{','.join(TRACK_COLUMNS)}\n{written}" if text is None else text)
+    return Written("memobench", path)
+
+
 def mapanything(folder: Path, **changes: Any) -> Written:
     arrays = {"cam_c2w": known_path(), "intrinsic": LENS, "depth": depth(), **changes}
     return Written("mapanything", save(folder / "001_mapanything.npz", **arrays))
@@ -114,5 +131,7 @@ WHOLE: dict[str, Callable[[Path], Written]] = {
     "mapanything": mapanything,
     "vipe": vipe,
     "colmap": colmap,
+    "memobench array": memobench_array,
+    "memobench track": memobench_track,
 }
 """Every layout, complete."""

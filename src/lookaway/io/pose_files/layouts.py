@@ -12,6 +12,7 @@ import numpy as np
 
 from lookaway.core import Floats, Indices, Json, Trajectory
 from lookaway.io.arrays import ArrayArchive, read_array
+from lookaway.io.pose_files.camera_track import pinholes, read_camera_track
 from lookaway.io.pose_files.checks import (
     Convention,
     Refuse,
@@ -104,9 +105,7 @@ def _lens(source: PoseSource, frames: Indices, refuse: Refuse) -> tuple[Floats, 
             )
         if not np.array_equal(inds, frames):
             raise archive.error("inds differ from the frames of the poses.")
-        rows = as_numbers("data", rows, archive.error)
-        matrices = np.tile(np.eye(3), (len(rows), 1, 1))
-        matrices[:, [0, 1, 0, 1], [0, 1, 2, 2]] = rows
+        matrices = pinholes(as_numbers("data", rows, archive.error))
         return as_intrinsics("data", matrices, len(rows), archive.error), {}
 
 
@@ -195,7 +194,7 @@ def _read_bare(source: PoseSource) -> PosesRead:
     given, refuse = read_array(source.path)
     timeline = source.timeline
     camera_to_world = as_camera_to_world("the array", given, "camera_to_world", source.rotation_tolerance, refuse)
-    intrinsics, lens_assumed = assumed_intrinsics(source, len(camera_to_world), refuse)
+    intrinsics, lens_assumed = _bare_lens(source, len(camera_to_world), refuse)
     depth, depth_assumed = assumed_depths(source, camera_to_world)
     trajectory = Trajectory(
         camera_to_world=camera_to_world,
@@ -209,7 +208,23 @@ def _read_bare(source: PoseSource) -> PosesRead:
     return PosesRead(trajectory, {**lens_assumed, **depth_assumed})
 
 
-PoseLayout: TypeAlias = Literal["da3", "vggt", "mapanything", "vipe", "colmap"]
+def _bare_lens(source: PoseSource, count: int, refuse: Refuse) -> tuple[Floats, Mapping[str, Json]]:
+    """[N, 3, 3] for the video's own size, from an array of fx, fy, cx, cy for each pose."""
+    if source.lens is None:
+        return assumed_intrinsics(source, count, refuse)
+    rows, refuse_lens = read_array(source.lens)
+    if rows.shape != (count, 4):
+        raise refuse_lens(f"it has the shape {rows.shape}, expected {(count, 4)}: fx, fy, cx, cy for each pose.")
+    return as_intrinsics("it", pinholes(as_numbers("it", rows, refuse_lens)), count, refuse_lens), {}
+
+
+def read_memobench(source: PoseSource) -> PosesRead:
+    """The trajectory in `poses.npy` with `intrinsics.npy`, in `camera_full*.csv`, or in `*_mapanything.npz`."""
+    readers = {".npz": read_mapanything, ".csv": read_camera_track}
+    return readers.get(source.path.suffix, _read_bare)(source)
+
+
+PoseLayout: TypeAlias = Literal["da3", "vggt", "mapanything", "vipe", "colmap", "memobench"]
 
 READERS: Mapping[PoseLayout, Callable[[PoseSource], PosesRead]] = {
     "da3": read_da3,
@@ -217,4 +232,5 @@ READERS: Mapping[PoseLayout, Callable[[PoseSource], PosesRead]] = {
     "mapanything": read_mapanything,
     "vipe": read_vipe,
     "colmap": read_colmap,
+    "memobench": read_memobench,
 }

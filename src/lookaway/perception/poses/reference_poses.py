@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Final
 
 from lookaway.core import (
     TRAJECTORY_ARRAYS,
@@ -23,6 +23,12 @@ from lookaway.io.pose_files.checks import ROTATION_TOLERANCE, RotationTolerance
 from lookaway.io.pose_files.layouts import READERS, PoseLayout
 from lookaway.io.video import probe
 from lookaway.perception.poses.supplied_poses import SuppliedPoses
+
+WRITTEN: Final[Mapping[str, tuple[str, str]]] = {
+    "colmap": ("images.txt", "COLMAP"),
+    "memobench": ("poses.npy, camera_full*.csv or *_mapanything.npz", "MemoBench"),
+}
+"""Files of poses by layout, and who writes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +61,7 @@ class ReferencePoses(FramelessExtractor):
     def declines(self, rollout: Rollout) -> Abstention | None:
         """Whether there is a reference, with its poses."""
         try:
-            reference = _posed_reference(rollout)
+            reference = _posed_reference(rollout, self.layout)
         except Unmeasurable as error:
             return Abstention(error.reason, str(error))
         declined = self._supplied().declines(_as_rollout(rollout, reference))
@@ -63,7 +69,7 @@ class ReferencePoses(FramelessExtractor):
 
     def read(self, rollout: Rollout, timeline: Timeline, features: Features) -> Feature:
         """Read the poses of the reference."""
-        reference = _posed_reference(rollout)
+        reference = _posed_reference(rollout, self.layout)
         try:
             source = self._supplied().source(_as_rollout(rollout, reference), _from_start(reference))
             read = READERS[self.layout](replace(source, may_outlast_video=self.may_outlast_video))
@@ -80,16 +86,17 @@ class ReferencePoses(FramelessExtractor):
         )
 
 
-def _posed_reference(rollout: Rollout) -> Reference:
+def _posed_reference(rollout: Rollout, layout: PoseLayout) -> Reference:
     reference = rollout.case.reference
     if reference is None:
         raise Unmeasurable(Reason.MISSING_INPUT, "the case names no reference video.")
     if "poses" not in reference.artifacts:
         video = reference.video
+        files, tool = WRITTEN.get(layout, ("file of poses", layout))
         raise Unmeasurable(
             Reason.MISSING_INPUT,
-            f"there is no images.txt beside the reference video {video.parent.name}/{video.name}. Put its camera from "
-            f"frame {reference.start} on there, as COLMAP writes it.",
+            f"there is no {files} beside the reference video {video.parent.name}/{video.name}. Put its camera from "
+            f"frame {reference.start} on there, as {tool} writes it.",
         )
     return reference
 
