@@ -32,6 +32,8 @@ class Reference:
     """Number of frames according to the dataset; the file may have more or fewer."""
     artifacts: Mapping[str, Path] = field(default_factory=dict)
     """Files beside it, by kind: `poses`."""
+    phase_starts: Mapping[str, int] = field(default_factory=dict)
+    """First frame of each named phase, in order; a phase ends where the next begins, the last one with the video."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -124,6 +124,8 @@ def _describe_case(rollout: Rollout) -> Mapping[str, Json]:
     if reference is not None:
         files = {"video": reference.video, **reference.artifacts}
         known["reference"] = [reference.start, reference.end, {name: _hash(path) for name, path in files.items()}]
+        if reference.phase_starts:
+            known["phase_starts"] = dict(reference.phase_starts)
     return {
         "id": case.id,
         "subset": case.subset,
