@@ -61,6 +61,14 @@ class Canvas:
         top, left = round((height - self.height) / 2), round((width - self.width) / 2)
         return np.ascontiguousarray(picture[top : top + self.height, left : left + self.width])
 
+    def pair(self, first: Pixels, second: Pixels) -> tuple[Picture, Picture]:
+        """A generated frame and its partner, both on the canvas."""
+        return self.cover(first), self.cover(second)
+
+    def size_of(self, timeline: Timeline) -> tuple[int, int]:
+        """Width and height at which frames of a video are compared."""
+        return self.width, self.height
+
     def frames_at_once(self, timeline: Timeline) -> int:
         """How many frames of a video may wait for a network, as decoded, on the canvas and side by side in a batch."""
         decoded, real = 3 * timeline.width * timeline.height, 4 * 3 * self.height * self.width
@@ -76,6 +84,46 @@ class Canvas:
                 f"canvas of {self.width} x {self.height}. Give videos of about its shape.",
             )
         return scaled
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedSize:
+    """The size of the generated frame, reduced to a longest side; its partner is squeezed into the same, whatever its
+    shape.
+
+    Pixels are averaged over areas and rounded to bytes, as in MemoBench's own code. Frames are never enlarged.
+    """
+
+    longest_side: Annotated[int, "the most that the longer side of a generated frame may have, in pixels"] = 640
+
+    def __post_init__(self) -> None:
+        if self.longest_side < 1:
+            raise ValueError(f"a side has a pixel at least, found {self.longest_side}.")
+
+    def pair(self, first: Pixels, second: Pixels) -> tuple[Picture, Picture]:
+        """A generated frame and its partner at one size."""
+        size = self._reduced(first.shape[1], first.shape[0])
+        return _resized(first, size), _resized(second, size)
+
+    def size_of(self, timeline: Timeline) -> tuple[int, int]:
+        """Width and height at which frames of a video are compared."""
+        return self._reduced(timeline.width, timeline.height)
+
+    def _reduced(self, width: int, height: int) -> tuple[int, int]:
+        scale = min(1.0, self.longest_side / max(width, height))
+        return max(1, round(width * scale)), max(1, round(height * scale))
+
+
+def _resized(pixels: Pixels, size: tuple[int, int]) -> Picture:
+    if (pixels.shape[1], pixels.shape[0]) == size:
+        return pixels
+    cv2 = load_opencv()
+    found: Picture = cv2.resize(pixels, size, interpolation=cv2.INTER_AREA)
+    return found
+
+
+SharedSize: TypeAlias = Canvas | GeneratedSize
+"""How two frames are brought to one size."""
 
 
 def shown(pictures: Sequence[Pixels], canvas: Canvas | None) -> Sequence[Picture]:
@@ -218,11 +266,11 @@ def partner_indices(frames: Sequence[Frame]) -> Indices:
     return np.array([partner_of(frame).index for frame in frames], np.int64)
 
 
-def both_pictures(frame: Frame, canvas: Canvas | None) -> tuple[Picture, Picture]:
+def both_pictures(frame: Frame, canvas: SharedSize | None) -> tuple[Picture, Picture]:
     """A frame and its partner on one canvas; without one they must have one size."""
     partner = partner_of(frame)
     if canvas is not None:
-        return canvas.cover(frame.pixels), canvas.cover(partner.pixels)
+        return canvas.pair(frame.pixels, partner.pixels)
     if frame.pixels.shape != partner.pixels.shape:
         (height, width), (other_height, other_width) = frame.pixels.shape[:2], partner.pixels.shape[:2]
         raise Unmeasurable(

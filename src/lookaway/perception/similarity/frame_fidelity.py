@@ -22,7 +22,13 @@ from lookaway.core import (
     Timeline,
 )
 from lookaway.perception.opencv import load_opencv
-from lookaway.perception.similarity.compared_frames import Canvas, ReferenceFrames, both_pictures, partner_of
+from lookaway.perception.similarity.compared_frames import (
+    Picture,
+    ReferenceFrames,
+    SharedSize,
+    both_pictures,
+    partner_of,
+)
 
 STEADY_MEAN, STEADY_CONTRAST = (0.01 * 255) ** 2, (0.03 * 255) ** 2
 """What keeps quotients finite where pictures are black or flat, as Wang et al. (2004) choose it for 8 bits."""
@@ -128,7 +134,9 @@ class FrameFidelity(FrameExtractor):
     }
 
     compared: Annotated[ComparedFrames, "which frames are compared"] = ReferenceFrames()
-    canvas: Annotated[Canvas | None, "size at which they are; `None` keeps that of the videos, which must agree"] = None
+    canvas: Annotated[
+        SharedSize | None, "size at which they are; `None` keeps that of the videos, which must agree"
+    ] = None
     window: Annotated[int, "side of the window of SSIM, odd, in pixels"] = 11
     sigma: Annotated[float, "standard deviation of the Gaussian window, in pixels"] = 1.5
 
@@ -147,7 +155,8 @@ class FrameFidelity(FrameExtractor):
         def extract(frame: Frame) -> dict[str, float]:
             first, second = both_pictures(frame, self.canvas)
             squares = cv2.norm(first, second, cv2.NORM_L2SQR)
-            similarity = mean_structural_similarity(cv2, first, second, window=self.window, sigma=self.sigma)
+            structure = self.structure(cv2, first), self.structure(cv2, second)
+            similarity = mean_structural_similarity(cv2, *structure, window=self.window, sigma=self.sigma)
             return {
                 "mse": squares / first.size / WHITE**2,
                 "ssim": similarity,
@@ -156,6 +165,26 @@ class FrameFidelity(FrameExtractor):
 
         return extract
 
+    def structure(self, cv2: ModuleType, picture: Picture) -> Picture:
+        """What of a picture SSIM compares: all three channels."""
+        return picture
+
     def detail(self, timeline: Timeline) -> dict[str, Json]:
         """How many frames the video has."""
         return {"video_frames": timeline.frame_count}
+
+
+@dataclass(frozen=True, slots=True)
+class LumaFidelity(FrameFidelity):
+    """Mean squared difference and SSIM of every compared frame and its partner, the latter of luma alone.
+
+    The difference is taken over all pixels and the channels red, green and blue, SSIM over luma as OpenCV rounds it
+    (BT.601), with a gaussian window. Near the edges the pictures go on as mirrored, and the whole map is averaged.
+    """
+
+    name: ClassVar[str] = "luma_fidelity"
+
+    def structure(self, cv2: ModuleType, picture: Picture) -> Picture:
+        """Luma."""
+        found: Picture = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
+        return found

@@ -14,10 +14,10 @@ from lookaway.perception.networks.batching import BatchPlan, batch_size
 from lookaway.perception.networks.fits import FROM_MINUS_ONE, to_input, unscaled
 from lookaway.perception.networks.lpips_network import TRUNKS, LpipsNetwork, Trunk, load_lpips
 from lookaway.perception.similarity.compared_frames import (
-    Canvas,
     PairExtractor,
     Picture,
     ReferenceFrames,
+    SharedSize,
     both_pictures,
     pairs_at_once,
     partner_indices,
@@ -44,7 +44,9 @@ class LpipsPairs(PairExtractor[LpipsNetwork]):
     }
 
     compared: Annotated[ComparedFrames, "which frames are compared"] = ReferenceFrames()
-    canvas: Annotated[Canvas | None, "size at which they are; `None` keeps that of the videos, which must agree"] = None
+    canvas: Annotated[
+        SharedSize | None, "size at which they are; `None` keeps that of the videos, which must agree"
+    ] = None
     trunk: Annotated[Trunk, "the network below: `alex` or `vgg`"] = "alex"
     weights: Annotated[Weights, "the trunk"] = field(default_factory=partial(published, "alexnet"))
     heads: Annotated[Weights, "trained on human judgements"] = field(default_factory=partial(published, "lpips-alex"))
@@ -64,8 +66,8 @@ class LpipsPairs(PairExtractor[LpipsNetwork]):
 
     def batches(self, network: LpipsNetwork, rollout: Rollout, timeline: Timeline) -> BatchPlan:
         """How the pairs of a rollout go through the network."""
-        size = self.canvas or timeline
-        outputs = network.trunk.bytes_per_frame(size.width, size.height)
+        width, height = self.canvas.size_of(timeline) if self.canvas else (timeline.width, timeline.height)
+        outputs = network.trunk.bytes_per_frame(width, height)
         at_once = min(batch_size(2 * outputs * COPIES, self.compute), pairs_at_once(timeline))
 
         def to_network(pictures: Sequence[Picture]) -> Any:
