@@ -102,8 +102,12 @@ class GeneratedSize:
 
     def pair(self, first: Pixels, second: Pixels) -> tuple[Picture, Picture]:
         """A generated frame and its partner at one size."""
-        size = self._reduced(first.shape[1], first.shape[0])
-        return _resized(first, size), _resized(second, size)
+        reduced = self.reduce(first)
+        return reduced, _resized(second, (reduced.shape[1], reduced.shape[0]))
+
+    def reduce(self, pixels: Pixels) -> Picture:
+        """A generated frame at its size."""
+        return _resized(pixels, self._reduced(pixels.shape[1], pixels.shape[0]))
 
     def size_of(self, timeline: Timeline) -> tuple[int, int]:
         """Width and height at which frames of a video are compared."""

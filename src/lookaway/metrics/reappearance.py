@@ -1,0 +1,66 @@
+"""Whether a detector finds the target again after it left the view."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from lookaway.core import Features, Floats, MetricBase, Outcome, Rollout
+from lookaway.metrics.frame_metrics import score_of_frames
+
+
+@dataclass(frozen=True, slots=True)
+class ReappearanceScore(MetricBase):
+    """Mean over frames of the best score that a detector gives the target; 0 for a frame in which it is not found.
+
+    The frames are those that the detections are of: with MemoBench, all in which the target should be back. Found are
+    detections above `min_score` that cover between `min_coverage` and `max_coverage` of the frame or, where there is
+    none of them, up to `fallback_coverage`. The mean is the share of frames with a detection times the mean of their
+    best scores; `detail` has both. There is no raw value.
+
+    MemoBench's own code has no `min_score`: almost every frame then has some detection, the share says nothing, and an
+    absent target is worth what a detector scores the thing that is most like it.
+
+    Abstains: `too_short` where no frame was looked at; `no_target` where the case names none; a reason of the video or
+    of the weights where there are no detections.
+    """
+
+    name = "reappearance_score"
+    needs = ("detections",)
+
+    min_score: Annotated[float, "detections with this score or less do not count"] = 0.5
+    min_coverage: Annotated[float, "least share of the frame that a detection covers"] = 0.0005
+    max_coverage: Annotated[float, "largest share of the frame that a detection covers"] = 0.5
+    fallback_coverage: Annotated[float, "the same where no detection is so small"] = 0.7
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.min_coverage <= self.max_coverage <= self.fallback_coverage <= 1:
+            raise ValueError("coverages are shares of a frame, each at least as large as the one before.")
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        feature = features["detections"]
+        frames = feature["frame_indices"]
+        best = np.zeros(len(frames))
+        is_found = np.zeros(len(frames), bool)
+        for place, frame in enumerate(frames.tolist()):
+            own = feature["detection_frames"] == frame
+            scores = self._counted(feature["coverages"][own], feature["scores"][own])
+            if len(scores):
+                best[place], is_found[place] = scores.max(), True
+        detail = {
+            "detection_rate": float(is_found.mean()) if len(frames) else None,
+            "mean_confidence": float(best[is_found].mean()) if is_found.any() else None,
+            "frames_detected": int(is_found.sum()),
+        }
+        return score_of_frames(feature, best, detail=detail)
+
+    def _counted(self, coverages: Floats, scores: Floats) -> Floats:
+        is_sure = scores > self.min_score
+        for largest in (self.max_coverage, self.fallback_coverage):
+            is_counted = is_sure & (coverages >= self.min_coverage) & (coverages <= largest)
+            if is_counted.any():
+                return np.asarray(scores[is_counted])
+        return np.zeros(0)
