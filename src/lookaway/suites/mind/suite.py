@@ -10,7 +10,7 @@ from lookaway.core import BoundMetric, Dataset, Group, Option, Table, UserError
 from lookaway.statistics.cells import gated_cells
 from lookaway.suites.mind.layout import MindReader, looks_like_mind
 from lookaway.suites.mind.protocol import PUBLISHED_ALIGNMENT, protocol
-from lookaway.suites.options import ALLOW_OUTSIDE, AS_PUBLISHED
+from lookaway.suites.options import ALLOW_OUTSIDE, AS_PUBLISHED, GROUND_TRUTH
 
 
 class Mind:
@@ -20,12 +20,7 @@ class Mind:
     version: ClassVar[int] = 2
     title: ClassVar[str] = "MIND: generated videos beside reference videos, and mirrored paths"
     options: ClassVar[tuple[Option, ...]] = (
-        Option(
-            name="ground_truth",
-            type=Path,
-            metavar="FOLDER",
-            help="Folder of reference videos, if separate from the generated ones.",
-        ),
+        GROUND_TRUTH,
         AS_PUBLISHED,
         Option(
             name="max_frames",
