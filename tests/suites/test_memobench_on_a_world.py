@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from lookaway.core import Trajectory
+from lookaway.engine.evaluate import evaluate
+from lookaway.engine.reading import read
+from lookaway.engine.run import Run
 from lookaway.io.video import probe
 from lookaway.perception.poses.reference_poses import ReferencePoses
 from lookaway.suites.memobench.layout import MemoBenchReader
@@ -79,3 +82,46 @@ def test_the_camera_of_the_reference_is_that_of_the_world(root, rollouts, source
     arrays = clip_of(LEFT).arrays()
     np.testing.assert_allclose(trajectory.camera_to_world, arrays.camera_to_world, atol=1e-6)
     np.testing.assert_allclose(trajectory.intrinsics, np.tile(arrays.intrinsics, (FRAMES, 1, 1)), atol=1e-9)
+
+
+@pytest.fixture(scope="module")
+def run(root, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    names = ("visible.ssim", "reappeared.ssim", "camera_controllability", "motion_gate")
+    evaluate(read(root, suite="memobench"), folder, metrics=[f"memobench.{name}" for name in names])
+    return Run(folder)
+
+
+@pytest.fixture(scope="module")
+def values(run):
+    """Of each model and metric, by case."""
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    for row in run.items():
+        if row["status"] == "score" and row["model"] in ("perfect", "still"):
+            found.setdefault((row["model"], row["metric"].removeprefix("memobench.")), {})[row["case"]] = row["value"]
+    return found
+
+
+def test_a_camera_that_never_moves_passes_the_published_gate_and_not_the_realised_one(values):
+    for model in ("perfect", "still"):
+        assert set(values[model, "motion_gate"].values()) == {1.0}
+    assert set(values["perfect", "revisited"].values()) == {1.0}
+    assert set(values["still", "revisited"].values()) == {0.0}
+
+
+def test_a_still_video_is_not_tested_and_has_no_mean_after_the_first_phase(run):
+    cells = {(cell.model, cell.metric.removeprefix("memobench.")): cell for cell in run.table().cells}
+    assert cells["still", "reappeared.ssim"].is_untested
+    assert cells["still", "reappeared.ssim"].estimate is None
+    assert cells["perfect", "reappeared.ssim"].estimate.scored == len(CASES)
+    assert cells["still", "visible.ssim"].estimate.scored == len(CASES)
+
+
+def test_a_camera_that_follows_scores_more_than_one_that_never_moves(values):
+    followed, still = (values[model, "camera_controllability"] for model in ("perfect", "still"))
+    assert min(followed.values()) > 0.97
+    assert max(still.values()) < 0.8
+
+
+def test_the_clip_that_the_reference_was_made_of_is_nearly_equal_to_it(values):
+    assert min(values["perfect", "reappeared.ssim"].values()) > 0.98

@@ -5,13 +5,33 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from lookaway.core import Abstention, Features, Metric, MetricBase, Outcome, Reason, Rollout, Score, Unit
 from lookaway.metrics.frame_metrics import Ssim
 
 FRAMES: Final = re.compile(r"f\d+(_f\d+)*")
 """Name of a unit that is a frame, or a pair of frames."""
+
+
+class _FromMetric:
+    """What instances have from the metric inside; the class has that of its default."""
+
+    def __init__(self, default: Any, more: tuple[str, ...] = ()) -> None:
+        self._default, self._more, self._name = default, more, ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: PhaseMean | None, owner: type) -> Any:
+        if instance is None:
+            return self._default
+        found = getattr(instance.metric, self._name)
+        return (*found, *self._more) if self._more else found
+
+
+_OfMetric: Any = _FromMetric
+"""Typed as any value, so that what is declared has the type of the value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,35 +51,12 @@ class PhaseMean(MetricBase):
     metric: Annotated[Metric, "what is measured"] = Ssim()
     phase: Annotated[str, "name of the phase"] = "reappeared"
 
-    @property
-    def unit(self) -> str:  # type: ignore[override]  # that of the metric
-        """Unit of the value."""
-        return self.metric.unit
-
-    @property
-    def raw_unit(self) -> str | None:  # type: ignore[override]  # that of the metric
-        """Unit of the raw value, if there is one."""
-        return self.metric.raw_unit
-
-    @property
-    def range(self) -> tuple[float | None, float | None]:  # type: ignore[override]  # that of the metric
-        """Least and greatest possible value."""
-        return self.metric.range
-
-    @property
-    def higher_is_better(self) -> bool:  # type: ignore[override]  # that of the metric
-        """Direction."""
-        return self.metric.higher_is_better
-
-    @property
-    def needs(self) -> tuple[str, ...]:  # type: ignore[override]  # those of the metric, and phases
-        """Features without which it abstains."""
-        return (*self.metric.needs, "phases")
-
-    @property
-    def uses(self) -> tuple[str, ...]:  # type: ignore[override]  # those of the metric
-        """Features that it takes into account where they are available."""
-        return self.metric.uses
+    unit: ClassVar[str] = _OfMetric(Ssim.unit)
+    raw_unit: ClassVar[str | None] = _OfMetric(Ssim.raw_unit)
+    range: ClassVar[tuple[float | None, float | None]] = _OfMetric(Ssim.range)
+    higher_is_better: ClassVar[bool] = _OfMetric(Ssim.higher_is_better)
+    needs: ClassVar[tuple[str, ...]] = _OfMetric((*Ssim.needs, "phases"), more=("phases",))
+    uses: ClassVar[tuple[str, ...]] = _OfMetric(Ssim.uses)
 
     def declines(self, rollout: Rollout) -> Abstention | None:
         """What the metric declines."""
