@@ -49,7 +49,7 @@ def test_the_feature_holds_the_bounds_and_names(rollout):
     feature = recipe.load().start(rollout, TIMELINE, {}).finish()
     check_documented(recipe, feature)
     assert feature["bounds"].tolist() == [[0, 27], [27, 54], [54, 81]]
-    assert feature.detail == {"phases": ["visible", "disappeared", "reappeared"]}
+    assert feature.detail == {"phases": ["visible", "disappeared", "reappeared"], "reference_frames": 12}
     published = PhaseBounds(as_published=True).load().start(rollout, TIMELINE, {}).finish()
     assert published["bounds"].tolist() == [[0, 28], [27, 55], [54, 81]]
 

@@ -87,6 +87,21 @@ def sana_results_command(run: Path, output: Path) -> None:
         click.echo(f"Wrote {path}")
 
 
+@export_command.command("memobench")
+@click.argument("run", type=FOLDER_OR_URL)
+@click.option("-o", "--output", type=PATH, required=True, help="Folder to write.")
+def memobench_command(run: Path, output: Path) -> None:
+    """Write RUN as the table of MemoBench's evaluator: outputs/<model>/eval_both.csv.
+
+    Columns that were not measured are empty, and a column `error` says why.
+    """
+    from lookaway.engine.run import Run
+    from lookaway.reports.export.memobench import export_memobench_table
+
+    for path in export_memobench_table(Run(run), output):
+        click.echo(f"Wrote {path}")
+
+
 @export_command.command("outcomes")
 @click.argument("run", type=FOLDER_OR_URL)
 @click.option("-o", "--output", type=PATH, required=True, help="File to write: .csv or .parquet.")

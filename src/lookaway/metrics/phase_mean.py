@@ -87,7 +87,13 @@ class PhaseMean(MetricBase):
             math.fsum(score.value for score in scores) / len(scores),
             raw=math.fsum(raws) / len(raws) if len(raws) == len(scores) else None,
             units=units,
-            detail={"phase": self.phase, "first_frame": start, "past_last_frame": stop, "frames": len(scores)},
+            detail={
+                "phase": self.phase,
+                "first_frame": start,
+                "past_last_frame": stop,
+                "frames": len(scores),
+                "reference_frames": features["phases"].detail.get("reference_frames"),
+            },
         )
 
 

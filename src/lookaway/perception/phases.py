@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from lookaway.core import Abstention, Feature, Features, FramelessExtractor, Rollout, Timeline
+from lookaway.core import Abstention, Feature, Features, FramelessExtractor, Json, Rollout, Timeline
 from lookaway.io.phases import declines_phases, phases_of
 
 
@@ -16,7 +16,7 @@ from lookaway.io.phases import declines_phases, phases_of
 class PhaseBounds(FramelessExtractor):
     """First frame, and one past the last, of each phase of a video: as annotated, or mapped from its reference video.
 
-    `detail.phases` has their names, in the order of the rows.
+    `detail.phases` has their names, in the order of rows, and `detail.reference_frames` the length of the reference.
     """
 
     name: ClassVar[str] = "phases"
@@ -38,4 +38,7 @@ class PhaseBounds(FramelessExtractor):
         """Map the phases to the length of the video."""
         phases = phases_of(rollout, timeline.frame_count, as_published=self.as_published)
         bounds = np.array([(phase.start, phase.stop) for phase in phases], np.int64)
-        return Feature({"bounds": bounds}, {"phases": [phase.name for phase in phases]})
+        detail: dict[str, Json] = {"phases": [phase.name for phase in phases]}
+        if phases[-1].reference_stop:
+            detail["reference_frames"] = phases[-1].reference_stop
+        return Feature({"bounds": bounds}, detail)

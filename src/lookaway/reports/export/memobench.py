@@ -1,0 +1,176 @@
+"""A run as the CSV of MemoBench's evaluator, one for each model, with its columns, scales and rounding."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from lookaway.core import Reason, UserError
+from lookaway.engine.run import Run
+from lookaway.reports.export.mbench import folder_name
+from lookaway.reports.export.rows import plain_text, write_file
+from lookaway.store.run_folder import RunFolder
+
+SUITE: Final = "memobench"
+FILE_NAME: Final = "eval_both.csv"
+"""MemoBench's leaderboard takes one file of each model, the newest: both parts are in it."""
+CLIP: Final = ("id", "scene", "data_type", "num_frames", "h_start", "r_start", "gt_frames")
+SCORES: Final = (
+    "TemporalScore",
+    "AestheticScore",
+    "ImageQuality",
+    "ObjIdentityMean",
+    "ObjIdentityMin",
+    "GeoConsistencyMean",
+    "GeoConsistencyMin",
+    "ImageRewardScore",
+    "GTRevisitSim",
+)
+PHASES: Final = {"O": "visible", "H": "disappeared", "R": "reappeared", "ALL": "all"}
+FIDELITY: Final = {
+    f"GT_{letter}_{name.upper()}": f"{SUITE}.{phase}.{name}"
+    for letter, phase in PHASES.items()
+    for name in ("psnr", "ssim", "lpips")
+}
+CAMERA: Final = {
+    "ATE_RotDeg": "ate_rot_deg",
+    "TotalGT_RotDeg": "total_gt_rot_deg",
+    "MeanRotErrorDeg": "mean_rot_error_deg",
+}
+LENS: Final = ("fx", "fy")
+SCALED: Final = {**dict.fromkeys((*SCORES, "CameraControllability"), (0.0, 1.0)), "AestheticScore": (0.0, 10.0)}
+"""Least and greatest value of what becomes a percentage."""
+OVERWRITTEN: Final = ("ImageRewardScore", "GTRevisitSim", "CameraControllability")
+"""Columns that the published code overwrites by their percentage."""
+COMPOSITES: Final = ("MotionSmoothness", "VisualQuality", "Geo3DConsistency", "ObjIdentityConsistency")
+COLUMNS: Final = (
+    *CLIP,
+    *SCORES,
+    *FIDELITY,
+    "CameraControllability",
+    *CAMERA,
+    *LENS,
+    *(f"{name}_pct" for name in SCALED),
+    *COMPOSITES,
+)
+MEAN_WEIGHT: Final = 0.7
+
+Row: TypeAlias = Mapping[str, Any]
+Values: TypeAlias = dict[str, float | int | str | None]
+
+
+def export_memobench_table(run: Run, output: Path) -> list[Path]:
+    """Write `outputs/<model>/eval_both.csv` for each model.
+
+    What was not measured is empty; where something that was requested has no score, a column `error` says why, as
+    the published code adds one. Percentages are made from rounded values, and composites from rounded percentages, as
+    there.
+    """
+    suite = run.about["suite"]
+    if suite != SUITE:
+        raise UserError(f"{run.path} is a run of {suite!r}; this table is for runs of {SUITE!r}.")
+    rows: dict[str, dict[str, Row]] = {}
+    for row in run.items():
+        rows.setdefault(row["rollout"], {})[row["metric"]] = row
+    requested = [metric.name for metric in run.metrics if metric.name.startswith(f"{SUITE}.") and not metric.is_gate]
+    rollouts = RunFolder(run.path).rollouts().to_pylist()
+    written = []
+    for model in dict.fromkeys(rollout["model"] for rollout in rollouts):
+        own = [rollout for rollout in rollouts if rollout["model"] == model]
+        lines = [_line(rollout, rows.get(rollout["rollout"], {}), requested) for rollout in own]
+        path = output / "outputs" / folder_name(model) / FILE_NAME
+        _write(path, lines)
+        written.append(path)
+    return written
+
+
+def _write(path: Path, lines: Sequence[Values]) -> None:
+    columns = [*COLUMNS, *(["error"] if any(line.get("error") for line in lines) else [])]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([plain_text(line.get(name)) for name in columns] for line in lines)
+    write_file(path, lambda file: file.write(text.getvalue().encode()))
+
+
+def _line(rollout: Row, rows: Mapping[str, Row], requested: Sequence[str]) -> Values:
+    scores = {metric: row for metric, row in rows.items() if row["status"] == "score"}
+    details = {metric: json.loads(row["detail"] or "{}") for metric, row in scores.items()}
+
+    def value(metric: str) -> float | None:
+        return scores[metric]["value"] if metric in scores else None
+
+    def detail(metric: str, name: str) -> Any:
+        return details.get(f"{SUITE}.{metric}", {}).get(name)
+
+    aesthetic = scores.get(f"{SUITE}.aesthetic")
+    line: Values = {
+        "id": rollout["case"].partition("/")[2],
+        "scene": rollout["scene"],
+        "data_type": rollout["subset"],
+        **_phases(details),
+        "AestheticScore": _rounded(aesthetic["raw"] if aesthetic else None, 4),
+        "ObjIdentityMean": _rounded(detail("object_identity", "mean"), 4),
+        "ObjIdentityMin": _rounded(detail("object_identity", "min"), 4),
+        "GeoConsistencyMean": _rounded(detail("geo3d", "mean"), 4),
+        "GeoConsistencyMin": _rounded(detail("geo3d", "min"), 4),
+        **{column: _rounded(value(metric), 4) for column, metric in FIDELITY.items()},
+        "CameraControllability": _rounded(value(f"{SUITE}.camera_controllability"), 4),
+        **{column: _rounded(detail("camera_controllability", name), 3) for column, name in CAMERA.items()},
+        "error": _error(rows, requested),
+    }
+    return line | _scaled(line)
+
+
+def _phases(details: Mapping[str, Mapping[str, Any]]) -> Values:
+    """Lengths and keyframes, as the scores of phases say."""
+    found: Values = {}
+    for known in details.values():
+        if known.get("phase") == PHASES["H"]:
+            found["h_start"] = known["first_frame"]
+        if known.get("phase") == PHASES["R"]:
+            found |= {"r_start": known["first_frame"], "num_frames": known["past_last_frame"]}
+        if known.get("reference_frames") is not None:
+            found["gt_frames"] = known["reference_frames"]
+    return found
+
+
+def _scaled(line: Values) -> Values:
+    percent: dict[str, float | None] = {}
+    for name, (low, high) in SCALED.items():
+        value = line.get(name)
+        share = None if value is None else min(1.0, max(0.0, (float(value) - low) / (high - low)))
+        percent[name] = _rounded(None if share is None else 100 * share, 1)
+    quality = [found for name in ("AestheticScore", "ImageQuality") if (found := percent[name]) is not None]
+    return {
+        **{f"{name}_pct": value for name, value in percent.items()},
+        **{name: percent[name] for name in OVERWRITTEN},
+        "MotionSmoothness": percent["TemporalScore"],
+        "VisualQuality": _rounded(sum(quality) / len(quality) if quality else None, 2),
+        "Geo3DConsistency": _combined(percent["GeoConsistencyMean"], percent["GeoConsistencyMin"]),
+        "ObjIdentityConsistency": _combined(percent["ObjIdentityMean"], percent["ObjIdentityMin"]),
+    }
+
+
+def _combined(mean: float | None, least: float | None) -> float | None:
+    return None if mean is None or least is None else round(MEAN_WEIGHT * mean + (1 - MEAN_WEIGHT) * least, 2)
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(float(value), digits)
+
+
+def _error(rows: Mapping[str, Row], requested: Sequence[str]) -> str | None:
+    """Why something is missing: metric, typed reason and message."""
+    lacking: dict[str, list[str]] = {}
+    for metric in requested:
+        row = rows.get(metric)
+        if row is None:
+            lacking.setdefault(Reason.NOT_YET_MEASURED.value, []).append(metric)
+        elif row["status"] != "score":
+            lacking.setdefault(f"{row['reason']}: {row['message']}", []).append(metric)
+    return "; ".join(f"{', '.join(metrics)}: {reason}" for reason, metrics in lacking.items()) or None

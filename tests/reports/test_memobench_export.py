@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from lookaway.core import Abstention, Case, Lock, Reason, Rollout, Score, UserError
+from lookaway.engine.run import Run
+from lookaway.reports.export.memobench import COLUMNS, export_memobench_table
+from lookaway.store.outcome_rows import Measured
+from lookaway.store.run_folder import RunFolder
+from lookaway.suites.memobench import MemoBench
+
+METRICS = [bound.name for bound in MemoBench().metrics({}) if not bound.is_gate]
+
+
+def phase(name, value, start, stop):
+    known = {"phase": name, "first_frame": start, "past_last_frame": stop, "reference_frames": 120}
+    return Score(value, detail=known)
+
+
+def complete():
+    bounds = {"visible": (0, 28), "disappeared": (27, 55), "reappeared": (54, 81)}
+    found = {
+        f"memobench.{name}.{metric}": phase(name, value, *own)
+        for name, own in bounds.items()
+        for metric, value in (("psnr", 23.52334), ("ssim", 0.74131), ("lpips", 0.3))
+    }
+    found |= {
+        f"memobench.all.{metric}": Score(value) for metric, value in (("psnr", 20.5), ("ssim", 0.7), ("lpips", 0.4))
+    }
+    camera = {"ate_rot_deg": 4.40012, "total_gt_rot_deg": 12.0, "mean_rot_error_deg": 2.79821}
+    return {
+        **found,
+        "memobench.camera_controllability": Score(0.63333, raw=4.40012, detail=camera),
+        "memobench.object_identity": Score(0.5, detail={"mean": 0.61236, "min": 0.3}),
+        "memobench.geo3d": Score(0.9, detail={"mean": 0.98765, "min": 0.9}),
+        "memobench.aesthetic": Score(0.5, raw=5.1234),
+        "memobench.motion_gate": Score(1.0, raw=100.0),
+    }
+
+
+def a_run(path, outcomes, *, suite="memobench", metrics=METRICS):
+    rollouts, measured = [], []
+    for (model, case), found in outcomes.items():
+        asked = Case(id=case, subset=case.partition("/")[0], scene="=Nordic")
+        rollout = Rollout(case=asked, model=model, video=Path("nowhere.mp4"))
+        rollouts.append(rollout)
+        measured += [
+            Measured(rollout=rollout.id, content="c", metric=name, lock="l", outcome=outcome)
+            for name, outcome in found.items()
+        ]
+    lock = Lock({})
+    listed = [{"name": name, "lock": "l", "subsets": None, "is_gate": False} for name in metrics]
+    folder = RunFolder(path)
+    folder.start(
+        lock,
+        [(rollout, "c") for rollout in rollouts],
+        {"suite": suite, "lock_sha256": lock.sha256, "metrics": listed, "problems": []},
+    )
+    folder.add(measured)
+    return Run(path)
+
+
+def exported(run, output, model="alpha"):
+    export_memobench_table(run, output)
+    with (output / "outputs" / model / "eval_both.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def line(tmp_path):
+    (row,) = exported(a_run(tmp_path / "run", {("alpha", "synthetic/Nordic_003"): complete()}), tmp_path / "out")
+    return row
+
+
+def test_there_are_the_48_columns_of_the_published_table(line):
+    assert len(COLUMNS) == len(set(COLUMNS)) == 48
+    assert tuple(line) == COLUMNS
+
+
+def test_a_clip_has_its_lengths_and_keyframes(line):
+    assert {name: line[name] for name in COLUMNS[:7]} == {
+        "id": "Nordic_003",
+        "scene": "'=Nordic",
+        "data_type": "synthetic",
+        "num_frames": "81",
+        "h_start": "27",
+        "r_start": "54",
+        "gt_frames": "120",
+    }
+
+
+def test_values_are_rounded_as_published(line):
+    assert (line["GT_O_PSNR"], line["GT_R_SSIM"], line["GT_ALL_LPIPS"]) == ("23.5233", "0.7413", "0.4")
+    assert (line["ATE_RotDeg"], line["TotalGT_RotDeg"], line["MeanRotErrorDeg"]) == ("4.4", "12.0", "2.798")
+    assert (line["ObjIdentityMean"], line["AestheticScore"]) == ("0.6124", "5.1234")
+
+
+def test_percentages_are_made_from_rounded_values_and_composites_from_rounded_percentages(line):
+    assert (line["ObjIdentityMean_pct"], line["ObjIdentityMin_pct"], line["AestheticScore_pct"]) == (
+        "61.2",
+        "30.0",
+        "51.2",
+    )
+    assert line["ObjIdentityConsistency"] == "51.84"
+    assert line["Geo3DConsistency"] == str(round(0.7 * 98.8 + 0.3 * 90.0, 2))
+    assert line["VisualQuality"] == "51.2"
+    assert line["CameraControllability"] == line["CameraControllability_pct"] == "63.3"
+
+
+def test_what_is_not_measured_here_is_empty(line):
+    for name in ("TemporalScore", "ImageQuality", "ImageRewardScore", "GTRevisitSim", "MotionSmoothness", "fx", "fy"):
+        assert line[name] == ""
+
+
+def test_what_has_no_score_is_empty_and_has_its_reason(tmp_path):
+    found = complete()
+    found["memobench.reappeared.lpips"] = Abstention(Reason.MISSING_WEIGHTS, "no alexnet.")
+    del found["memobench.geo3d"]
+    whole = {("alpha", "synthetic/Nordic_003"): found, ("alpha", "synthetic/Nordic_004"): complete()}
+    first, second = exported(a_run(tmp_path / "run", whole), tmp_path / "out")
+    assert first["GT_R_LPIPS"] == first["GeoConsistencyMean"] == first["Geo3DConsistency"] == ""
+    assert "memobench.reappeared.lpips: missing_weights: no alexnet." in first["error"]
+    assert "memobench.geo3d: not_yet_measured" in first["error"]
+    assert second["error"] == ""
+
+
+def test_every_model_has_a_file_of_its_own(tmp_path):
+    run = a_run(tmp_path / "run", {(model, "real/001"): complete() for model in ("alpha", "../beta")})
+    written = export_memobench_table(run, tmp_path / "out")
+    assert [path.parent.name for path in written] == ["alpha", "..%2Fbeta"]
+    assert exported(run, tmp_path / "out")[0]["data_type"] == "real"
+
+
+def test_a_run_of_another_suite_is_refused(tmp_path):
+    run = a_run(tmp_path / "run", {("alpha", "real/001"): {}}, suite="mind")
+    with pytest.raises(UserError, match="is a run of 'mind'"):
+        export_memobench_table(run, tmp_path / "out")
