@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lookaway.core import Feature, Reason, Timeline, Unmeasurable
-from lookaway.metrics.motion_smoothness import MotionSmoothness
+from lookaway.metrics.seen_phases import MotionSmoothness
 from lookaway.perception.motion.warp_errors import WarpErrors, warp_error
 from tests.support.watching import check_documented, perceive_frames, rollout_of
 

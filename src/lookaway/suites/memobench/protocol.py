@@ -9,13 +9,12 @@ from lookaway.core import BoundMetric, Extractor, Metric
 from lookaway.io.phases import SpreadInPhases
 from lookaway.io.sampling import EveryFrame, UniformFrames
 from lookaway.metrics.camera_controllability import CameraControllability, ReferenceTurned, Rotation
-from lookaway.metrics.depth_consistency import DepthConsistency
 from lookaway.metrics.frame_metrics import AestheticQuality, Lpips, Psnr, Ssim
-from lookaway.metrics.object_identity import ObjectIdentity
 from lookaway.metrics.phase_mean import PhaseMean
+from lookaway.metrics.seen_phases import DepthConsistency, ObjectIdentity
 from lookaway.perception.depth.depth_anything import DepthAnything
 from lookaway.perception.networks.fits import CentreCrop, WholeFrame
-from lookaway.perception.phases import PhaseBounds
+from lookaway.perception.phases import PhaseBounds, PhasedFrames
 from lookaway.perception.poses.network_poses import MapAnythingPoses
 from lookaway.perception.poses.reference_poses import ReferencePoses
 from lookaway.perception.poses.tracked_poses import TrackedPoses
@@ -24,7 +23,6 @@ from lookaway.perception.similarity.compared_frames import GeneratedSize
 from lookaway.perception.similarity.dinov2_embeddings import Dinov2Embeddings
 from lookaway.perception.similarity.frame_fidelity import LumaFidelity
 from lookaway.perception.similarity.lpips_pairs import LpipsPairs
-from lookaway.perception.similarity.phase_partners import PhasedFrames
 from lookaway.suites.gate import revisited_gate
 from lookaway.suites.memobench.references import PHASES, REAPPEARED, VISIBLE
 
@@ -36,7 +34,7 @@ SEEN: Final = (VISIBLE, REAPPEARED)
 SAMPLE_STEP: Final = 4
 IDENTITY_FRAMES: Final = 9
 DEPTH_FRAMES: Final = 3
-"""Of each phase."""
+"""Frames of each phase."""
 PUBLISHED_DEPTH_ROWS: Final = 518
 MIN_TURN_DEGREES: Final = 90.0
 POSES: Final = TrackedPoses(frames=UniformFrames(48), height=256, keypoints=400)

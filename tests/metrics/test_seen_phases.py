@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from lookaway.core import Feature, Reason
-from lookaway.metrics.depth_consistency import DepthConsistency
-from lookaway.metrics.object_identity import ObjectIdentity
+from lookaway.metrics.seen_phases import DepthConsistency, ObjectIdentity
 from tests.support.watching import rollout_of
 
 ROLLOUT = rollout_of(Path("clip.mp4"))

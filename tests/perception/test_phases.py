@@ -9,9 +9,9 @@ import pytest
 
 from lookaway.core import Case, Reason, Reference, Rollout, Timeline, Unmeasurable
 from lookaway.metrics.frame_metrics import Psnr
+from lookaway.perception.phases import PhasedFrames
 from lookaway.perception.similarity.compared_frames import GeneratedSize, ReferenceFrames
 from lookaway.perception.similarity.frame_fidelity import FrameFidelity, LumaFidelity
-from lookaway.perception.similarity.phase_partners import PhasedFrames
 from tests.support.compared import GOLDEN, answered
 from tests.support.memobench import write_pictures
 from tests.support.watching import check_documented, perceive
