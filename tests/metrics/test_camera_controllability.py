@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from lookaway.core import Reason, Trajectory, UnknownName
-from lookaway.metrics.camera_controllability import CameraControllability, ReferenceTurned
+from lookaway.metrics.camera_controllability import CameraControllability, ReferenceTurned, RotationFollowed
 from tests.support.compared import GOLDEN
 from tests.support.watching import rollout_of
 
@@ -68,10 +68,28 @@ def test_by_default_the_error_is_divided_by_the_path():
 @pytest.mark.parametrize("scale", [0.0, 0.25, 0.5, 0.9, 1.0])
 @pytest.mark.parametrize("true", [PAN, U_TURN])
 def test_what_is_followed_is_the_scale_of_the_turns(scale, true):
+    assert measured(scale * true, true, RotationFollowed()).value == pytest.approx(scale, abs=0.02)
     outcome = measured(scale * true, true)
-    assert outcome.detail["followed"] == pytest.approx(scale, abs=0.02)
     still = outcome.detail["still"]
     assert outcome.value == pytest.approx(still + scale * (1 - still), abs=0.02)
+
+
+def test_a_camera_that_turns_too_far_follows_less_and_one_that_turns_the_other_way_not_at_all():
+    assert measured(1.25 * PAN, PAN, RotationFollowed()).value == pytest.approx(0.75, abs=0.02)
+    assert measured(-PAN, PAN, RotationFollowed()).value == 0
+
+
+def test_the_axes_of_worlds_do_not_matter_for_what_is_followed():
+    elsewhere = Rotation.from_euler("xyz", [30, 40, 50], degrees=True).as_matrix()
+    features = {"poses": path(0.5 * PAN, world=elsewhere), "reference_poses": path(PAN)}
+    assert RotationFollowed().measure(ROLLOUT, features).value == pytest.approx(0.5, abs=0.02)
+
+
+def test_where_the_reference_hardly_turns_there_is_nothing_to_follow():
+    assert measured(PAN, PAN / 20, RotationFollowed()).reason is Reason.NOT_APPLICABLE
+    assert measured([0.0], PAN, RotationFollowed()).reason is Reason.TOO_SHORT
+    with pytest.raises(ValueError, match="more than 0"):
+        RotationFollowed(min_degrees=0)
 
 
 def test_a_camera_that_follows_scores_1_and_the_axes_of_worlds_do_not_matter():
@@ -98,7 +116,6 @@ def test_frames_without_a_pose_do_not_count():
 def test_where_the_reference_hardly_turns_the_error_is_divided_by_the_floor():
     outcome = measured(np.linspace(0, 5, 20), np.zeros(20))
     assert outcome.value == pytest.approx(1 - outcome.raw / 10)
-    assert outcome.detail["followed"] is None
 
 
 def test_one_pose_is_too_short_and_broken_poses_have_failed():

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
-from lookaway.core import Trajectory
+from lookaway.core import FrameRequest, Trajectory
 from lookaway.engine.evaluate import evaluate
 from lookaway.engine.reading import read
 from lookaway.engine.run import Run
-from lookaway.io.video import probe
+from lookaway.io.video import Video, probe
+from lookaway.metrics.camera_controllability import RotationFollowed
 from lookaway.perception.poses.reference_poses import ReferencePoses
 from lookaway.suites.memobench.layout import MemoBenchReader
+from lookaway.suites.memobench.protocol import POSES
 from lookaway.world.exports import export_world
 from tests.support.exported import FRAMES, LEFT, RIGHT, clip_of, world_root
+from tests.support.memobench import write_pictures
 from tests.support.watching import perceive
 
 pytestmark = [pytest.mark.render, pytest.mark.merge]
@@ -25,6 +31,11 @@ CASES = {"synthetic/playroom_001": RIGHT, "synthetic/playroom_002": LEFT}
 def root(tmp_path_factory):
     folder = tmp_path_factory.mktemp("memobench") / "out"
     export_world(world_root(), "memobench", folder)
+    for clip, recipe in CASES.items():
+        with Video(clip_of(recipe).video) as video:
+            _, first = next(iter(video.frames([FrameRequest(frozenset([0]))])))
+        frozen = folder / "output/frozen" / clip.replace("synthetic", "Synthetic") / "frames"
+        write_pictures(frozen, [first.pixels] * FRAMES)
     return folder
 
 
@@ -40,14 +51,14 @@ def rollouts(reader):
 
 def test_every_exported_clip_is_read_without_a_problem(rollouts, reader):
     assert reader.problems == []
-    there = {key for key, rollout in rollouts.items() if rollout.video.is_file()}
+    there = {key for key, rollout in rollouts.items() if rollout.video.exists()}
     assert there == {
-        *((model, case) for model in ("perfect", "still") for case in CASES),
+        *((model, case) for model in ("perfect", "still", "frozen") for case in CASES),
         ("still_take1", "synthetic/playroom_002"),
     }
     assert rollouts.keys() - there == {("still_take1", "synthetic/playroom_001")}
     for (model, case), rollout in rollouts.items():
-        if model != "still_take1":
+        if model in ("perfect", "still"):
             assert rollout.video.samefile(clip_of(CASES[case], model).video)
 
 
@@ -87,7 +98,7 @@ def test_the_camera_of_the_reference_is_that_of_the_world(root, rollouts, source
 @pytest.fixture(scope="module")
 def run(root, tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "run"
-    names = ("visible.ssim", "reappeared.ssim", "camera_controllability", "motion_gate")
+    names = ("visible.ssim", "reappeared.ssim", "camera_controllability", "rotation_followed", "motion_gate")
     evaluate(read(root, suite="memobench"), folder, metrics=[f"memobench.{name}" for name in names])
     return Run(folder)
 
@@ -97,30 +108,54 @@ def values(run):
     """Of each model and metric, by case."""
     found: dict[tuple[str, str], dict[str, float]] = {}
     for row in run.items():
-        if row["status"] == "score" and row["model"] in ("perfect", "still"):
+        if row["status"] == "score" and row["model"] in ("perfect", "still", "frozen"):
             found.setdefault((row["model"], row["metric"].removeprefix("memobench.")), {})[row["case"]] = row["value"]
     return found
 
 
 def test_a_camera_that_never_moves_passes_the_published_gate_and_not_the_realised_one(values):
-    for model in ("perfect", "still"):
+    for model in ("perfect", "still", "frozen"):
         assert set(values[model, "motion_gate"].values()) == {1.0}
     assert set(values["perfect", "revisited"].values()) == {1.0}
-    assert set(values["still", "revisited"].values()) == {0.0}
+    for model in ("still", "frozen"):
+        assert set(values[model, "revisited"].values()) == {0.0}
 
 
-def test_a_still_video_is_not_tested_and_has_no_mean_after_the_first_phase(run):
+@pytest.mark.parametrize("model", ["still", "frozen"])
+def test_a_still_video_is_not_tested_and_has_no_mean_after_the_first_phase(run, model):
     cells = {(cell.model, cell.metric.removeprefix("memobench.")): cell for cell in run.table().cells}
-    assert cells["still", "reappeared.ssim"].is_untested
-    assert cells["still", "reappeared.ssim"].estimate is None
+    assert cells[model, "reappeared.ssim"].is_untested
+    assert cells[model, "reappeared.ssim"].estimate is None
     assert cells["perfect", "reappeared.ssim"].estimate.scored == len(CASES)
-    assert cells["still", "visible.ssim"].estimate.scored == len(CASES)
+    assert cells[model, "visible.ssim"].estimate.scored == len(CASES)
 
 
 def test_a_camera_that_follows_scores_more_than_one_that_never_moves(values):
     followed, still = (values[model, "camera_controllability"] for model in ("perfect", "still"))
     assert min(followed.values()) > 0.97
     assert max(still.values()) < 0.8
+    assert min(values["perfect", "rotation_followed"].values()) > 0.98
+    assert max(values["still", "rotation_followed"].values()) < 0.02
+
+
+@pytest.fixture(scope="module")
+def tracked(rollouts):
+    """The camera that is tracked in a clip, and that of its reference."""
+    rollout = rollouts["perfect", "synthetic/playroom_002"]
+    return rollout, perceive(POSES, rollout), perceive(ReferencePoses(layout="memobench"), rollout)
+
+
+@pytest.mark.parametrize("scale", [0.25, 0.5, 0.75, 0.9, 1.0, 1.2])
+def test_a_scale_of_all_turns_is_found_within_two_percent(tracked, scale):
+    rollout, poses, reference = tracked
+    asked = Trajectory.from_feature(reference)
+    first = Rotation.from_matrix(asked.rotations[0])
+    turns = (first.inv() * Rotation.from_matrix(asked.rotations)).as_rotvec()
+    matrices = asked.camera_to_world.copy()
+    matrices[:, :3, :3] = (first * Rotation.from_rotvec(turns / scale)).as_matrix()
+    features = {"poses": poses, "reference_poses": replace(asked, camera_to_world=matrices).to_feature()}
+    expected = scale if scale <= 1 else 2 - scale
+    assert RotationFollowed().measure(rollout, features).value == pytest.approx(expected, abs=0.02)
 
 
 def test_the_clip_that_the_reference_was_made_of_is_nearly_equal_to_it(values):

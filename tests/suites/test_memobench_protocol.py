@@ -23,6 +23,7 @@ OTHERS = (
     "memobench.geo3d",
     "memobench.aesthetic",
     "memobench.camera_controllability",
+    "memobench.rotation_followed",
     "memobench.motion_gate",
     "memobench.revisited",
 )
@@ -78,6 +79,7 @@ def test_as_published_changes_what_is_known_to_be_wrong_and_nothing_else():
         "phases.as_published",
     }
     assert changed["memobench.camera_controllability"] == {"metric.rotation", "poses"}
+    assert changed["memobench.rotation_followed"] == {"poses"}
     assert changed["memobench.motion_gate"] == {"metric.rotation"}
     assert changed["memobench.revisited"] == set()
 

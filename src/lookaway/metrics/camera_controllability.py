@@ -58,8 +58,7 @@ class CameraControllability(MetricBase):
     rotation, which is 0 where a camera comes back, so that 5 % of a missing turn can cost a quarter of the score.
 
     The raw value is the error in degrees. A camera that never moves does not score 0 with either: `detail.still` is
-    what it would score, and `detail.followed` is the error set off against its error, 1 where the camera follows and s
-    where its turns are s times those of the reference.
+    what it would score. `rotation_followed` gives it 0.
 
     Abstains: `missing_input` without poses of either video; `too_short` where fewer than `min_frames` frames have
     both; `pose_failed` where poses hold no valid camera.
@@ -81,30 +80,79 @@ class CameraControllability(MetricBase):
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
-        estimated, reference = (Trajectory.from_feature(features[name]) for name in self.needs)
-        if len(estimated.frame_indices) < max(2, self.min_frames):
-            return Abstention(
-                Reason.TOO_SHORT,
-                f"{len(estimated.frame_indices)} frames have a pose, at least {self.min_frames} are needed.",
-            )
-        ours, theirs = estimated.rotations, reference.rotations[_corresponding(estimated, reference)]
-        if not (np.isfinite(ours).all() and np.isfinite(theirs).all()):
-            return Abstention(Reason.POSE_FAILED, "a camera pose is not finite: the pose estimator failed.")
-        error = _root_mean_square(angles_degrees(theirs[0] @ ours[0].T @ ours, theirs))
-        still = _root_mean_square(angles_degrees(theirs, theirs[0]))
-        divisor = max(total_rotation(theirs, self.rotation), self.floor_degrees)
+        rotations = _both_rotations(features, self.min_frames)
+        if isinstance(rotations, Abstention):
+            return rotations
+        ours, theirs = rotations
+        error, still = _error_and_still(ours, theirs)
+        total = total_rotation(theirs, self.rotation)
+        divisor = max(total, self.floor_degrees)
         return Score(
             max(0.0, 1 - error / divisor),
             raw=error,
             detail={
                 "ate_rot_deg": error,
-                "total_gt_rot_deg": total_rotation(theirs, self.rotation),
+                "total_gt_rot_deg": total,
                 "mean_rot_error_deg": float(angles_degrees(_steps(ours), _steps(theirs)).mean()),
                 "still": max(0.0, 1 - still / divisor),
-                "followed": 1 - error / still if still >= 1 else None,
                 "frames": len(ours),
             },
         )
+
+
+@dataclass(frozen=True, slots=True)
+class RotationFollowed(MetricBase):
+    """1 - error / error of a camera that never moves, at least 0: the share of the reference's turns that is followed.
+
+    The error is that of `camera_controllability`. A camera that turns s times as far as the reference scores s up to
+    s = 1 and 2 - s beyond, one that never moves 0. The raw value is the error in degrees.
+
+    Abstains: as `camera_controllability`; `not_applicable` where a camera that never moves is less than `min_degrees`
+    off, since there is nothing to follow.
+    """
+
+    name = "rotation_followed"
+    raw_unit = "degrees"
+    needs = ("poses", "reference_poses")
+
+    min_degrees: Annotated[float, "least error of a camera that never moves"] = 5.0
+    min_frames: Annotated[int, "fewer posed frames than this say nothing"] = 2
+
+    def __post_init__(self) -> None:
+        if self.min_degrees <= 0:
+            raise ValueError(f"an error is divided by more than 0 degrees, found {self.min_degrees}.")
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        rotations = _both_rotations(features, self.min_frames)
+        if isinstance(rotations, Abstention):
+            return rotations
+        error, still = _error_and_still(*rotations)
+        if still < self.min_degrees:
+            return Abstention(
+                Reason.NOT_APPLICABLE,
+                f"the camera of the reference is {still:.1f} degrees from its first orientation, root mean square; "
+                f"at least {self.min_degrees:g} are needed.",
+            )
+        return Score(max(0.0, 1 - error / still), raw=error, detail={"still_deg": still, "frames": len(rotations[0])})
+
+
+def _both_rotations(features: Features, min_frames: int) -> tuple[Floats, Floats] | Abstention:
+    """Orientations of all posed frames, and of the reference at the same part of its video."""
+    estimated, reference = (Trajectory.from_feature(features[name]) for name in ("poses", "reference_poses"))
+    found = len(estimated.frame_indices)
+    if found < max(2, min_frames):
+        return Abstention(Reason.TOO_SHORT, f"{found} frames have a pose, at least {max(2, min_frames)} are needed.")
+    ours, theirs = estimated.rotations, reference.rotations[_corresponding(estimated, reference)]
+    if not (np.isfinite(ours).all() and np.isfinite(theirs).all()):
+        return Abstention(Reason.POSE_FAILED, "a camera pose is not finite: the pose estimator failed.")
+    return ours, theirs
+
+
+def _error_and_still(ours: Floats, theirs: Floats) -> tuple[float, float]:
+    """Root mean square of the angles between both, and of those that a camera that never moves would have."""
+    error = _root_mean_square(angles_degrees(theirs[0] @ ours[0].T @ ours, theirs))
+    return error, _root_mean_square(angles_degrees(theirs, theirs[0]))
 
 
 def _corresponding(estimated: Trajectory, reference: Trajectory) -> Floats:

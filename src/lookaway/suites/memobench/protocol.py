@@ -8,7 +8,7 @@ from typing import Any, Final
 from lookaway.core import BoundMetric, Extractor, Metric
 from lookaway.io.phases import SpreadInPhases
 from lookaway.io.sampling import EveryFrame, UniformFrames
-from lookaway.metrics.camera_controllability import CameraControllability, ReferenceTurned, Rotation
+from lookaway.metrics.camera_controllability import CameraControllability, ReferenceTurned, Rotation, RotationFollowed
 from lookaway.metrics.frame_metrics import AestheticQuality, Lpips, Psnr, Ssim
 from lookaway.metrics.phase_mean import PhaseMean
 from lookaway.metrics.seen_phases import DepthConsistency, ObjectIdentity
@@ -119,6 +119,11 @@ def _camera(as_published: bool) -> tuple[BoundMetric, ...]:
         BoundMetric(
             name="memobench.camera_controllability",
             metric=CameraControllability(rotation=rotation, floor_degrees=10.0),
+            recipes={"poses": poses, "reference_poses": REFERENCE_POSES},
+        ),
+        BoundMetric(
+            name="memobench.rotation_followed",
+            metric=RotationFollowed(),
             recipes={"poses": poses, "reference_poses": REFERENCE_POSES},
         ),
         # Not a gate of the table: it is about the reference, and would keep a video that stands still.
