@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import pytest
@@ -61,6 +61,24 @@ def test_the_whole_protocol_is_the_default(dataset):
 def test_the_last_part_of_a_public_name_is_enough(dataset):
     (bound,) = bind_metrics(dataset, ["camera_interaction"])
     assert bound.name == "mbencha.causal.camera_interaction"
+
+
+def test_the_name_of_a_suite_stands_for_its_protocol(dataset):
+    own = load_suite("mbench-a").metrics({})
+    assert bind_metrics(dataset, ["mbench-a"]) == own
+    joined = bind_metrics(dataset, ["mbench-a", "mind"])
+    added = [bound for bound in joined if bound not in own]
+    assert [bound.name for bound in added] == [
+        bound.name for bound in load_suite("mind").metrics({}) if not bound.is_gate
+    ]
+    assert all(bound.subsets is None for bound in added)
+    assert [bound.name for bound in joined if bound.is_gate] == ["mbencha.revisited"]
+
+
+def test_another_suite_is_measured_with_the_settings_of_the_dataset(dataset):
+    ours = bind_metrics(dataset, ["mind"])
+    theirs = bind_metrics(replace(dataset, settings={"as_published": True}), ["mind"])
+    assert {metric_key(bound) for bound in ours} != {metric_key(bound) for bound in theirs}
 
 
 def test_the_gate_comes_with_consistency_for_its_subsets_alone(dataset):

@@ -60,7 +60,7 @@ def dataset_options(command: Command) -> Command:
             "--suite", help="Suite that reads it; by default the one that recognises the folder, else revisit."
         ),
         click.option(
-            "--metrics", callback=split_names, metavar="A,B", help="Metrics to run; by default the suite's protocol."
+            "--metrics", callback=split_names, metavar="A,B", help="Metrics or suites to run; by default the protocol."
         ),
         click.option("--models", callback=split_names, default="", metavar="A,B", help="Only these models."),
         click.option("--subsets", callback=split_names, default="", metavar="A,B", help="Only these subsets."),

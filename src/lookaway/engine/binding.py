@@ -90,7 +90,9 @@ def bind_metrics(
 ) -> tuple[BoundMetric, ...]:
     """The suite's protocol, or the named part of it, or any installed metric by its own name, or metric objects.
 
-    `using` names other extractors for features; `compute` is the device and precision of all networks.
+    The name of a suite stands for its protocol: `["memobench", "mind"]` measures both on the same rollouts, whatever
+    their subsets, behind the gate of the suite that read the dataset. `using` names other extractors for features;
+    `compute` is the device and precision of all networks.
     """
     recipes = {feature: _default_recipe(extractor) for feature, extractor in (using or {}).items()}
     return Overrides(using=recipes, compute=compute).apply(_chosen(dataset, metrics))
@@ -102,7 +104,7 @@ def _chosen(dataset: Dataset, metrics: Sequence[str | Metric] | None) -> tuple[B
         return tuple(protocol.values())
     chosen: dict[str, BoundMetric] = {}
     for wanted in metrics:
-        found = _named(wanted, protocol) if isinstance(wanted, str) else [_given(wanted, protocol)]
+        found = _named(wanted, protocol, dataset) if isinstance(wanted, str) else [_given(wanted, protocol)]
         for bound in found:
             if chosen.setdefault(bound.name, bound) != bound:
                 raise UserError(
@@ -124,9 +126,19 @@ def _narrowed(gate: BoundMetric, scores: Sequence[BoundMetric], *, is_chosen: bo
     return dataclasses.replace(gate, subsets=own) if own else None
 
 
-def _named(name: str, protocol: dict[str, BoundMetric]) -> list[BoundMetric]:
+def _named(name: str, protocol: dict[str, BoundMetric], dataset: Dataset) -> list[BoundMetric]:
+    if name == dataset.suite:
+        return list(protocol.values())
+    if name in plugins.names("suites"):
+        return _of_another_suite(name, dataset)
     matching = [bound for known, bound in protocol.items() if known == name or known.endswith(f".{name}")]
     return matching or [_installed(name, protocol)]
+
+
+def _of_another_suite(name: str, dataset: Dataset) -> list[BoundMetric]:
+    """Its scores, for every rollout: subsets of another suite are not those of this dataset."""
+    bounds = load_suite(name).metrics(dataset.settings)
+    return [dataclasses.replace(bound, subsets=None) for bound in bounds if not bound.is_gate]
 
 
 def _given(metric: Metric, protocol: dict[str, BoundMetric]) -> BoundMetric:
@@ -163,7 +175,7 @@ def _require_metric(metric: Any) -> None:
 def _installed(name: str, protocol: dict[str, BoundMetric]) -> BoundMetric:
     """A metric that the suite does not name, with the default recipe of each feature it needs."""
     if name not in plugins.names("metrics"):
-        raise UnknownName("metric", name, {*protocol, *plugins.names("metrics")})
+        raise UnknownName("metric", name, {*protocol, *plugins.names("metrics"), *plugins.names("suites")})
     return _bound(name, plugins.load("metrics", name)(), protocol)
 
 

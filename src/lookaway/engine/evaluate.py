@@ -41,15 +41,15 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
 ) -> Run:
     """Measure every rollout of a dataset, or what a run that was cut off still lacks.
 
-    `metrics` names a part of the suite's protocol or any installed metric, or holds metrics themselves:
-    `[Flicker(), "rendering_lighting"]`. The source of a class that no entry point leads to is part of the lock, and
-    workers of Ray import its module, unless it is the script itself. `using` names other extractors for features, and
-    `compute` says where networks run, and how precisely. `judge` answers questions, where a metric has any; without
-    one, gates that need it are left out, and with `ignore_gates` all rollouts count. `executor` runs the work, with
-    `resources`. `features` is a folder of features to share between runs; otherwise they are kept with the run. Folders
-    may be on object storage, such as `s3://bucket/run`. `shard` is the part of the dataset that this run measures;
-    `merge` joins the runs of all parts. With `smoke`, every metric is tried on one rollout first. Other options go to
-    `read`; a dataset that was read already takes none.
+    `metrics` names a part of the suite's protocol, any installed metric or the whole protocol of another suite, or
+    holds metrics themselves: `[Flicker(), "rendering_lighting", "mind"]`. The source of a class that no entry point
+    leads to is part of the lock, and workers of Ray import its module, unless it is the script itself. `using` names
+    other extractors for features, and `compute` says where networks run, and how precisely. `judge` answers questions,
+    where a metric has any; without one, gates that need it are left out, and with `ignore_gates` all rollouts count.
+    `executor` runs the work, with `resources`. `features` is a folder of features to share between runs; otherwise they
+    are kept with the run. Folders may be on object storage, such as `s3://bucket/run`. `shard` is the part of the
+    dataset that this run measures; `merge` joins the runs of all parts. With `smoke`, every metric is tried on one
+    rollout first. Other options go to `read`; a dataset that was read already takes none.
     """
     dataset = _read(source, options)
     folder = RunFolder(as_path(output).absolute())  # workers may be in another folder
