@@ -72,6 +72,7 @@ bench:  ## The engine against a bare loop, extractors against their networks, fi
 	$(PYTHON) -m benchmarks.estimates
 	$(PYTHON) -m benchmarks.perception_throughput
 	$(PYTHON) -m benchmarks.frame_fidelity
+	$(PYTHON) -m benchmarks.memobench_cost
 	$(PYTHON) -m benchmarks.pose_accuracy
 
 bench-scale:  ## The engine on Ray against a script by hand and against inline, and a hundred thousand tiny rollouts
