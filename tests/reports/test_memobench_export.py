@@ -7,12 +7,23 @@ import pytest
 
 from lookaway.core import Abstention, Case, Lock, Reason, Rollout, Score, UserError
 from lookaway.engine.run import Run
-from lookaway.reports.export.memobench import COLUMNS, export_memobench_table
+from lookaway.reports.export.memobench import COLUMNS, ORS_COLUMNS, export_memobench_table
 from lookaway.store.outcome_rows import Measured
 from lookaway.store.run_folder import RunFolder
 from lookaway.suites.memobench import MemoBench
 
 METRICS = [bound.name for bound in MemoBench().metrics({}) if not bound.is_gate]
+
+
+REAPPEARANCE = {
+    "words": "fox",
+    "video_frames": 81,
+    "first_frame": 54,
+    "frames": 27,
+    "detection_rate": 0.66667,
+    "mean_confidence": 0.55833,
+    "frames_detected": 18,
+}
 
 
 def phase(name, value, start, stop):
@@ -37,6 +48,7 @@ def complete():
         "memobench.object_identity": Score(0.5, detail={"mean": 0.61236, "min": 0.3}),
         "memobench.geo3d": Score(0.9, detail={"mean": 0.98765, "min": 0.9}),
         "memobench.aesthetic": Score(0.5, raw=5.1234),
+        "memobench.ors": Score(0.37222, detail=REAPPEARANCE),
         "memobench.motion_gate": Score(1.0, raw=100.0),
     }
 
@@ -130,8 +142,32 @@ def test_what_has_no_score_is_empty_and_has_its_reason(tmp_path):
 def test_every_model_has_a_file_of_its_own(tmp_path):
     run = a_run(tmp_path / "run", {(model, "real/001"): complete() for model in ("alpha", "../beta")})
     written = export_memobench_table(run, tmp_path / "out")
-    assert [path.parent.name for path in written] == ["alpha", "..%2Fbeta"]
+    assert [path.parent.name for path in written] == ["alpha", "alpha", "..%2Fbeta", "..%2Fbeta"]
     assert exported(run, tmp_path / "out")[0]["data_type"] == "real"
+
+
+def test_reappearance_scores_have_a_table_of_their_own(tmp_path):
+    never = {**REAPPEARANCE, "detection_rate": 0.0, "mean_confidence": None, "frames_detected": 0}
+    found = {
+        ("alpha", "synthetic/Nordic_003"): complete(),
+        ("alpha", "real/001"): complete() | {"memobench.ors": Score(0.0, detail=never)},
+        ("alpha", "real/002"): complete() | {"memobench.ors": Abstention(Reason.MISSING_WEIGHTS, "no sam3.")},
+        ("beta", "real/002"): complete() | {"memobench.ors": Abstention(Reason.MISSING_WEIGHTS, "no sam3.")},
+    }
+    written = export_memobench_table(a_run(tmp_path / "run", found), tmp_path / "out")
+    assert [path.relative_to(tmp_path / "out").as_posix() for path in written] == [
+        "outputs/alpha/eval_both.csv",
+        "ors_results/alpha/ors_scores.csv",
+        "outputs/beta/eval_both.csv",
+    ]
+    with written[1].open(newline="") as file:
+        first, second = csv.DictReader(file)
+    assert tuple(first) == ORS_COLUMNS
+    assert list(first.values()) == [
+        *("Nordic_003", "synthetic", "'=Nordic", "81", "54"),
+        *("0.3722", "0.6667", "0.5583", "27", "18"),
+    ]
+    assert list(second.values())[5:] == ["0.0", "0.0", "0.0", "27", "0"]
 
 
 def test_a_run_of_another_suite_is_refused(tmp_path):

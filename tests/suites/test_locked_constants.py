@@ -30,7 +30,7 @@ def changed(value: Any) -> Iterator[tuple[str, Any]]:
             for place, other in changed(found):
                 yield f"{field.name}.{place}", replace(value, **{field.name: other})
         else:
-            with suppress(UserError):  # one constant can rule out another: COLMAP has one convention
+            with suppress(UserError, ValueError):  # one constant can rule out another: COLMAP has one convention
                 yield field.name, replace(value, **{field.name: another(found, hints[field.name])})
 
 

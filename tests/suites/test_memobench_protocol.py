@@ -21,6 +21,7 @@ FIDELITY = tuple(f"memobench.{phase}.{name}" for phase in PHASES for name in ("p
 OTHERS = (
     "memobench.object_identity",
     "memobench.geo3d",
+    "memobench.ors",
     "memobench.aesthetic",
     "memobench.camera_controllability",
     "memobench.rotation_followed",
@@ -51,6 +52,7 @@ def test_only_what_follows_the_first_phase_counts_behind_the_gate():
         *(name for name in FIDELITY if "visible" not in name),
         "memobench.object_identity",
         "memobench.geo3d",
+        "memobench.ors",
     }
 
 
@@ -77,6 +79,11 @@ def test_as_published_changes_what_is_known_to_be_wrong_and_nothing_else():
         "depth.frames.as_published",
         "depth.height",
         "phases.as_published",
+    }
+    assert changed["memobench.ors"] == {
+        "metric.min_score",
+        "detections.frames.as_published",
+        "detections.wording",
     }
     assert changed["memobench.camera_controllability"] == {"metric.rotation", "poses"}
     assert changed["memobench.rotation_followed"] == {"poses"}

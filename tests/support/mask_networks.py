@@ -9,14 +9,17 @@ from typing import Any
 
 import torch
 import transformers
+from safetensors.torch import save_file
 
 from lookaway.perception.weights import Weights
 from tests.support.clips import numbered_frames, write_clip
 from tests.support.hub import put_into_hub
 from tests.support.networks import seeded
+from tests.support.picture_networks import clip_vocabulary, save_clip_tokenizer
 
 CLIPS = Path(__file__).parents[3] / "shared" / "data" / "wrbench" / "videos"
 SAM2_SIDE = 64
+SAM3_SIDE, SAM3_QUERIES = 56, 6
 WORDS = ("small", "red", "green", "ball", "cube", "cat")
 FIXED_TOKENS = {0: "[PAD]", 100: "[UNK]", 101: "[CLS]", 102: "[SEP]", 103: "[MASK]", 1012: ".", 1029: "?"}
 """Grounding DINO knows the ends of texts and phrases by these numbers."""
@@ -85,6 +88,66 @@ def _sam2_config() -> Any:
         mask_downsampler_embed_dim=128,
         memory_fuser_embed_dim=128,
         memory_fuser_intermediate_dim=32,
+    )
+
+
+def tiny_sam3() -> Weights:
+    """SAM 3 as it is published: the detector inside a network for videos, beside a tokenizer of characters."""
+
+    def make() -> Any:
+        model = transformers.Sam3Model(_sam3_config())
+        with torch.no_grad():
+            # As torch begins, masks and scores hardly depend on the picture.
+            for parameter in model.parameters():
+                parameter.add_(torch.randn_like(parameter), alpha=0.1)
+        return model
+
+    def save(folder: Path) -> None:
+        model = seeded(make)
+        config = {"model_type": "sam3_video", "detector_config": model.config.to_dict()}
+        (folder / "config.json").write_text(json.dumps(config))
+        tensors = {f"detector_model.{name}": value.contiguous() for name, value in model.state_dict().items()}
+        tracker = {"tracker_neck.unused": torch.zeros(1)}
+        save_file({**tensors, **tracker}, folder / "model.safetensors", metadata={"format": "pt"})
+        save_clip_tokenizer(folder)
+
+    return put_into_hub("sam3", save)
+
+
+def _sam3_config() -> Any:
+    small = {"hidden_size": 32, "intermediate_size": 32, "num_attention_heads": 2}
+    backbone = {
+        **small,
+        "model_type": "sam3_vit_model",
+        "num_hidden_layers": 2,
+        "image_size": SAM3_SIDE,
+        "patch_size": 14,
+        "window_size": 2,
+        "global_attn_indexes": [1],
+        "pretrain_image_size": 28,
+    }
+    vocabulary = len(clip_vocabulary())
+    text = {
+        **small,
+        "model_type": "clip_text_model",
+        "vocab_size": vocabulary,
+        "num_hidden_layers": 1,
+        "projection_dim": 16,
+        "max_position_embeddings": 16,
+        "bos_token_id": vocabulary - 2,
+        "eos_token_id": vocabulary - 1,
+    }
+    return transformers.Sam3Config(
+        vision_config={
+            "backbone_config": backbone,
+            "fpn_hidden_size": 32,
+            "backbone_feature_sizes": [[16, 16], [8, 8], [4, 4]],
+        },
+        text_config=text,
+        geometry_encoder_config={**small, "num_layers": 1},
+        detr_encoder_config={**small, "num_layers": 1},
+        detr_decoder_config={**small, "num_layers": 2, "num_queries": SAM3_QUERIES},
+        mask_decoder_config={"hidden_size": 32, "num_attention_heads": 2},
     )
 
 

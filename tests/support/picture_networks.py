@@ -56,13 +56,19 @@ def tiny_clip(name: str = "clip-vit-b-32-laion2b", max_tokens: int = 20) -> Weig
 
     def save(folder: Path) -> None:
         model.save_pretrained(folder)
-        transformers.CLIPTokenizer(vocab=vocabulary, merges=[]).save_pretrained(folder)
-        (folder / "vocab.json").write_text(json.dumps(vocabulary))
-        (folder / "merges.txt").write_text("#version: 0.2\n")
-        specials = {"bos_token": "<|startoftext|>", "eos_token": "<|endoftext|>", "pad_token": "<|endoftext|>"}
-        (folder / "special_tokens_map.json").write_text(json.dumps(specials))
+        save_clip_tokenizer(folder)
 
     return put_into_hub(name, save)
+
+
+def save_clip_tokenizer(folder: Path) -> None:
+    """A tokenizer as CLIP's are published, which knows single characters."""
+    vocabulary = clip_vocabulary()
+    transformers.CLIPTokenizer(vocab=vocabulary, merges=[]).save_pretrained(folder)
+    (folder / "vocab.json").write_text(json.dumps(vocabulary))
+    (folder / "merges.txt").write_text("#version: 0.2\n")
+    specials = {"bos_token": "<|startoftext|>", "eos_token": "<|endoftext|>", "pad_token": "<|endoftext|>"}
+    (folder / "special_tokens_map.json").write_text(json.dumps(specials))
 
 
 def clip_vocabulary() -> dict[str, int]:

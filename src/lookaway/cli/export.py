@@ -93,7 +93,8 @@ def sana_results_command(run: Path, output: Path) -> None:
 def memobench_command(run: Path, output: Path) -> None:
     """Write RUN as the table of MemoBench's evaluator: outputs/<model>/eval_both.csv.
 
-    Columns that were not measured are empty, and a column `error` says why.
+    Columns that were not measured are empty, and a column `error` says why. Reappearance scores are in
+    ors_results/<model>/ors_scores.csv, as those of MemoBench are.
     """
     from lookaway.engine.run import Run
     from lookaway.reports.export.memobench import export_memobench_table

@@ -54,6 +54,7 @@ class ReappearanceScore(MetricBase):
             "detection_rate": float(is_found.mean()) if len(frames) else None,
             "mean_confidence": float(best[is_found].mean()) if is_found.any() else None,
             "frames_detected": int(is_found.sum()),
+            "first_frame": int(frames[0]) if len(frames) else None,
         }
         return score_of_frames(feature, best, detail=detail)
 

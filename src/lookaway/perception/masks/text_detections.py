@@ -16,6 +16,7 @@ from lookaway.core import (
     Features,
     Frame,
     FrameRequest,
+    Json,
     Reason,
     Rollout,
     SampledExtractor,
@@ -102,7 +103,8 @@ class LoadedTextDetections:
         words = target_words(rollout, self.recipe.wording)
         if words is None:
             raise Unmeasurable(Reason.NO_TARGET, f"the case {rollout.case.id} names no target to look for.")
-        return DetectionExtraction(self.detect, words, self.recipe.request(timeline, rollout))
+        detail: dict[str, Json] = {"words": words, "video_frames": timeline.frame_count}
+        return DetectionExtraction(self.detect, words, self.recipe.request(timeline, rollout), detail)
 
 
 @dataclass(slots=True)
@@ -112,6 +114,7 @@ class DetectionExtraction:
     detect: Detect
     words: str
     request: FrameRequest
+    detail: Mapping[str, Json]
     _found: list[tuple[int, Detection]] = field(default_factory=list)
     _indices: list[int] = field(default_factory=list)
 
@@ -128,4 +131,4 @@ class DetectionExtraction:
             "detection_frames": np.array([frame for frame, _ in self._found], np.int64),
             "frame_indices": np.array(self._indices, np.int64),
         }
-        return Feature(arrays, {"words": self.words})
+        return Feature(arrays, self.detail)

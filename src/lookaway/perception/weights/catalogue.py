@@ -65,6 +65,15 @@ CATALOGUE: Mapping[str, Listing] = {
             "model.safetensors": "2012733a0de5d03efd1bba550a2847c4551be9ef2e0d497c83074df66189f780",
         },
     ),
+    "sam3": Listing(
+        source="facebook/sam3",
+        files=(*TRANSFORMERS_FILES, *TOKENIZER_FILES, "vocab.json", "merges.txt", "special_tokens_map.json"),
+        megabytes=3440,
+        licence="SAM License",
+        gate=ASK_META,
+        purpose="masks of what a text names",
+        revision="3c879f39826c281e95690f02c7821c4de09afae7",
+    ),
     "grounding-dino-tiny": Listing(
         source="IDEA-Research/grounding-dino-tiny",
         files=(*TRANSFORMERS_FILES, *TOKENIZER_FILES, "vocab.txt", "special_tokens_map.json"),

@@ -58,15 +58,31 @@ COLUMNS: Final = (
     *COMPOSITES,
 )
 MEAN_WEIGHT: Final = 0.7
+ORS: Final = f"{SUITE}.ors"
+"""It has a table of its own."""
+ORS_FILE: Final = "ors_scores.csv"
+ORS_COLUMNS: Final = (
+    "clip_id",
+    "data_type",
+    "scene",
+    "n_gen",
+    "r_start",
+    "ors",
+    "detection_rate",
+    "mean_confidence",
+    "n_r_frames",
+    "n_detected",
+)
 
 Row: TypeAlias = Mapping[str, Any]
 Values: TypeAlias = dict[str, float | int | str | None]
 
 
 def export_memobench_table(run: Run, output: Path) -> list[Path]:
-    """Write `outputs/<model>/eval_both.csv` for each model.
+    """Write `outputs/<model>/eval_both.csv` for each model, and `ors_results/<model>/ors_scores.csv`.
 
-    What was not measured is empty; where something that was requested has no score, a column `error` says why, as
+    The second has the clips whose reappearance was scored, and is not written where there are none. In the first, what
+    was not measured is empty; where something that was requested has no score, a column `error` says why, as
     the published code adds one. Percentages are made from rounded values, and composites from rounded percentages, as
     there.
     """
@@ -77,19 +93,24 @@ def export_memobench_table(run: Run, output: Path) -> list[Path]:
     for row in run.items():
         rows.setdefault(row["rollout"], {})[row["metric"]] = row
     requested = [metric.name for metric in run.metrics if metric.name.startswith(f"{SUITE}.") and not metric.is_gate]
+    requested = [name for name in requested if name != ORS]
     rollouts = RunFolder(run.path).rollouts().to_pylist()
     written = []
     for model in dict.fromkeys(rollout["model"] for rollout in rollouts):
         own = [rollout for rollout in rollouts if rollout["model"] == model]
         lines = [_line(rollout, rows.get(rollout["rollout"], {}), requested) for rollout in own]
         path = output / "outputs" / folder_name(model) / FILE_NAME
-        _write(path, lines)
+        _write(path, [*COLUMNS, *(["error"] if any(line.get("error") for line in lines) else [])], lines)
         written.append(path)
+        scored = [(rollout, rows.get(rollout["rollout"], {}).get(ORS)) for rollout in own]
+        if found := [_ors_line(rollout, row) for rollout, row in scored if row and row["status"] == "score"]:
+            path = output / "ors_results" / folder_name(model) / ORS_FILE
+            _write(path, ORS_COLUMNS, found)
+            written.append(path)
     return written
 
 
-def _write(path: Path, lines: Sequence[Values]) -> None:
-    columns = [*COLUMNS, *(["error"] if any(line.get("error") for line in lines) else [])]
+def _write(path: Path, columns: Sequence[str], lines: Sequence[Values]) -> None:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -124,6 +145,23 @@ def _line(rollout: Row, rows: Mapping[str, Row], requested: Sequence[str]) -> Va
         "error": _error(rows, requested),
     }
     return line | _scaled(line)
+
+
+def _ors_line(rollout: Row, row: Row) -> Values:
+    """The reappearance score of a clip; a rate without detections has a confidence of 0, as in the published code."""
+    detail = json.loads(row["detail"])
+    return {
+        "clip_id": rollout["case"].partition("/")[2],
+        "data_type": rollout["subset"],
+        "scene": rollout["scene"],
+        "n_gen": detail["video_frames"],
+        "r_start": detail["first_frame"],
+        "ors": _rounded(row["value"], 4),
+        "detection_rate": _rounded(detail["detection_rate"], 4),
+        "mean_confidence": _rounded(detail["mean_confidence"] or 0.0, 4),
+        "n_r_frames": detail["frames"],
+        "n_detected": detail["frames_detected"],
+    }
 
 
 def _phases(details: Mapping[str, Mapping[str, Any]]) -> Values:

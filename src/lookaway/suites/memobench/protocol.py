@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lookaway.core import BoundMetric, Extractor, Metric
-from lookaway.io.phases import SpreadInPhases
+from lookaway.io.phases import EveryInPhases, SpreadInPhases
 from lookaway.io.sampling import EveryFrame, UniformFrames
 from lookaway.metrics.camera_controllability import CameraControllability, ReferenceTurned, Rotation, RotationFollowed
 from lookaway.metrics.frame_metrics import AestheticQuality, Lpips, Psnr, Ssim
 from lookaway.metrics.phase_mean import PhaseMean
+from lookaway.metrics.reappearance import ReappearanceScore
 from lookaway.metrics.seen_phases import DepthConsistency, ObjectIdentity
 from lookaway.perception.depth.depth_anything import DepthAnything
+from lookaway.perception.masks.sam3_detections import Sam3Detections
 from lookaway.perception.networks.fits import CentreCrop, WholeFrame
 from lookaway.perception.phases import PhaseBounds, PhasedFrames
 from lookaway.perception.poses.network_poses import MapAnythingPoses
@@ -48,6 +50,7 @@ def protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
     return (
         *_fidelity(as_published),
         *_consistency(as_published),
+        *_reappearance(as_published),
         *_quality(as_published),
         *_camera(as_published),
         revisited_gate("memobench.revisited", POSES),
@@ -99,6 +102,21 @@ def _consistency(as_published: bool) -> tuple[BoundMetric, ...]:
             name="memobench.geo3d",
             metric=DepthConsistency(phases=SEEN, as_published=as_published),
             recipes={"depth": depth, "phases": PhaseBounds(as_published=as_published)},
+            is_consistency=True,
+        ),
+    )
+
+
+def _reappearance(as_published: bool) -> tuple[BoundMetric, ...]:
+    detections = Sam3Detections(
+        frames=EveryInPhases((REAPPEARED,), as_published=as_published),
+        wording="published" if as_published else "subject",
+    )
+    return (
+        BoundMetric(
+            name="memobench.ors",
+            metric=ReappearanceScore(min_score=0.0 if as_published else 0.5),
+            recipes={"detections": detections},
             is_consistency=True,
         ),
     )
