@@ -15,6 +15,7 @@ from lookaway.metrics.frame_metrics import (
     Lpips,
     Mse,
     Psnr,
+    ReferenceRevisitSimilarity,
     Ssim,
 )
 
@@ -25,11 +26,18 @@ SERIES = {
     Ssim(): ("fidelity", "ssim", 1.0, -1.0),
     Lpips(): ("lpips", "distances", 0.0, 0.8),
     FeatureError(): ("feature_error", "errors", 0.0, 4 / 768),
+    ReferenceRevisitSimilarity(): ("similarity", "cosines", 1.0, 0.0),
     ImagingQuality(): ("quality", "quality", 100.0, 0.0),
     AestheticQuality(): ("aesthetic", "aesthetic", 10.0, 0.0),
 }
 """The feature and the array that each reads, with their best and their worst number."""
-BEST = {"psnr": 100.0, "ssim": 1.0, "imaging_quality": 1.0, "aesthetic_quality": 1.0}
+BEST = {
+    "psnr": 100.0,
+    "ssim": 1.0,
+    "reference_revisit_similarity": 1.0,
+    "imaging_quality": 1.0,
+    "aesthetic_quality": 1.0,
+}
 WORST = {
     "mse": 1.0,
     "ssim": -1.0,
@@ -149,3 +157,9 @@ def test_other_metrics_have_no_raw_value():
 def test_long_series_lose_nothing_in_their_mean():
     numbers = np.full(10_000, 0.1, np.float64)
     assert Mse().measure(ROLLOUT, features(Mse(), numbers)).value == 0.1
+
+
+def test_cosines_outside_of_0_to_1_are_clipped():
+    outcome = ReferenceRevisitSimilarity().measure(ROLLOUT, features(ReferenceRevisitSimilarity(), [-0.5, 0.5, 1.01]))
+    assert [unit.outcome.value for unit in outcome.units] == [0, 0.5, 1]
+    assert outcome.value == pytest.approx(0.5)

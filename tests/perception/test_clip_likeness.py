@@ -9,9 +9,11 @@ import transformers
 
 from lookaway.core import Reason, Unmeasurable
 from lookaway.perception.networks.fits import CentreCrop, WholeFrame
-from lookaway.perception.similarity.clip_similarity import ClipSimilarity
+from lookaway.perception.similarity.clip_similarity import ClipPairs, ClipSimilarity
+from lookaway.perception.similarity.compared_frames import GeneratedSize
+from tests.support.compared import answered
 from tests.support.picture_networks import noise, spoil, tiny_clip
-from tests.support.watching import perceive_frames, rollout_of
+from tests.support.watching import check_documented, perceive, perceive_frames, rollout_of
 
 SHORT, LONG = "a red chair", "a very long walk around the red chair and back"
 
@@ -96,3 +98,38 @@ def test_a_changed_file_is_refused(recipe, name):
     with pytest.raises(Unmeasurable, match="Nothing was loaded") as refused:
         recipe.load()
     assert refused.value.reason is Reason.WRONG_WEIGHTS
+
+
+# Pairs
+
+
+@pytest.fixture
+def pairs(hub) -> ClipPairs:
+    return ClipPairs(tiny_clip("clip-vit-b-32"), fit=CentreCrop(32, 32))
+
+
+def test_pairs_have_the_cosines_of_the_class_in_transformers(pairs, tmp_path):
+    ours, theirs = noise(2, 32, 32), noise(2, 32, 32, seed=1)
+    feature = perceive(pairs, answered(tmp_path, ours, theirs))
+    check_documented(pairs, feature)
+    model = transformers.CLIPModel.from_pretrained(pairs.weights.folder())
+    mean, std = torch.tensor([0.48145466, 0.4578275, 0.40821073]), torch.tensor([0.26862954, 0.26130258, 0.27577711])
+    values = ((torch.from_numpy(np.stack([*ours, *theirs])).float() / 255 - mean) / std).permute(0, 3, 1, 2)
+    with torch.inference_mode():
+        vectors = model.get_image_features(pixel_values=values).pooler_output
+    cosines = torch.nn.functional.cosine_similarity(vectors[:2], vectors[2:])
+    np.testing.assert_allclose(feature["cosines"], cosines, atol=1e-5)
+    assert feature["partner_indices"].tolist() == [0, 1]
+
+
+def test_equal_frames_have_a_cosine_of_one_whatever_the_size_of_the_partner(pairs, tmp_path):
+    small = [np.full((40, 64, 3), level, np.uint8) for level in (30, 200)]
+    large = [np.full((80, 128, 3), level, np.uint8) for level in (30, 200)]
+    reduced = ClipPairs(pairs.weights, fit=pairs.fit, reduced=GeneratedSize(48))
+    for recipe in (pairs, reduced):
+        np.testing.assert_allclose(perceive(recipe, answered(tmp_path, small, large))["cosines"], 1, atol=1e-5)
+
+
+def test_pairs_need_a_reference_and_their_weights(hub):
+    assert ClipPairs().declines(rollout_of(Path("clip.mp4"))).reason is Reason.MISSING_INPUT
+    assert "lookaway weights fetch clip-vit-b-32" in ClipPairs().weights.declines().message

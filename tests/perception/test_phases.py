@@ -9,7 +9,7 @@ import pytest
 
 from lookaway.core import Case, Reason, Reference, Rollout, Timeline, Unmeasurable
 from lookaway.metrics.frame_metrics import Psnr
-from lookaway.perception.phases import PhasedFrames
+from lookaway.perception.phases import PhasedFrames, SpreadPartners
 from lookaway.perception.similarity.compared_frames import GeneratedSize, ReferenceFrames
 from lookaway.perception.similarity.frame_fidelity import FrameFidelity, LumaFidelity
 from tests.support.compared import GOLDEN, answered
@@ -55,6 +55,28 @@ def test_by_default_every_frame_has_its_partner_in_the_same_phase(rollout):
     assert list(found) == list(range(81))
     assert (found[0], found[26], found[27], found[54]) == (0, 39, 40, 80)
     assert partners(rollout, 120) == {frame: frame for frame in range(120)}
+
+
+def spread_partners(rollout, frames=81, **options):
+    found = SpreadPartners(**options).partners(Timeline(np.arange(frames) / 16, 32, 24), rollout)
+    return dict(found.indices)
+
+
+def test_a_phase_is_spread_over_as_published_in_both_videos(rollout):
+    expected = {int(54 + k * (80 - 54) / 2): int(80 + k * (119 - 80) / 2) for k in range(3)}
+    assert spread_partners(rollout, as_published=True) == expected == {54: 80, 67: 99, 80: 119}
+    assert spread_partners(rollout, phase="visible", count=2) == {0: 0, 26: 39}
+    assert spread_partners(rollout, 3) == {2: 119}
+
+
+def test_a_spread_needs_two_frames_and_a_reference_with_phases(rollout):
+    with pytest.raises(ValueError, match="2 or more"):
+        SpreadPartners(count=1)
+    bare = replace(rollout, case=replace(rollout.case, reference=None))
+    assert SpreadPartners().declines(rollout) is None
+    assert SpreadPartners().declines(bare).reason is Reason.MISSING_INPUT
+    with pytest.raises(Unmeasurable, match="phases seen are not annotated"):
+        spread_partners(rollout, phase="seen")
 
 
 def test_annotated_phases_of_the_rollout_do_not_move_partners(rollout):

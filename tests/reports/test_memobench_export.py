@@ -49,6 +49,7 @@ def complete():
         "memobench.geo3d": Score(0.9, detail={"mean": 0.98765, "min": 0.9}),
         "memobench.aesthetic": Score(0.5, raw=5.1234),
         "memobench.ors": Score(0.37222, detail=REAPPEARANCE),
+        "memobench.gt_revisit_similarity": Score(0.81236),
         "memobench.motion_gate": Score(1.0, raw=100.0),
     }
 
@@ -119,11 +120,12 @@ def test_percentages_are_made_from_rounded_values_and_composites_from_rounded_pe
     assert line["ObjIdentityConsistency"] == "51.84"
     assert line["Geo3DConsistency"] == str(round(0.7 * 98.8 + 0.3 * 90.0, 2))
     assert line["VisualQuality"] == "51.2"
+    assert line["GTRevisitSim"] == line["GTRevisitSim_pct"] == "81.2"
     assert line["CameraControllability"] == line["CameraControllability_pct"] == "63.3"
 
 
 def test_what_is_not_measured_here_is_empty(line):
-    for name in ("TemporalScore", "ImageQuality", "ImageRewardScore", "GTRevisitSim", "MotionSmoothness", "fx", "fy"):
+    for name in ("TemporalScore", "ImageQuality", "ImageRewardScore", "MotionSmoothness", "fx", "fy"):
         assert line[name] == ""
 
 

@@ -22,6 +22,7 @@ OTHERS = (
     "memobench.object_identity",
     "memobench.geo3d",
     "memobench.ors",
+    "memobench.gt_revisit_similarity",
     "memobench.aesthetic",
     "memobench.camera_controllability",
     "memobench.rotation_followed",
@@ -53,6 +54,7 @@ def test_only_what_follows_the_first_phase_counts_behind_the_gate():
         "memobench.object_identity",
         "memobench.geo3d",
         "memobench.ors",
+        "memobench.gt_revisit_similarity",
     }
 
 
@@ -85,6 +87,7 @@ def test_as_published_changes_what_is_known_to_be_wrong_and_nothing_else():
         "detections.frames.as_published",
         "detections.wording",
     }
+    assert changed["memobench.gt_revisit_similarity"] == {"similarity.compared.as_published"}
     assert changed["memobench.camera_controllability"] == {"metric.rotation", "poses"}
     assert changed["memobench.rotation_followed"] == {"poses"}
     assert changed["memobench.motion_gate"] == {"metric.rotation"}

@@ -1,4 +1,4 @@
-"""Metrics with one value per frame: MSE, PSNR, SSIM, LPIPS, feature error, imaging and aesthetic quality."""
+"""Metrics with one value per frame: MSE, PSNR, SSIM, LPIPS, feature error, similarity and quality."""
 
 from __future__ import annotations
 
@@ -166,6 +166,26 @@ class FeatureError(MetricBase):
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
         return score_of_frames(features["feature_error"], features["feature_error"]["errors"])
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceRevisitSimilarity(MetricBase):
+    """Mean over compared frames of the cosine between a frame and its partner, as a network sees them.
+
+    Cosines are clipped to 0 to 1. The frames are those that similarity is of: with MemoBench, three of the phase in
+    which the target is back, beside those of the reference clip. There is no raw value.
+
+    Abstains: `missing_input` without a reference video or without annotated phases; `too_short` where no frame is in
+    the phase; a reason of the video or of the weights where there are no cosines.
+    """
+
+    name = "reference_revisit_similarity"
+    unit = "similarity"
+    needs = ("similarity",)
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        return score_of_frames(features["similarity"], np.clip(features["similarity"]["cosines"], 0, 1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from lookaway.core import (
     Unmeasurable,
 )
 from lookaway.core.phases import Phase
-from lookaway.io.phases import declines_phases, phases_of, reference_frames
+from lookaway.io.phases import chosen_phases, declines_phases, phases_of, reference_frames
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +102,45 @@ class PhasedFrames:
             return (Phase("all", 0, frame_count, 0, reference_frames(rollout)),)
         # Phases of the rollout itself say nothing of the reference.
         return phases_of(replace(rollout, phases={}), frame_count, as_published=self.as_published)
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadPartners:
+    """A number of frames spread over one phase, each with the frame of the reference video at the same place of the
+    spread; first and last among them, others rounded down.
+
+    Where the phase has fewer frames, a frame is compared once.
+    """
+
+    phase: Annotated[str, "name of the phase"] = "reappeared"
+    count: Annotated[int, "pairs"] = 3
+    as_published: Annotated[bool, "clamps keyframes and shares the ends of phases, as MemoBench's own code does"] = (
+        False
+    )
+
+    def __post_init__(self) -> None:
+        if self.count < 2:
+            raise ValueError(
+                f"a phase has a first and a last frame: expected a count of 2 or more, found {self.count}."
+            )
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """A case with a reference video with phases is needed."""
+        return PhasedFrames().declines(rollout)
+
+    def partners(self, timeline: Timeline, rollout: Rollout) -> Partners:
+        """Partners in the reference video."""
+        reference = rollout.case.reference
+        if reference is None:
+            raise Unmeasurable(Reason.MISSING_INPUT, f"the case {rollout.case.id} names no reference video.")
+        # Phases of the rollout itself say nothing of the reference.
+        phases = phases_of(replace(rollout, phases={}), timeline.frame_count, as_published=self.as_published)
+        (phase,) = chosen_phases(phases, (self.phase,))
+        ours, theirs = (
+            [first + place * (last - first) // (self.count - 1) for place in range(self.count)]
+            for first, last in (
+                (phase.start, phase.stop - 1),
+                (phase.reference_start, phase.reference_stop - 1),
+            )
+        )
+        return Partners(reference.video, dict(zip(ours, theirs, strict=True)))

@@ -1,4 +1,4 @@
-"""How like its prompt a frame looks to CLIP."""
+"""How like its prompt, or like the frame it is compared with, a frame looks to CLIP."""
 
 from __future__ import annotations
 
@@ -7,12 +7,23 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any, ClassVar
 
-from lookaway.core import Abstention, Compute, Floats, Frame, Json, Reason, Rollout, Sampler, Timeline
+from numpy.typing import NDArray
+
+from lookaway.core import Abstention, ComparedFrames, Compute, Floats, Frame, Json, Reason, Rollout, Sampler, Timeline
 from lookaway.io.sampling import BySegment
 from lookaway.perception.networks.batching import BatchExtractor, BatchPlan
 from lookaway.perception.networks.clip_pictures import ClipPictures, of_unit_length
-from lookaway.perception.networks.fits import CentreCrop, Fit
+from lookaway.perception.networks.fits import CentreCrop, Fit, Fitted
 from lookaway.perception.networks.pretrained import load_pretrained, load_tokenizer, load_torch
+from lookaway.perception.similarity.compared_frames import (
+    GeneratedSize,
+    PairExtractor,
+    Picture,
+    ReferenceFrames,
+    pairs_at_once,
+    partner_indices,
+    partner_of,
+)
 from lookaway.perception.weights import Weights, published
 
 
@@ -85,3 +96,49 @@ class ClipSimilarity(BatchExtractor[_Network]):
                 return {"cosines": cosines.cpu().numpy(), "embeddings": vectors.half().cpu().numpy()}
 
         return BatchPlan(pictures.frames_at_once(fitted), extract, {**detail, "frame_count": timeline.frame_count})
+
+
+@dataclass(frozen=True, slots=True)
+class ClipPairs(PairExtractor[ClipPictures]):
+    """Cosine between every compared frame and its partner: 1 where they are equal.
+
+    Each is brought to the network's input by itself, whatever the sizes of both.
+    """
+
+    name: ClassVar[str] = "clip_pairs"
+    software: ClassVar[tuple[str, ...]] = ("torch", "transformers", "opencv-python-headless")
+    seconds_per_frame: ClassVar[float] = 0.2
+    bytes_per_frame: ClassVar[float] = 20.0
+    arrays: ClassVar[Mapping[str, str]] = {
+        "cosines": "float32 [pairs]: of the angle between a frame and its partner",
+        "frame_indices": "int64 [pairs]: the frame of the generated video",
+        "partner_indices": "int64 [pairs]: the frame that it is compared with",
+    }
+
+    weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "clip-vit-b-32"))
+    compared: Annotated[ComparedFrames, "which frames are compared"] = ReferenceFrames()
+    fit: Annotated[Fit, "how a frame is brought to the network's input"] = CentreCrop(224, 224)
+    reduced: Annotated[GeneratedSize | None, "size of generated frames before; `None` leaves them as they are"] = None
+    compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
+
+    def network(self) -> ClipPictures:
+        """The half of CLIP that sees."""
+        return ClipPictures.load(self.weights, self.compute)
+
+    def batches(self, network: ClipPictures, rollout: Rollout, timeline: Timeline) -> BatchPlan:
+        """How the pairs of a rollout go through the network."""
+
+        def fitted(height: int, width: int) -> Fitted:
+            return self.fit.fitted(width, height, network.config.patch_size)
+
+        def embedded(pictures: Sequence[Picture]) -> Any:
+            return network(pictures, fitted(*pictures[0].shape[:2]))
+
+        def extract(frames: Sequence[Frame]) -> dict[str, NDArray[Any]]:
+            firsts = [self.reduced.reduce(frame.pixels) if self.reduced else frame.pixels for frame in frames]
+            with network.torch.inference_mode():
+                both = embedded(firsts) * embedded([partner_of(frame).pixels for frame in frames])
+                return {"cosines": both.sum(dim=1).cpu().numpy(), "partner_indices": partner_indices(frames)}
+
+        at_once = min(network.frames_at_once(fitted(timeline.height, timeline.width)), pairs_at_once(timeline))
+        return BatchPlan(at_once, extract, {"video_frames": timeline.frame_count})

@@ -98,6 +98,14 @@ CATALOGUE: Mapping[str, Listing] = {
         purpose="likeness of frames and text",
         revision="1a25a446712ba5ee05982a381eed697ef9b435cf",
     ),
+    "clip-vit-b-32": Listing(
+        source="openai/clip-vit-base-patch32",
+        megabytes=605,
+        licence="MIT",
+        purpose="likeness of frames",
+        # A conversion of the published files: those of the main branch are pickles.
+        revision="c237dc49a33fc61debc9276459120b7eac67e7ef",
+    ),
     "clip-vit-l-14": Listing(
         source="openai/clip-vit-large-patch14",
         megabytes=1711,

@@ -9,18 +9,19 @@ from lookaway.core import BoundMetric, Extractor, Metric
 from lookaway.io.phases import EveryInPhases, SpreadInPhases
 from lookaway.io.sampling import EveryFrame, UniformFrames
 from lookaway.metrics.camera_controllability import CameraControllability, ReferenceTurned, Rotation, RotationFollowed
-from lookaway.metrics.frame_metrics import AestheticQuality, Lpips, Psnr, Ssim
+from lookaway.metrics.frame_metrics import AestheticQuality, Lpips, Psnr, ReferenceRevisitSimilarity, Ssim
 from lookaway.metrics.phase_mean import PhaseMean
 from lookaway.metrics.reappearance import ReappearanceScore
 from lookaway.metrics.seen_phases import DepthConsistency, ObjectIdentity
 from lookaway.perception.depth.depth_anything import DepthAnything
 from lookaway.perception.masks.sam3_detections import Sam3Detections
 from lookaway.perception.networks.fits import CentreCrop, WholeFrame
-from lookaway.perception.phases import PhaseBounds, PhasedFrames
+from lookaway.perception.phases import PhaseBounds, PhasedFrames, SpreadPartners
 from lookaway.perception.poses.network_poses import MapAnythingPoses
 from lookaway.perception.poses.reference_poses import ReferencePoses
 from lookaway.perception.poses.tracked_poses import TrackedPoses
 from lookaway.perception.quality.aesthetic_quality import LaionAesthetics
+from lookaway.perception.similarity.clip_similarity import ClipPairs
 from lookaway.perception.similarity.compared_frames import GeneratedSize
 from lookaway.perception.similarity.dinov2_embeddings import Dinov2Embeddings
 from lookaway.perception.similarity.frame_fidelity import LumaFidelity
@@ -37,6 +38,7 @@ SAMPLE_STEP: Final = 4
 IDENTITY_FRAMES: Final = 9
 DEPTH_FRAMES: Final = 3
 """Frames of each phase."""
+REVISIT_PAIRS: Final = 3
 PUBLISHED_DEPTH_ROWS: Final = 518
 MIN_TURN_DEGREES: Final = 90.0
 POSES: Final = TrackedPoses(frames=UniformFrames(48), height=256, keypoints=400)
@@ -51,6 +53,7 @@ def protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
         *_fidelity(as_published),
         *_consistency(as_published),
         *_reappearance(as_published),
+        *_revisit_similarity(as_published),
         *_quality(as_published),
         *_camera(as_published),
         revisited_gate("memobench.revisited", POSES),
@@ -117,6 +120,18 @@ def _reappearance(as_published: bool) -> tuple[BoundMetric, ...]:
             name="memobench.ors",
             metric=ReappearanceScore(min_score=0.0 if as_published else 0.5),
             recipes={"detections": detections},
+            is_consistency=True,
+        ),
+    )
+
+
+def _revisit_similarity(as_published: bool) -> tuple[BoundMetric, ...]:
+    pairs = SpreadPartners(REAPPEARED, REVISIT_PAIRS, as_published)
+    return (
+        BoundMetric(
+            name="memobench.gt_revisit_similarity",
+            metric=ReferenceRevisitSimilarity(),
+            recipes={"similarity": ClipPairs(compared=pairs, reduced=SIZE)},
             is_consistency=True,
         ),
     )
