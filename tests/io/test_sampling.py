@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lookaway.core import Case, Reason, Rollout, Timeline, Unmeasurable, describe
 from lookaway.core.frames import segment_bounds
-from lookaway.io.sampling import AtFps, ByPhase, BySegment, EveryFrame, UniformFrames, spread
+from lookaway.io.sampling import AtFps, ByPhase, BySegment, EveryFrame, SpreadFrames, UniformFrames, spread
 
 COUNTS = st.integers(1, 500)
 
@@ -123,7 +123,14 @@ def test_a_phase_that_is_not_marked_is_missing_and_the_marked_ones_are_named():
     assert raised.value.reason is Reason.MISSING_INPUT
 
 
-SAMPLERS = [UniformFrames(8), EveryFrame(2), AtFps(2.0), BySegment(3), ByPhase(2, ("before",))]
+def test_spread_frames_are_rounded_down():
+    assert SpreadFrames(5).indices(steady(82), rollout()) == tuple(int(i * 81 / 4) for i in range(5))
+    assert SpreadFrames(5).indices(steady(2), rollout()) == (0, 1)
+    with pytest.raises(ValueError, match="2 or more"):
+        SpreadFrames(1)
+
+
+SAMPLERS = [UniformFrames(8), SpreadFrames(5), EveryFrame(2), AtFps(2.0), BySegment(3), ByPhase(2, ("before",))]
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)

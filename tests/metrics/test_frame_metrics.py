@@ -11,6 +11,7 @@ from lookaway.core import Abstention, Case, Feature, Reason, Rollout
 from lookaway.metrics.frame_metrics import (
     AestheticQuality,
     FeatureError,
+    ImageReward,
     ImagingQuality,
     Lpips,
     Mse,
@@ -163,3 +164,17 @@ def test_cosines_outside_of_0_to_1_are_clipped():
     outcome = ReferenceRevisitSimilarity().measure(ROLLOUT, features(ReferenceRevisitSimilarity(), [-0.5, 0.5, 1.01]))
     assert [unit.outcome.value for unit in outcome.units] == [0, 0.5, 1]
     assert outcome.value == pytest.approx(0.5)
+
+
+def test_a_reward_of_0_is_half_of_the_scale_and_the_mean_reward_is_beside_it():
+    outcome = ImageReward().measure(ROLLOUT, {"rewards": rewards(0.0, 2.0, -2.0, 1000.0, -1000.0)})
+    values = [unit.outcome.value for unit in outcome.units]
+    assert values == pytest.approx([0.5, 1 / (1 + np.exp(-2)), 1 / (1 + np.exp(2)), 1, 0])
+    assert (outcome.value, outcome.detail["mean_reward"]) == (pytest.approx(0.5), 0.0)
+    better, worse = (ImageReward().measure(ROLLOUT, {"rewards": rewards(reward)}).value for reward in (1.5, -1.5))
+    assert better > worse
+    assert ImageReward().measure(ROLLOUT, {"rewards": rewards()}).reason is Reason.TOO_SHORT
+
+
+def rewards(*values: float) -> Feature:
+    return Feature({"rewards": np.array(values, np.float32), "frame_indices": np.arange(len(values))})

@@ -14,6 +14,7 @@ from lookaway.perception.depth.depth_anything import DepthAnything
 from lookaway.perception.networks import batching
 from lookaway.perception.networks.fits import CentreCrop, Squeezed
 from lookaway.perception.quality.aesthetic_quality import LaionAesthetics
+from lookaway.perception.quality.image_reward import ImageRewards
 from lookaway.perception.quality.musiq_quality import MusiqQuality
 from lookaway.perception.similarity.clip_similarity import ClipSimilarity
 from lookaway.perception.similarity.dinov3_embeddings import Dinov3Embeddings
@@ -54,7 +55,16 @@ RECIPES: dict[str, Callable[[], Extractor]] = {
     "musiq_quality": lambda: MusiqQuality(random_musiq(), FRAMES, height=63),
     "vgg_style": lambda: VggStyle(random_vgg19(), FRAMES, height=63),
 }
-DEFAULTS = (LaionAesthetics, ClipSimilarity, DepthAnything, Dinov3Embeddings, LpipsSteps, MusiqQuality, VggStyle)
+DEFAULTS = (
+    LaionAesthetics,
+    ClipSimilarity,
+    DepthAnything,
+    Dinov3Embeddings,
+    ImageRewards,
+    LpipsSteps,
+    MusiqQuality,
+    VggStyle,
+)
 ROLLOUT = rollout_of(Path("clip.mp4"), prompt=("a red chair",))
 
 

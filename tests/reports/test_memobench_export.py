@@ -50,6 +50,7 @@ def complete():
         "memobench.aesthetic": Score(0.5, raw=5.1234),
         "memobench.ors": Score(0.37222, detail=REAPPEARANCE),
         "memobench.gt_revisit_similarity": Score(0.81236),
+        "memobench.image_reward": Score(0.44449),
         "memobench.motion_gate": Score(1.0, raw=100.0),
     }
 
@@ -120,12 +121,13 @@ def test_percentages_are_made_from_rounded_values_and_composites_from_rounded_pe
     assert line["ObjIdentityConsistency"] == "51.84"
     assert line["Geo3DConsistency"] == str(round(0.7 * 98.8 + 0.3 * 90.0, 2))
     assert line["VisualQuality"] == "51.2"
+    assert line["ImageRewardScore"] == line["ImageRewardScore_pct"] == "44.5"
     assert line["GTRevisitSim"] == line["GTRevisitSim_pct"] == "81.2"
     assert line["CameraControllability"] == line["CameraControllability_pct"] == "63.3"
 
 
 def test_what_is_not_measured_here_is_empty(line):
-    for name in ("TemporalScore", "ImageQuality", "ImageRewardScore", "MotionSmoothness", "fx", "fy"):
+    for name in ("TemporalScore", "ImageQuality", "MotionSmoothness", "fx", "fy"):
         assert line[name] == ""
 
 

@@ -30,6 +30,24 @@ class UniformFrames:
 
 
 @dataclass(frozen=True, slots=True)
+class SpreadFrames:
+    """A number of frames from the first to the last, rounded down, as MemoBench's own code has them; none twice."""
+
+    count: Annotated[int, "frames"]
+
+    def __post_init__(self) -> None:
+        if self.count < 2:
+            raise ValueError(
+                f"a video has a first and a last frame: expected a count of 2 or more, found {self.count}."
+            )
+
+    def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
+        """Increasing frame indices, none twice."""
+        last = timeline.frame_count - 1
+        return tuple(sorted({place * last // (self.count - 1) for place in range(self.count)}))
+
+
+@dataclass(frozen=True, slots=True)
 class EveryFrame:
     """Every `step`-th frame from the first on."""
 

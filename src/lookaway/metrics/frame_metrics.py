@@ -1,4 +1,4 @@
-"""Metrics with one value per frame: MSE, PSNR, SSIM, LPIPS, feature error, similarity and quality."""
+"""Metrics with one value per frame: MSE, PSNR, SSIM, LPIPS, feature error, similarity, quality and reward."""
 
 from __future__ import annotations
 
@@ -186,6 +186,27 @@ class ReferenceRevisitSimilarity(MetricBase):
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
         return score_of_frames(features["similarity"], np.clip(features["similarity"]["cosines"], 0, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class ImageReward(MetricBase):
+    """Mean over frames of 1 / (1 + exp(-r)), where r is the reward of ImageReward for a frame and the prompt.
+
+    0.5 is an average picture of the data that the network was trained on. There is no raw value; `detail.mean_reward`
+    has the mean of r.
+
+    Abstains: `missing_input` where the case has no prompt; `too_short` where no frame was sampled; a reason of the
+    video or of the weights where there are no rewards.
+    """
+
+    name = "image_reward"
+    needs = ("rewards",)
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        rewards = np.asarray(features["rewards"]["rewards"], np.float64)
+        detail = {"mean_reward": float(rewards.mean())} if len(rewards) else {}
+        return score_of_frames(features["rewards"], (1 + np.tanh(rewards / 2)) / 2, detail=detail)
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,23 @@ CATALOGUE: Mapping[str, Listing] = {
             "sa_0_4_vit_l_14_linear.pth": "2cd4e60f4f24ae3bcd57b847b13c1f3ba27edc28cc1a7f9ce74ee9f421243cba",
         },
     ),
+    "image-reward": Listing(
+        source="zai-org/ImageReward",
+        files=("ImageReward.pt",),
+        megabytes=1787,
+        licence="Apache-2.0",
+        purpose="how well frames fit a prompt",
+        revision="5736be03b2652728fb87788c9797b0570450ab72",
+    ),
+    "bert-base-uncased": Listing(
+        source="google-bert/bert-base-uncased",
+        files=(*TOKENIZER_FILES, "vocab.txt"),
+        megabytes=1,
+        licence="Apache-2.0",
+        purpose="tokenizer of ImageReward",
+        revision="86b5e0934494bd15c9632b12f734a8a67f723594",
+        sha256={"vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"},
+    ),
     "musiq-spaq": Listing(
         source="chaofengc/IQA-PyTorch-Weights",
         gate=NON_COMMERCIAL,

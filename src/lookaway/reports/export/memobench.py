@@ -139,6 +139,7 @@ def _line(rollout: Row, rows: Mapping[str, Row], requested: Sequence[str]) -> Va
         "ObjIdentityMin": _rounded(detail("object_identity", "min"), 4),
         "GeoConsistencyMean": _rounded(detail("geo3d", "mean"), 4),
         "GeoConsistencyMin": _rounded(detail("geo3d", "min"), 4),
+        "ImageRewardScore": _rounded(value(f"{SUITE}.image_reward"), 4),
         "GTRevisitSim": _rounded(value(f"{SUITE}.gt_revisit_similarity"), 4),
         **{column: _rounded(value(metric), 4) for column, metric in FIDELITY.items()},
         "CameraControllability": _rounded(value(f"{SUITE}.camera_controllability"), 4),

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from lookaway.core import BoundMetric, Extractor, Metric
 from lookaway.io.phases import EveryInPhases, SpreadInPhases
-from lookaway.io.sampling import EveryFrame, UniformFrames
+from lookaway.io.sampling import EveryFrame, SpreadFrames, UniformFrames
 from lookaway.metrics.camera_controllability import CameraControllability, ReferenceTurned, Rotation, RotationFollowed
-from lookaway.metrics.frame_metrics import AestheticQuality, Lpips, Psnr, ReferenceRevisitSimilarity, Ssim
+from lookaway.metrics.frame_metrics import AestheticQuality, ImageReward, Lpips, Psnr, ReferenceRevisitSimilarity, Ssim
 from lookaway.metrics.phase_mean import PhaseMean
 from lookaway.metrics.reappearance import ReappearanceScore
 from lookaway.metrics.seen_phases import DepthConsistency, ObjectIdentity
@@ -21,6 +21,7 @@ from lookaway.perception.poses.network_poses import MapAnythingPoses
 from lookaway.perception.poses.reference_poses import ReferencePoses
 from lookaway.perception.poses.tracked_poses import TrackedPoses
 from lookaway.perception.quality.aesthetic_quality import LaionAesthetics
+from lookaway.perception.quality.image_reward import ImageRewards
 from lookaway.perception.similarity.clip_similarity import ClipPairs
 from lookaway.perception.similarity.compared_frames import GeneratedSize
 from lookaway.perception.similarity.dinov2_embeddings import Dinov2Embeddings
@@ -39,6 +40,7 @@ IDENTITY_FRAMES: Final = 9
 DEPTH_FRAMES: Final = 3
 """Frames of each phase."""
 REVISIT_PAIRS: Final = 3
+REWARD_FRAMES: Final = 5
 PUBLISHED_DEPTH_ROWS: Final = 518
 MIN_TURN_DEGREES: Final = 90.0
 POSES: Final = TrackedPoses(frames=UniformFrames(48), height=256, keypoints=400)
@@ -55,6 +57,7 @@ def protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
         *_reappearance(as_published),
         *_revisit_similarity(as_published),
         *_quality(as_published),
+        *_reward(),
         *_camera(as_published),
         revisited_gate("memobench.revisited", POSES),
     )
@@ -143,6 +146,11 @@ def _quality(as_published: bool) -> tuple[BoundMetric, ...]:
         return ()
     recipe = LaionAesthetics(frames=EveryFrame(SAMPLE_STEP), fit=CentreCrop(224, 224))
     return (BoundMetric(name="memobench.aesthetic", metric=AestheticQuality(), recipes={"aesthetic": recipe}),)
+
+
+def _reward() -> tuple[BoundMetric, ...]:
+    recipe = ImageRewards(frames=SpreadFrames(REWARD_FRAMES), reduced=SIZE)
+    return (BoundMetric(name="memobench.image_reward", metric=ImageReward(), recipes={"rewards": recipe}),)
 
 
 def _camera(as_published: bool) -> tuple[BoundMetric, ...]:
