@@ -9,7 +9,7 @@ import transformers
 
 from lookaway.core import Reason, Unmeasurable
 from lookaway.perception.networks.fits import CentreCrop, WholeFrame
-from lookaway.perception.similarity.clip_similarity import ClipPairs, ClipSimilarity
+from lookaway.perception.similarity.clip_similarity import ClipPairSimilarity, ClipSimilarity
 from lookaway.perception.similarity.compared_frames import GeneratedSize
 from tests.support.compared import answered
 from tests.support.picture_networks import noise, spoil, tiny_clip
@@ -104,8 +104,8 @@ def test_a_changed_file_is_refused(recipe, name):
 
 
 @pytest.fixture
-def pairs(hub) -> ClipPairs:
-    return ClipPairs(tiny_clip("clip-vit-b-32"), fit=CentreCrop(32, 32))
+def pairs(hub) -> ClipPairSimilarity:
+    return ClipPairSimilarity(tiny_clip("clip-vit-b-32"), fit=CentreCrop(32, 32))
 
 
 def test_pairs_have_the_cosines_of_the_class_in_transformers(pairs, tmp_path):
@@ -125,11 +125,11 @@ def test_pairs_have_the_cosines_of_the_class_in_transformers(pairs, tmp_path):
 def test_equal_frames_have_a_cosine_of_one_whatever_the_size_of_the_partner(pairs, tmp_path):
     small = [np.full((40, 64, 3), level, np.uint8) for level in (30, 200)]
     large = [np.full((80, 128, 3), level, np.uint8) for level in (30, 200)]
-    reduced = ClipPairs(pairs.weights, fit=pairs.fit, reduced=GeneratedSize(48))
+    reduced = ClipPairSimilarity(pairs.weights, fit=pairs.fit, reduced=GeneratedSize(48))
     for recipe in (pairs, reduced):
         np.testing.assert_allclose(perceive(recipe, answered(tmp_path, small, large))["cosines"], 1, atol=1e-5)
 
 
 def test_pairs_need_a_reference_and_their_weights(hub):
-    assert ClipPairs().declines(rollout_of(Path("clip.mp4"))).reason is Reason.MISSING_INPUT
-    assert "lookaway weights fetch clip-vit-b-32" in ClipPairs().weights.declines().message
+    assert ClipPairSimilarity().declines(rollout_of(Path("clip.mp4"))).reason is Reason.MISSING_INPUT
+    assert "lookaway weights fetch clip-vit-b-32" in ClipPairSimilarity().weights.declines().message

@@ -138,6 +138,7 @@ def load_modules(torch: ModuleType, weights: Weights, compute: Compute) -> Any:
     """The network with the parameters of the published file, which has some that are not used."""
     import transformers
 
+    kinds: Any = transformers
     widths = [TEXT["hidden_size"], *HEAD.values()]
     head = {
         str(place): torch.nn.Linear(before, after)
@@ -145,8 +146,8 @@ def load_modules(torch: ModuleType, weights: Weights, compute: Compute) -> Any:
     }
     modules = torch.nn.ModuleDict(
         {
-            "visual_encoder": transformers.BlipVisionModel(transformers.BlipVisionConfig(**VISION)),
-            "text_encoder": transformers.BlipTextModel(transformers.BlipTextConfig(**TEXT), add_pooling_layer=False),
+            "visual_encoder": kinds.BlipVisionModel(kinds.BlipVisionConfig(**VISION)),
+            "text_encoder": kinds.BlipTextModel(kinds.BlipTextConfig(**TEXT), add_pooling_layer=False),
             "mlp": torch.nn.Sequential(OrderedDict(head)),
         }
     )

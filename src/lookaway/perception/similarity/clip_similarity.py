@@ -99,13 +99,13 @@ class ClipSimilarity(BatchExtractor[_Network]):
 
 
 @dataclass(frozen=True, slots=True)
-class ClipPairs(PairExtractor[ClipPictures]):
+class ClipPairSimilarity(PairExtractor[ClipPictures]):
     """Cosine between every compared frame and its partner: 1 where they are equal.
 
     Each is brought to the network's input by itself, whatever the sizes of both.
     """
 
-    name: ClassVar[str] = "clip_pairs"
+    name: ClassVar[str] = "clip_pair_similarity"
     software: ClassVar[tuple[str, ...]] = ("torch", "transformers", "opencv-python-headless")
     seconds_per_frame: ClassVar[float] = 0.2
     bytes_per_frame: ClassVar[float] = 20.0

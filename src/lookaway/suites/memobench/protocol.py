@@ -22,7 +22,7 @@ from lookaway.perception.poses.reference_poses import ReferencePoses
 from lookaway.perception.poses.tracked_poses import TrackedPoses
 from lookaway.perception.quality.aesthetic_quality import LaionAesthetics
 from lookaway.perception.quality.image_reward import ImageRewards
-from lookaway.perception.similarity.clip_similarity import ClipPairs
+from lookaway.perception.similarity.clip_similarity import ClipPairSimilarity
 from lookaway.perception.similarity.compared_frames import GeneratedSize
 from lookaway.perception.similarity.dinov2_embeddings import Dinov2Embeddings
 from lookaway.perception.similarity.frame_fidelity import LumaFidelity
@@ -134,7 +134,7 @@ def _revisit_similarity(as_published: bool) -> tuple[BoundMetric, ...]:
         BoundMetric(
             name="memobench.gt_revisit_similarity",
             metric=ReferenceRevisitSimilarity(),
-            recipes={"similarity": ClipPairs(compared=pairs, reduced=SIZE)},
+            recipes={"similarity": ClipPairSimilarity(compared=pairs, reduced=SIZE)},
             is_consistency=True,
         ),
     )
