@@ -50,13 +50,13 @@ def norm(name: str, width: int) -> dict[str, tuple[int, ...]]:
     return {f"{name}.weight": (width,), f"{name}.bias": (width,)}
 
 
-def shapes() -> dict[str, tuple[int, ...]]:
+def shapes(side: int = SIDE, patch: int = PATCH) -> dict[str, tuple[int, ...]]:
     """Names and shapes of a small network, as the published file has them."""
     seeing, reading = "blip.visual_encoder", "blip.text_encoder"
     found = {
         f"{seeing}.cls_token": (1, 1, WIDE),
-        f"{seeing}.pos_embed": (1, (SIDE // PATCH) ** 2 + 1, WIDE),
-        f"{seeing}.patch_embed.proj.weight": (WIDE, 3, PATCH, PATCH),
+        f"{seeing}.pos_embed": (1, (side // patch) ** 2 + 1, WIDE),
+        f"{seeing}.patch_embed.proj.weight": (WIDE, 3, patch, patch),
         f"{seeing}.patch_embed.proj.bias": (WIDE,),
         f"{reading}.embeddings.word_embeddings.weight": (1200, NARROW),
         f"{reading}.embeddings.position_embeddings.weight": (64, NARROW),
