@@ -21,6 +21,7 @@ from lookaway.perception.networks.conv_trunks import shapes_of
 from lookaway.perception.networks.lpips_network import TRUNKS, Trunk, head_shapes
 from lookaway.perception.networks.musiq_network import musiq_shapes
 from lookaway.perception.networks.pretrained import Shapes, Tensors
+from lookaway.perception.networks.raft_network import raft_shapes
 from lookaway.perception.similarity.vgg_style import LAYERS
 from lookaway.perception.weights import CATALOGUE, Weights
 from tests.support.hub import put_into_hub
@@ -135,6 +136,21 @@ def random_musiq() -> Weights:
 def musiq_tensors() -> Tensors:
     """All parameters of MUSIQ."""
     return random_tensors(musiq_shapes())
+
+
+def random_raft() -> Weights:
+    """RAFT, large, as torchvision publishes it."""
+    return save_tensors("raft-large", raft_tensors())
+
+
+@cache
+def raft_tensors() -> Tensors:
+    """All parameters of RAFT, and statistics of its batch norms; steps are small, so that they stay in the picture."""
+    counters = {name: torch.tensor(1) for name, shape in raft_shapes().items() if not shape}
+    tensors = random_tensors({name: shape for name, shape in raft_shapes().items() if shape})
+    spreads = {name: tensor.abs() + 0.5 for name, tensor in tensors.items() if name.endswith("running_var")}
+    head = "update_block.flow_head.conv2.weight"
+    return {**tensors, **spreads, **counters, head: 0.02 * tensors[head]}
 
 
 def random_aesthetic_head() -> Weights:

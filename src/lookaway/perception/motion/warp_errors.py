@@ -5,11 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, TypeAlias
+from functools import partial
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from lookaway.core import (
+    Abstention,
+    Compute,
     Feature,
     Features,
     Floats,
@@ -23,7 +26,10 @@ from lookaway.core import (
     Unmeasurable,
 )
 from lookaway.io.phases import EveryInPhases
+from lookaway.perception.networks.pretrained import dtype_of
+from lookaway.perception.networks.raft_network import MIN_SIDE, STRIDE, load_raft
 from lookaway.perception.similarity.compared_frames import GeneratedSize
+from lookaway.perception.weights import Weights, published
 
 Flow: TypeAlias = Callable[[Floats, Floats], Floats]
 """Motion [height, width, 2] to the right and down, in pixels, from one picture [height, width, 3] to another."""
@@ -110,3 +116,53 @@ class WarpExtraction:
     def finish(self) -> Feature:
         """The error of each step."""
         return Feature({"errors": np.array(self._errors), "frame_indices": np.array(self._indices, np.int64)})
+
+
+@dataclass(frozen=True, slots=True)
+class RaftWarpErrors(WarpErrors):
+    """Warp errors by the flow of RAFT, large, after twelve refinements.
+
+    Pictures go to the network between -1 and 1, as it was trained, and are padded by their edges. MemoBench's own code
+    gives it pictures between 0 and 1: `as_published` does so too.
+    """
+
+    name: ClassVar[str] = "raft_warp_errors"
+    software: ClassVar[tuple[str, ...]] = ("torch", "scipy", "opencv-python-headless")
+    seconds_per_frame: ClassVar[float] = 12.0
+
+    weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "raft-large"))
+    compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Any video will do, once the weights are there."""
+        return self.weights.declines()
+
+    def request(self, timeline: Timeline, rollout: Rollout) -> FrameRequest:
+        """The sampled frames, where they are large enough for the network."""
+        width, height = self.size.size_of(timeline)
+        if min(_padded(width), _padded(height)) < MIN_SIDE:
+            found = f"frames are {width} x {height} where flow is estimated"
+            raise Unmeasurable(Reason.INVALID_INPUT, f"{found}; RAFT needs {MIN_SIDE} pixels each way.")
+        return WarpErrors.request(self, timeline, rollout)
+
+    def load_flow(self) -> Flow:
+        """RAFT, from picture to picture."""
+        network = load_raft(self.weights, self.compute)
+        torch = network.torch
+
+        def to_input(picture: Floats) -> Any:
+            height, width = picture.shape[:2]
+            sides = ((0, _padded(height) - height), (0, _padded(width) - width), (0, 0))
+            padded = np.pad(picture if self.as_published else 2 * picture - 1, sides, mode="edge")
+            batch = torch.from_numpy(padded).permute(2, 0, 1)[None]
+            return batch.to(self.compute.device, dtype_of(torch, self.compute))
+
+        def flow(earlier: Floats, later: Floats) -> Floats:
+            found = network(to_input(earlier), to_input(later))[0].permute(1, 2, 0)
+            return np.asarray(found.double().cpu().numpy()[: earlier.shape[0], : earlier.shape[1]])
+
+        return flow
+
+
+def _padded(side: int) -> int:
+    return -(-side // STRIDE) * STRIDE

@@ -206,6 +206,16 @@ CATALOGUE: Mapping[str, Listing] = {
             "vgg.pth": "a78928a0af1e5f0fcb1f3b9e8f8c3a2a5a3de244d830ad5c1feddc79b8432868",
         },
     ),
+    "raft-large": Listing(
+        source="https://download.pytorch.org/models/raft_large_C_T_SKHT_V2-ff5fadd5.pth",
+        files=("raft_large_C_T_SKHT_V2-ff5fadd5.pth",),
+        megabytes=21,
+        licence="BSD-3-Clause",
+        purpose="optical flow",
+        sha256={
+            "raft_large_C_T_SKHT_V2-ff5fadd5.pth": "ff5fadd56d26b40647388883af1547351ea17868b765c05b27231e72dd16a322",
+        },
+    ),
     "depth-anything-v2-small": Listing(
         source="depth-anything/Depth-Anything-V2-Small-hf",
         megabytes=99,
