@@ -23,6 +23,7 @@ OTHERS = (
     "memobench.geo3d",
     "memobench.ors",
     "memobench.gt_revisit_similarity",
+    "memobench.motion_smoothness",
     "memobench.aesthetic",
     "memobench.image_reward",
     "memobench.camera_controllability",
@@ -89,6 +90,12 @@ def test_as_published_changes_what_is_known_to_be_wrong_and_nothing_else():
         "detections.wording",
     }
     assert changed["memobench.gt_revisit_similarity"] == {"similarity.compared.as_published"}
+    assert changed["memobench.motion_smoothness"] == {
+        "metric.as_published",
+        "warp_errors.as_published",
+        "warp_errors.frames.as_published",
+        "phases.as_published",
+    }
     assert changed["memobench.camera_controllability"] == {"metric.rotation", "poses"}
     assert changed["memobench.rotation_followed"] == {"poses"}
     assert changed["memobench.motion_gate"] == {"metric.rotation"}

@@ -134,6 +134,7 @@ def _line(rollout: Row, rows: Mapping[str, Row], requested: Sequence[str]) -> Va
         "scene": rollout["scene"],
         "data_type": rollout["subset"],
         **_phases(details),
+        "TemporalScore": _rounded(value(f"{SUITE}.motion_smoothness"), 4),
         "AestheticScore": _rounded(aesthetic["raw"] if aesthetic else None, 4),
         "ObjIdentityMean": _rounded(detail("object_identity", "mean"), 4),
         "ObjIdentityMin": _rounded(detail("object_identity", "min"), 4),

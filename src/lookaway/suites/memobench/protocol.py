@@ -12,9 +12,10 @@ from lookaway.metrics.camera_controllability import CameraControllability, Refer
 from lookaway.metrics.frame_metrics import AestheticQuality, ImageReward, Lpips, Psnr, ReferenceRevisitSimilarity, Ssim
 from lookaway.metrics.phase_mean import PhaseMean
 from lookaway.metrics.reappearance import ReappearanceScore
-from lookaway.metrics.seen_phases import DepthConsistency, ObjectIdentity
+from lookaway.metrics.seen_phases import DepthConsistency, MotionSmoothness, ObjectIdentity
 from lookaway.perception.depth.depth_anything import DepthAnything
 from lookaway.perception.masks.sam3_detections import Sam3Detections
+from lookaway.perception.motion.warp_errors import RaftWarpErrors
 from lookaway.perception.networks.fits import CentreCrop, WholeFrame
 from lookaway.perception.phases import PhaseBounds, PhasedFrames, SpreadPartners
 from lookaway.perception.poses.network_poses import MapAnythingPoses
@@ -42,6 +43,7 @@ DEPTH_FRAMES: Final = 3
 REVISIT_PAIRS: Final = 3
 REWARD_FRAMES: Final = 5
 PUBLISHED_DEPTH_ROWS: Final = 518
+SMOOTHNESS_TAU: Final = 0.15
 MIN_TURN_DEGREES: Final = 90.0
 POSES: Final = TrackedPoses(frames=UniformFrames(48), height=256, keypoints=400)
 """The camera of the gate, and by default of camera controllability: it needs no weights."""
@@ -141,11 +143,19 @@ def _revisit_similarity(as_published: bool) -> tuple[BoundMetric, ...]:
 
 
 def _quality(as_published: bool) -> tuple[BoundMetric, ...]:
-    """By LAION's linear head. The published code has another one, which is not listed here: it is left out then."""
+    """Motion smoothness in the phases that show the target, and what single frames look like."""
+    errors = RaftWarpErrors(
+        frames=EveryInPhases(SEEN, SAMPLE_STEP, as_published=as_published), size=SIZE, as_published=as_published
+    )
+    motion = BoundMetric(
+        name="memobench.motion_smoothness",
+        metric=MotionSmoothness(tau=SMOOTHNESS_TAU, phases=SEEN, as_published=as_published),
+        recipes={"warp_errors": errors, "phases": PhaseBounds(as_published=as_published)},
+    )
     if as_published:
-        return ()
+        return (motion,)
     recipe = LaionAesthetics(frames=EveryFrame(SAMPLE_STEP), fit=CentreCrop(224, 224))
-    return (BoundMetric(name="memobench.aesthetic", metric=AestheticQuality(), recipes={"aesthetic": recipe}),)
+    return (motion, BoundMetric(name="memobench.aesthetic", metric=AestheticQuality(), recipes={"aesthetic": recipe}))
 
 
 def _reward() -> tuple[BoundMetric, ...]:
