@@ -11,6 +11,7 @@ from lookaway.core import Abstention, Case, Feature, Reason, Rollout
 from lookaway.metrics.frame_metrics import (
     AestheticQuality,
     FeatureError,
+    ImageQuality,
     ImageReward,
     ImagingQuality,
     Lpips,
@@ -29,6 +30,7 @@ SERIES = {
     FeatureError(): ("feature_error", "errors", 0.0, 4 / 768),
     ReferenceRevisitSimilarity(): ("similarity", "cosines", 1.0, 0.0),
     ImagingQuality(): ("quality", "quality", 100.0, 0.0),
+    ImageQuality(): ("image_quality", "quality", 1.0, 0.0),
     AestheticQuality(): ("aesthetic", "aesthetic", 10.0, 0.0),
 }
 """The feature and the array that each reads, with their best and their worst number."""
@@ -37,6 +39,7 @@ BEST = {
     "ssim": 1.0,
     "reference_revisit_similarity": 1.0,
     "imaging_quality": 1.0,
+    "image_quality": 1.0,
     "aesthetic_quality": 1.0,
 }
 WORST = {

@@ -14,6 +14,7 @@ from lookaway.perception.depth.depth_anything import DepthAnything
 from lookaway.perception.networks import batching
 from lookaway.perception.networks.fits import CentreCrop, Squeezed
 from lookaway.perception.quality.aesthetic_quality import LaionAesthetics
+from lookaway.perception.quality.clip_iqa import ClipIqa
 from lookaway.perception.quality.image_reward import ImageRewards
 from lookaway.perception.quality.musiq_quality import MusiqQuality
 from lookaway.perception.similarity.clip_similarity import ClipSimilarity
@@ -57,6 +58,7 @@ RECIPES: dict[str, Callable[[], Extractor]] = {
 }
 DEFAULTS = (
     LaionAesthetics,
+    ClipIqa,
     ClipSimilarity,
     DepthAnything,
     Dinov3Embeddings,

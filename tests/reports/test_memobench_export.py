@@ -48,6 +48,7 @@ def complete():
         "memobench.object_identity": Score(0.5, detail={"mean": 0.61236, "min": 0.3}),
         "memobench.geo3d": Score(0.9, detail={"mean": 0.98765, "min": 0.9}),
         "memobench.motion_smoothness": Score(0.87678, raw=0.02),
+        "memobench.image_quality": Score(0.70149),
         "memobench.aesthetic": Score(0.5, raw=5.1234),
         "memobench.ors": Score(0.37222, detail=REAPPEARANCE),
         "memobench.gt_revisit_similarity": Score(0.81236),
@@ -111,7 +112,7 @@ def test_values_are_rounded_as_published(line):
     assert (line["GT_O_PSNR"], line["GT_R_SSIM"], line["GT_ALL_LPIPS"]) == ("23.5233", "0.7413", "0.4")
     assert (line["ATE_RotDeg"], line["TotalGT_RotDeg"], line["MeanRotErrorDeg"]) == ("4.4", "12.0", "2.798")
     assert (line["ObjIdentityMean"], line["AestheticScore"]) == ("0.6124", "5.1234")
-    assert line["TemporalScore"] == "0.8768"
+    assert (line["TemporalScore"], line["ImageQuality"]) == ("0.8768", "0.7015")
 
 
 def test_percentages_are_made_from_rounded_values_and_composites_from_rounded_percentages(line):
@@ -122,7 +123,8 @@ def test_percentages_are_made_from_rounded_values_and_composites_from_rounded_pe
     )
     assert line["ObjIdentityConsistency"] == "51.84"
     assert line["Geo3DConsistency"] == str(round(0.7 * 98.8 + 0.3 * 90.0, 2))
-    assert line["VisualQuality"] == "51.2"
+    assert line["ImageQuality_pct"] == "70.2"
+    assert line["VisualQuality"] == "60.7"
     assert line["ImageRewardScore"] == line["ImageRewardScore_pct"] == "44.5"
     assert line["GTRevisitSim"] == line["GTRevisitSim_pct"] == "81.2"
     assert line["MotionSmoothness"] == line["TemporalScore_pct"] == "87.7"
@@ -130,7 +132,7 @@ def test_percentages_are_made_from_rounded_values_and_composites_from_rounded_pe
 
 
 def test_what_is_not_measured_here_is_empty(line):
-    for name in ("ImageQuality", "fx", "fy"):
+    for name in ("fx", "fy"):
         assert line[name] == ""
 
 

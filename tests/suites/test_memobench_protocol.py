@@ -24,6 +24,7 @@ OTHERS = (
     "memobench.ors",
     "memobench.gt_revisit_similarity",
     "memobench.motion_smoothness",
+    "memobench.image_quality",
     "memobench.aesthetic",
     "memobench.image_reward",
     "memobench.camera_controllability",
@@ -96,6 +97,7 @@ def test_as_published_changes_what_is_known_to_be_wrong_and_nothing_else():
         "warp_errors.frames.as_published",
         "phases.as_published",
     }
+    assert changed["memobench.image_quality"] == set()
     assert changed["memobench.camera_controllability"] == {"metric.rotation", "poses"}
     assert changed["memobench.rotation_followed"] == {"poses"}
     assert changed["memobench.motion_gate"] == {"metric.rotation"}
@@ -111,7 +113,7 @@ def test_phases_and_the_whole_video_share_one_recipe_unless_published():
 def test_the_two_variants_share_a_key_only_where_nothing_differs():
     ours, theirs = protocol(), protocol(as_published=True)
     same = {name for name in theirs if metric_key(ours[name]) == metric_key(theirs[name])}
-    assert same == {"memobench.image_reward", "memobench.revisited"}
+    assert same == {"memobench.image_quality", "memobench.image_reward", "memobench.revisited"}
 
 
 # Measured

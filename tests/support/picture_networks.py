@@ -14,14 +14,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 import transformers
+from safetensors.torch import save_file
 
+from lookaway.io.sampling import EveryFrame
+from lookaway.perception.networks import clip_resnet
 from lookaway.perception.networks.conv_trunks import shapes_of
 from lookaway.perception.networks.lpips_network import TRUNKS, Trunk, head_shapes
 from lookaway.perception.networks.musiq_network import musiq_shapes
 from lookaway.perception.networks.pretrained import Shapes, Tensors
 from lookaway.perception.networks.raft_network import raft_shapes
+from lookaway.perception.quality.clip_iqa import ClipIqa
 from lookaway.perception.similarity.vgg_style import LAYERS
 from lookaway.perception.weights import CATALOGUE, Weights
 from tests.support.hub import put_into_hub
@@ -29,6 +34,9 @@ from tests.support.networks import seeded
 
 CLIP_CHANNELS = 16
 SMALL = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
+TINY_RESNET = clip_resnet.Sizes(
+    width=4, blocks=(2, 1, 1, 1), grid=2, channels=16, text_width=128, text_layers=2, vocabulary=190, context=40
+)
 TRUNK_WEIGHTS: Mapping[Trunk, str] = {"alex": "alexnet", "vgg": "vgg16"}
 
 
@@ -138,6 +146,38 @@ def musiq_tensors() -> Tensors:
     return random_tensors(musiq_shapes())
 
 
+def tiny_clip_iqa(patch: pytest.MonkeyPatch) -> ClipIqa:
+    """CLIP-IQA+ with a small CLIP, which has no sizes to choose otherwise."""
+    patch.setattr(clip_resnet, "RN50", TINY_RESNET)
+    tensors = clip_resnet_tensors()
+
+    def save(folder: Path) -> None:
+        counters = {"visual.bn1.num_batches_tracked": torch.tensor(1)}
+        save_file({**tensors, **counters}, folder / "open_clip_model.safetensors")
+
+    return ClipIqa(
+        put_into_hub("clip-rn50", save),
+        save_content("clip-iqa-plus-prompts", clip_iqa_prompts()),
+        put_into_hub("clip-tokenizer", save_clip_tokenizer),
+        EveryFrame(),
+    )
+
+
+@cache
+def clip_resnet_tensors() -> Tensors:
+    """All parameters of a small CLIP with a residual network."""
+    shapes = clip_resnet.clip_shapes(TINY_RESNET)
+    tensors = random_tensors({name: shape for name, shape in shapes.items() if shape})
+    spreads = {name: tensor.abs() + 0.5 for name, tensor in tensors.items() if name.endswith("running_var")}
+    return {**tensors, **spreads, "logit_scale": torch.tensor(3.0)}
+
+
+def clip_iqa_prompts() -> Any:
+    """The learned tokens of two prompts, as published: one tensor without a name."""
+    (tokens,) = random_tensors({"ctx": (2, 16, TINY_RESNET.text_width)}).values()
+    return tokens
+
+
 def random_raft() -> Weights:
     """RAFT, large, as torchvision publishes it."""
     return save_tensors("raft-large", raft_tensors())
@@ -173,10 +213,15 @@ def random_tensors(shapes: Shapes) -> Tensors:
 
 def save_tensors(name: str, tensors: Tensors, *, is_old_format: bool = False) -> Weights:
     """One file of torch under the name that is published; until 2020 torch wrote another format."""
+    return save_content(name, dict(tensors), is_old_format=is_old_format)
+
+
+def save_content(name: str, content: Any, *, is_old_format: bool = False) -> Weights:
+    """The same for anything that torch writes."""
     (file,) = CATALOGUE[name].files
 
     def save(folder: Path) -> None:
-        torch.save(dict(tensors), folder / file, _use_new_zipfile_serialization=not is_old_format)
+        torch.save(content, folder / file, _use_new_zipfile_serialization=not is_old_format)
 
     return put_into_hub(name, save)
 

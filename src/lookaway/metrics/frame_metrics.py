@@ -231,6 +231,24 @@ class ImagingQuality(MetricBase):
 
 
 @dataclass(frozen=True, slots=True)
+class ImageQuality(MetricBase):
+    """Mean over frames of the probability that each is a good photo and not a bad one, as a network sees it.
+
+    Blur, noise and dull colours lower it, and what a frame shows may change it too. There is no raw value.
+
+    Abstains: `too_short` where no frame was sampled; a reason of the video or of the weights where there is no
+    probability.
+    """
+
+    name = "image_quality"
+    needs = ("image_quality",)
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        return score_of_frames(features["image_quality"], features["image_quality"]["quality"])
+
+
+@dataclass(frozen=True, slots=True)
 class AestheticQuality(MetricBase):
     """Mean over frames of the aesthetic score that a network gives each, divided by 10.
 

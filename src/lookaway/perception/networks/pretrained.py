@@ -93,13 +93,13 @@ Tensors: TypeAlias = Mapping[str, Any]
 def load_tensors(
     torch: ModuleType, weights: Weights, shapes: Shapes, compute: Compute, *, is_part: bool = False
 ) -> Tensors:
-    """The tensors of the one file of some weights, on their device; of a part of a network, the rest is left aside."""
-    (file,) = weights.files
-    path = weights.file(file.name)
-    try:
-        found = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, ValueError, EOFError) as error:
-        raise _not_loaded(weights, str(error).strip().partition("\n")[0]) from error
+    """The tensors of the one file of some weights, on their device; of a part of a network, the rest is left aside.
+
+    A file of one tensor without a name has the name that is expected.
+    """
+    found = _content(torch, weights)
+    if isinstance(found, torch.Tensor) and len(shapes) == 1:
+        found = dict.fromkeys(shapes, found)
     if not isinstance(found, Mapping):
         raise _not_loaded(weights, f"the file holds a {type(found).__name__}, not tensors by their names")
     # Networks trained on several devices are saved with this before every name.
@@ -107,6 +107,22 @@ def load_tensors(
     if (problem := difference(tensors, shapes, is_part=is_part)) is not None:
         raise _not_loaded(weights, problem)
     return {name: tensors[name].to(compute.device, dtype_of(torch, compute)) for name in shapes}
+
+
+def _content(torch: ModuleType, weights: Weights) -> object:
+    """What the one file of some weights holds; no code that it may carry is run."""
+    (file,) = weights.files
+    path = weights.file(file.name)
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        if path.suffix == ".safetensors":
+            return load_file(path)
+        content: object = torch.load(path, map_location="cpu", weights_only=True)
+        return content
+    except (pickle.UnpicklingError, SafetensorError, RuntimeError, ValueError, EOFError) as error:
+        raise _not_loaded(weights, str(error).strip().partition("\n")[0]) from error
 
 
 def difference(tensors: Tensors, shapes: Shapes, *, is_part: bool = False) -> str | None:

@@ -113,6 +113,11 @@ class GeneratedSize:
         """Width and height at which frames of a video are compared."""
         return self._reduced(timeline.width, timeline.height)
 
+    def frames_at_once(self, timeline: Timeline) -> int:
+        """How many frames of a video may wait for a network, as decoded and at their size."""
+        width, height = self.size_of(timeline)
+        return max(1, WAITING_BYTES // (3 * timeline.width * timeline.height + 3 * width * height))
+
     def _reduced(self, width: int, height: int) -> tuple[int, int]:
         scale = min(1.0, self.longest_side / max(width, height))
         return max(1, round(width * scale)), max(1, round(height * scale))
@@ -130,9 +135,11 @@ SharedSize: TypeAlias = Canvas | GeneratedSize
 """How two frames are brought to one size."""
 
 
-def shown(pictures: Sequence[Pixels], canvas: Canvas | None) -> Sequence[Picture]:
-    """Pictures on a canvas; as they are without one."""
-    return pictures if canvas is None else [canvas.cover(picture) for picture in pictures]
+def shown(pictures: Sequence[Pixels], size: SharedSize | None) -> Sequence[Picture]:
+    """Pictures at a size; as they are without one."""
+    if size is None:
+        return pictures
+    return [size.cover(picture) if isinstance(size, Canvas) else size.reduce(picture) for picture in pictures]
 
 
 LARGEST_USUAL = 1920 * 1080

@@ -136,6 +136,7 @@ def _line(rollout: Row, rows: Mapping[str, Row], requested: Sequence[str]) -> Va
         **_phases(details),
         "TemporalScore": _rounded(value(f"{SUITE}.motion_smoothness"), 4),
         "AestheticScore": _rounded(aesthetic["raw"] if aesthetic else None, 4),
+        "ImageQuality": _rounded(value(f"{SUITE}.image_quality"), 4),
         "ObjIdentityMean": _rounded(detail("object_identity", "mean"), 4),
         "ObjIdentityMin": _rounded(detail("object_identity", "min"), 4),
         "GeoConsistencyMean": _rounded(detail("geo3d", "mean"), 4),

@@ -9,7 +9,15 @@ from lookaway.core import BoundMetric, Extractor, Metric
 from lookaway.io.phases import EveryInPhases, SpreadInPhases
 from lookaway.io.sampling import EveryFrame, SpreadFrames, UniformFrames
 from lookaway.metrics.camera_controllability import CameraControllability, ReferenceTurned, Rotation, RotationFollowed
-from lookaway.metrics.frame_metrics import AestheticQuality, ImageReward, Lpips, Psnr, ReferenceRevisitSimilarity, Ssim
+from lookaway.metrics.frame_metrics import (
+    AestheticQuality,
+    ImageQuality,
+    ImageReward,
+    Lpips,
+    Psnr,
+    ReferenceRevisitSimilarity,
+    Ssim,
+)
 from lookaway.metrics.phase_mean import PhaseMean
 from lookaway.metrics.reappearance import ReappearanceScore
 from lookaway.metrics.seen_phases import DepthConsistency, MotionSmoothness, ObjectIdentity
@@ -22,6 +30,7 @@ from lookaway.perception.poses.network_poses import MapAnythingPoses
 from lookaway.perception.poses.reference_poses import ReferencePoses
 from lookaway.perception.poses.tracked_poses import TrackedPoses
 from lookaway.perception.quality.aesthetic_quality import LaionAesthetics
+from lookaway.perception.quality.clip_iqa import ClipIqa
 from lookaway.perception.quality.image_reward import ImageRewards
 from lookaway.perception.similarity.clip_similarity import ClipPairSimilarity
 from lookaway.perception.similarity.compared_frames import GeneratedSize
@@ -152,10 +161,16 @@ def _quality(as_published: bool) -> tuple[BoundMetric, ...]:
         metric=MotionSmoothness(tau=SMOOTHNESS_TAU, phases=SEEN, as_published=as_published),
         recipes={"warp_errors": errors, "phases": PhaseBounds(as_published=as_published)},
     )
+    quality = BoundMetric(
+        name="memobench.image_quality",
+        metric=ImageQuality(),
+        recipes={"image_quality": ClipIqa(frames=EveryFrame(SAMPLE_STEP), canvas=SIZE)},
+    )
     if as_published:
-        return (motion,)
+        return (motion, quality)
     recipe = LaionAesthetics(frames=EveryFrame(SAMPLE_STEP), fit=CentreCrop(224, 224))
-    return (motion, BoundMetric(name="memobench.aesthetic", metric=AestheticQuality(), recipes={"aesthetic": recipe}))
+    aesthetic = BoundMetric(name="memobench.aesthetic", metric=AestheticQuality(), recipes={"aesthetic": recipe})
+    return (motion, quality, aesthetic)
 
 
 def _reward() -> tuple[BoundMetric, ...]:
