@@ -198,6 +198,18 @@ def random_aesthetic_head() -> Weights:
     return save_tensors("laion-aesthetic-linear", random_tensors({"weight": (1, CLIP_CHANNELS), "bias": (1,)}))
 
 
+def random_mlp_head() -> Weights:
+    """The head of five layers on a tiny CLIP."""
+    return save_tensors("laion-aesthetic-mlp", mlp_head_tensors())
+
+
+def mlp_head_tensors() -> Tensors:
+    """Weights and biases of the five layers."""
+    widths = {"0": (1024, CLIP_CHANNELS), "2": (128, 1024), "4": (64, 128), "6": (16, 64), "7": (1, 16)}
+    weights = {f"layers.{place}.weight": shape for place, shape in widths.items()}
+    return random_tensors({**weights, **{f"layers.{place}.bias": shape[:1] for place, shape in widths.items()}})
+
+
 def random_tensors(shapes: Shapes) -> Tensors:
     """Values of about the size that keeps activity alive; those of a name and shape are always the same."""
     tensors = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from types import ModuleType
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 from lookaway.core import Abstention, Compute, Floats, Frame, Rollout, Sampler, Timeline
@@ -12,11 +13,13 @@ from lookaway.io.sampling import UniformFrames
 from lookaway.perception.networks.batching import BatchExtractor, BatchPlan
 from lookaway.perception.networks.clip_pictures import ClipPictures
 from lookaway.perception.networks.fits import CentreCrop, Fit
-from lookaway.perception.networks.pretrained import Tensors, load_pretrained, load_tensors, load_torch
-from lookaway.perception.similarity.compared_frames import Canvas, shown
+from lookaway.perception.networks.pretrained import load_pretrained, load_tensors, load_torch
+from lookaway.perception.similarity.compared_frames import SharedSize, shown
 from lookaway.perception.weights import Weights, published
 
-_Network: TypeAlias = tuple[ClipPictures, Tensors]
+_Head: TypeAlias = tuple[tuple[Any, Any], ...]
+"""Weight and bias of each layer."""
+_Network: TypeAlias = tuple[ClipPictures, _Head]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +38,17 @@ class LaionAesthetics(BatchExtractor[_Network]):
         "frame_indices": "int64 [frames]: the frame of each row",
     }
 
+    layers: ClassVar[Mapping[str, int]] = {"": 1}
+    """Outputs of each layer of the head, by what its tensors' names begin with."""
+
     weights: Annotated[Weights, "CLIP"] = field(default_factory=partial(published, "clip-vit-l-14"))
     head: Annotated[Weights, "the linear head"] = field(default_factory=partial(published, "laion-aesthetic-linear"))
     frames: Annotated[Sampler, "which frames are sampled"] = UniformFrames(24)
     fit: Annotated[Fit, "how a frame is brought to the network's input"] = CentreCrop(224, 224, antialias=False)
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
-    canvas: Annotated[Canvas | None, "size that frames are brought to before; `None` leaves them as they are"] = None
+    canvas: Annotated[SharedSize | None, "size that frames are brought to before; `None` leaves them as they are"] = (
+        None
+    )
 
     def declines(self, rollout: Rollout) -> Abstention | None:
         """Any video will do, once the weights are there."""
@@ -50,8 +58,7 @@ class LaionAesthetics(BatchExtractor[_Network]):
         """CLIP and its head."""
         torch = load_torch(self.compute)
         model = load_pretrained("CLIPVisionModelWithProjection", self.weights, self.compute)
-        shapes = {"weight": (1, model.config.projection_dim), "bias": (1,)}
-        head = load_tensors(torch, self.head, shapes, self.compute)
+        head = self._load_head(torch, model.config.projection_dim)
 
         def embed(batch: Any) -> Any:
             return model(pixel_values=batch, interpolate_pos_encoding=True).image_embeds
@@ -60,16 +67,46 @@ class LaionAesthetics(BatchExtractor[_Network]):
 
     def batches(self, network: _Network, rollout: Rollout, timeline: Timeline) -> BatchPlan:
         """How the frames of a rollout go through the network."""
-        (pictures, head), size = network, self.canvas or timeline
-        fitted = self.fit.fitted(size.width, size.height, pictures.config.patch_size)
+        pictures, head = network
+        width, height = self.canvas.size_of(timeline) if self.canvas else (timeline.width, timeline.height)
+        fitted = self.fit.fitted(width, height, pictures.config.patch_size)
         at_once = pictures.frames_at_once(fitted)
         if self.canvas is not None:
             at_once = min(at_once, self.canvas.frames_at_once(timeline))
-        weight, bias = head["weight"].float(), head["bias"].float()
 
         def extract(frames: Sequence[Frame]) -> dict[str, Floats]:
             with pictures.torch.inference_mode():
                 vectors = pictures(shown([frame.pixels for frame in frames], self.canvas), fitted)
-                return {"aesthetic": (vectors @ weight[0] + bias).cpu().numpy()}
+                for weight, bias in head:
+                    vectors = vectors @ weight.T + bias
+                return {"aesthetic": vectors[:, 0].cpu().numpy()}
 
         return BatchPlan(at_once, extract, {"video_frames": timeline.frame_count})
+
+    def _load_head(self, torch: ModuleType, channels: int) -> _Head:
+        shapes: dict[str, tuple[int, ...]] = {}
+        for name, outputs in self.layers.items():
+            shapes |= {f"{name}weight": (outputs, channels), f"{name}bias": (outputs,)}
+            channels = outputs
+        tensors = load_tensors(torch, self.head, shapes, self.compute)
+        return tuple((tensors[f"{name}weight"].float(), tensors[f"{name}bias"].float()) for name in self.layers)
+
+
+@dataclass(frozen=True, slots=True)
+class MlpAesthetics(LaionAesthetics):
+    """The aesthetic score of each frame, about 0 to 10, by a head of five layers on what CLIP sees.
+
+    There is nothing between the layers, so that they do what one linear layer could; they were trained on other
+    ratings than LAION's own head.
+    """
+
+    name: ClassVar[str] = "mlp_aesthetic_quality"
+    layers: ClassVar[Mapping[str, int]] = {
+        "layers.0.": 1024,
+        "layers.2.": 128,
+        "layers.4.": 64,
+        "layers.6.": 16,
+        "layers.7.": 1,
+    }
+
+    head: Annotated[Weights, "the five layers"] = field(default_factory=partial(published, "laion-aesthetic-mlp"))

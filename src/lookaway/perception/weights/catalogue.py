@@ -144,6 +144,19 @@ CATALOGUE: Mapping[str, Listing] = {
         revision="86b5e0934494bd15c9632b12f734a8a67f723594",
         sha256={"vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"},
     ),
+    "laion-aesthetic-mlp": Listing(
+        source=(
+            "https://github.com/christophschuhmann/improved-aesthetic-predictor/raw/main/"
+            "sac%2Blogos%2Bava1-l14-linearMSE.pth"
+        ),
+        files=("sac+logos+ava1-l14-linearMSE.pth",),
+        megabytes=4,
+        licence="Apache-2.0",
+        purpose="aesthetic score on top of CLIP, as MemoBench has it",
+        sha256={
+            "sac+logos+ava1-l14-linearMSE.pth": "21dd590f3ccdc646f0d53120778b296013b096a035a2718c9cb0d511bff0f1e0",
+        },
+    ),
     "clip-rn50": Listing(
         source="timm/resnet50_clip.openai",
         files=("open_clip_model.safetensors",),

@@ -29,7 +29,7 @@ from lookaway.perception.phases import PhaseBounds, PhasedFrames, SpreadPartners
 from lookaway.perception.poses.network_poses import MapAnythingPoses
 from lookaway.perception.poses.reference_poses import ReferencePoses
 from lookaway.perception.poses.tracked_poses import TrackedPoses
-from lookaway.perception.quality.aesthetic_quality import LaionAesthetics
+from lookaway.perception.quality.aesthetic_quality import LaionAesthetics, MlpAesthetics
 from lookaway.perception.quality.clip_iqa import ClipIqa
 from lookaway.perception.quality.image_reward import ImageRewards
 from lookaway.perception.similarity.clip_similarity import ClipPairSimilarity
@@ -166,9 +166,8 @@ def _quality(as_published: bool) -> tuple[BoundMetric, ...]:
         metric=ImageQuality(),
         recipes={"image_quality": ClipIqa(frames=EveryFrame(SAMPLE_STEP), canvas=SIZE)},
     )
-    if as_published:
-        return (motion, quality)
-    recipe = LaionAesthetics(frames=EveryFrame(SAMPLE_STEP), fit=CentreCrop(224, 224))
+    aesthetics = MlpAesthetics if as_published else LaionAesthetics
+    recipe = aesthetics(frames=EveryFrame(SAMPLE_STEP), fit=CentreCrop(224, 224), canvas=SIZE)
     aesthetic = BoundMetric(name="memobench.aesthetic", metric=AestheticQuality(), recipes={"aesthetic": recipe})
     return (motion, quality, aesthetic)
 
