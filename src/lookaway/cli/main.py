@@ -18,6 +18,7 @@ from lookaway.cli.judge import judge_command
 from lookaway.cli.lint_stats import lint_stats_command
 from lookaway.cli.lists import extractors_command, metrics_command, suites_command
 from lookaway.cli.mbench import mbench_command
+from lookaway.cli.memobench import memobench_command
 from lookaway.cli.merge import merge_command
 from lookaway.cli.plan import plan_command
 from lookaway.cli.report import report_command
@@ -55,6 +56,7 @@ for command in (
     export_command,
     verify_command,
     mbench_command,
+    memobench_command,
     world_command,
     suites_command,
     metrics_command,

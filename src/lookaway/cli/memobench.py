@@ -1,0 +1,48 @@
+"""`lookaway memobench`: analyses of runs of MemoBench."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from lookaway.cli.options import FOLDER_OR_URL, json_option
+
+
+@click.group("memobench")
+def memobench_command() -> None:
+    """Analyse runs of MemoBench.
+
+    All numbers are computed from the rows that a run stores; nothing is measured again.
+    """
+
+
+@memobench_command.command("phase-drop")
+@click.argument("run", type=FOLDER_OR_URL)
+@click.option("--ignore-trigger", "ignore_gates", is_flag=True, help="Ignore gates and count every rollout.")
+@json_option
+def phase_drop_command(run: Path, ignore_gates: bool, as_json: bool) -> None:
+    """Print how fidelity falls from the visible to the reappeared phase of the rollouts of RUN.
+
+    For each model and metric: the mean in each phase, and the drop, positive where the video got worse, with its 95 %
+    interval over scenes. All phases are over the same rollouts.
+    """
+    from lookaway.engine.run import Run
+    from lookaway.reports.memobench.phases import phase_drops, print_phase_drops
+
+    print_phase_drops(phase_drops(Run(run), ignore_gates=ignore_gates), as_json=as_json)
+
+
+@memobench_command.command("gated")
+@click.argument("run", type=FOLDER_OR_URL)
+@json_option
+def gated_command(run: Path, as_json: bool) -> None:
+    """Print the table of RUN over all rollouts, and as the published and the realised motion gate have it.
+
+    The published gate keeps rollouts whose reference turned by 90 degrees or more: a video that stands still passes
+    it. The realised one keeps those whose own camera turned away and came back.
+    """
+    from lookaway.engine.run import Run
+    from lookaway.reports.memobench.phases import gated_tables, print_gated_tables
+
+    print_gated_tables(gated_tables(Run(run)), as_json=as_json)

@@ -1,0 +1,1 @@
+"""Analyses of runs of MemoBench, from their stored rows."""
