@@ -103,6 +103,22 @@ def memobench_command(run: Path, output: Path) -> None:
         click.echo(f"Wrote {path}")
 
 
+@export_command.command("memobench-leaderboard")
+@click.argument("runs", type=FOLDER_OR_URL, nargs=-1, required=True, metavar="RUN...")
+@click.option("-o", "--output", type=PATH, required=True, help="CSV file to write.")
+def memobench_leaderboard_command(runs: tuple[Path, ...], output: Path) -> None:
+    """Write RUNs as the table of MemoBench's leaderboard: one line for each model.
+
+    Means are over all clips of both parts, and no gate decides, as in the published table. Columns that were not
+    measured are empty.
+    """
+    from lookaway.engine.run import Run
+    from lookaway.reports.export.memobench import export_memobench_leaderboard
+
+    export_memobench_leaderboard([Run(run) for run in runs], output)
+    click.echo(f"Wrote {output}")
+
+
 @export_command.command("outcomes")
 @click.argument("run", type=FOLDER_OR_URL)
 @click.option("-o", "--output", type=PATH, required=True, help="File to write: .csv or .parquet.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -86,9 +87,7 @@ def export_memobench_table(run: Run, output: Path) -> list[Path]:
     the published code adds one. Percentages are made from rounded values, and composites from rounded percentages, as
     there.
     """
-    suite = run.about["suite"]
-    if suite != SUITE:
-        raise UserError(f"{run.path} is a run of {suite!r}; this table is for runs of {SUITE!r}.")
+    _require_memobench(run)
     rows: dict[str, dict[str, Row]] = {}
     for row in run.items():
         rows.setdefault(row["rollout"], {})[row["metric"]] = row
@@ -216,3 +215,76 @@ def _error(rows: Mapping[str, Row], requested: Sequence[str]) -> str | None:
         elif row["status"] != "score":
             lacking.setdefault(f"{row['reason']}: {row['message']}", []).append(metric)
     return "; ".join(f"{', '.join(metrics)}: {reason}" for reason, metrics in lacking.items()) or None
+
+
+LEADERBOARD: Final = (
+    "VisualQuality",
+    "MotionSmoothness",
+    "ObjIdentityConsistency",
+    "Geo3DConsistency",
+    "CameraControllability",
+    "ImageRewardScore",
+    "ORS",
+    "GT_ALL_PSNR",
+    "GT_ALL_SSIM",
+    "GT_ALL_LPIPS",
+    "InstructionFollowing",
+    "ObjectBackground",
+    "ContinuityOfMemory",
+    "PhysicsAdherence",
+)
+"""Columns of the leaderboard after the model."""
+IN_PER_CENT: Final = {
+    "ORS": f"{SUITE}.ors",
+    "InstructionFollowing": f"{SUITE}.vqa.instruction_following",
+    "ObjectBackground": f"{SUITE}.vqa.object_and_background",
+    "ContinuityOfMemory": f"{SUITE}.vqa.continuity_of_memory",
+    "PhysicsAdherence": f"{SUITE}.vqa.physics_adherence",
+}
+"""Columns that other tables of the published code have, as shares; here they are percentages."""
+
+
+def export_memobench_leaderboard(runs: Sequence[Run], path: Path) -> None:
+    """Write one line for each model: plain means over the clips that have a value, of both parts together.
+
+    No gate decides, as in the published table. What no clip has is empty. Decibels, distances and percentages stay in
+    columns of their own, and nothing is averaged over columns. A model may be spread over runs.
+    """
+    clips: dict[str, tuple[Row, dict[str, Row]]] = {}
+    for run in runs:
+        _require_memobench(run)
+        for rollout in RunFolder(run.path).rollouts().to_pylist():
+            clips.setdefault(rollout["rollout"], (rollout, {}))
+        for row in run.items():
+            if row["status"] != "score":
+                continue
+            known = clips[row["rollout"]][1].setdefault(row["metric"], row)
+            if known["value"] != row["value"]:
+                raise UserError(
+                    f"{run.path}: {row['metric']} of {row['rollout']} is {row['value']}, and {known['value']} in a run "
+                    "named before it. Name one of the two runs."
+                )
+    models: dict[str, list[Values]] = {}
+    for rollout, rows in clips.values():
+        models.setdefault(rollout["model"], []).append(_leaderboard_line(rollout, rows))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["Model", *LEADERBOARD])
+    for model, lines in models.items():
+        writer.writerow([plain_text(model), *(_mean_text(lines, name) for name in LEADERBOARD)])
+    write_file(path, lambda file: file.write(text.getvalue().encode()))
+
+
+def _require_memobench(run: Run) -> None:
+    if (suite := run.about["suite"]) != SUITE:
+        raise UserError(f"{run.path} is a run of {suite!r}; this table is for runs of {SUITE!r}.")
+
+
+def _leaderboard_line(rollout: Row, rows: Mapping[str, Row]) -> Values:
+    shares = {column: rows[metric]["value"] for column, metric in IN_PER_CENT.items() if metric in rows}
+    return {**_line(rollout, rows, ()), **{column: 100 * share for column, share in shares.items()}}
+
+
+def _mean_text(lines: Sequence[Values], column: str) -> str:
+    values = [float(value) for line in lines if (value := line.get(column)) is not None]
+    return f"{math.fsum(values) / len(values):.4f}" if values else ""
