@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from lookaway.cli.options import FOLDER_OR_URL, json_option
+from lookaway.cli.options import FOLDER_OR_URL, PATH, json_option
 
 
 @click.group("memobench")
@@ -46,3 +46,32 @@ def gated_command(run: Path, as_json: bool) -> None:
     from lookaway.reports.memobench.phases import gated_tables, print_gated_tables
 
     print_gated_tables(gated_tables(Run(run)), as_json=as_json)
+
+
+@memobench_command.command("failures")
+@click.argument("run", type=FOLDER_OR_URL, required=False)
+@click.option("--rules", is_flag=True, help="Print the rules instead; needs no run.")
+@click.option("-o", "--output", type=PATH, help="Also write one row per rollout and category: .csv or .parquet.")
+@json_option
+def failures_command(run: Path | None, rules: bool, output: Path | None, as_json: bool) -> None:
+    """Print how many rollouts of RUN show each kind of failure: vanish, identity, state, teleport, background, camera.
+
+    A rollout may show several. A rule compares one score with a limit; where the run has no such score, the category
+    is not known, and a note names the metric. Metrics of other suites can be measured in the same run: `lookaway eval
+    DATASET --metrics memobench.ors,object_texture,probe_support,...`.
+    """
+    from lookaway.engine.run import Run
+    from lookaway.reports.memobench.failures import failures, print_failures, rule_rows, write_failures
+    from lookaway.reports.numbers import print_lines, print_rows
+
+    if rules:
+        print_rows(rule_rows(), as_json=as_json)
+        return
+    if run is None:
+        raise click.UsageError("Name a run, or print the rules with --rules.")
+    found = failures(Run(run))
+    if output is not None:
+        write_failures(found, output)
+    print_failures(found, as_json=as_json)
+    if output is not None and not as_json:
+        print_lines([f"Wrote {output}"])

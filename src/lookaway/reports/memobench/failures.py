@@ -1,0 +1,234 @@
+"""Which of MemoBench's six kinds of failure each rollout shows, by rules on its scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import pyarrow as pa
+
+from lookaway.engine.run import Run
+from lookaway.reports.export.rows import write_row_file
+from lookaway.reports.memobench.scores import REVISITED, require_memobench, scored_rollouts
+from lookaway.reports.numbers import fixed, print_json, print_lines, print_rows
+
+CATEGORIES: Final[Mapping[str, str]] = {
+    "vanish": "the target does not come back",
+    "identity": "what comes back is another target",
+    "state": "the target comes back in a state that it should have left",
+    "teleport": "the target is in another place than it should be",
+    "background": "the surroundings are not those of the reference",
+    "camera": "the camera does not take the path of the reference",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A comparison that finds a category of failure."""
+
+    category: str
+    metric: str
+    """Its name in a run; `probe_support/hidden_state.progress` is one unit of a metric."""
+    comparison: Literal["<", ">"]
+    limit: float
+    unless: tuple[str, ...] = ()
+    """Categories that explain the same score: where one of them is found, the rule finds nothing."""
+
+    def holds(self, value: float) -> bool:
+        """Whether a score is on the wrong side of the limit."""
+        return value < self.limit if self.comparison == "<" else value > self.limit
+
+
+RULES: Final = (
+    Rule(category="camera", metric="memobench.camera_controllability", comparison="<", limit=0.95),
+    Rule(category="vanish", metric="memobench.ors", comparison="<", limit=0.3),
+    Rule(category="identity", metric="object_texture", comparison="<", limit=0.9, unless=("vanish",)),
+    Rule(
+        category="state",
+        metric="probe_support/hidden_state.progress",
+        comparison="<",
+        limit=0.5,
+        unless=("vanish",),
+    ),
+    Rule(
+        category="state",
+        metric="memobench.vqa.continuity_of_memory",
+        comparison="<",
+        limit=0.5,
+        unless=("vanish",),
+    ),
+    Rule(
+        category="teleport",
+        metric="probe_support/visible_space.position_relation",
+        comparison="<",
+        limit=0.5,
+        unless=("vanish",),
+    ),
+    Rule(category="background", metric="probe_support/visible_space.static_anchors", comparison="<", limit=0.5),
+    Rule(
+        category="background",
+        metric="memobench.reappeared.ssim",
+        comparison="<",
+        limit=0.93,
+        unless=("vanish", "identity", "state", "teleport", "camera"),
+    ),
+)
+"""A category is found where one of its rules finds it. Rules stand after those of the categories that they exclude."""
+WITHOUT_MEMORY: Final = frozenset({"camera"})
+"""Categories that say something of a video that never looks away."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Whether one category is found in one rollout."""
+
+    category: str
+    is_found: bool | None
+    """`None` where it is not known."""
+    why: str
+    """The comparison that decided, or what is missing."""
+
+
+def judge_failures(values: Mapping[str, float], rules: Sequence[Rule] = RULES) -> dict[str, Verdict]:
+    """A verdict on every category, from the scores of one rollout; several may be found.
+
+    Of a video whose camera is known not to have looked away, only its camera is judged. A rule whose score is bad, but
+    whose other explanations were not measured, decides nothing.
+
+    >>> judge_failures({"memobench.camera_controllability": 0.6})["camera"].is_found
+    True
+    """
+    found: dict[str, Verdict] = {}
+    is_untested = values.get(REVISITED) == 0.0
+    for category in dict.fromkeys(rule.category for rule in rules):
+        if is_untested and category not in WITHOUT_MEMORY:
+            found[category] = Verdict(category=category, is_found=None, why="never looked away")
+            continue
+        own = [_applied(rule, values, found) for rule in rules if rule.category == category]
+        found[category] = min(own, key=_strength)
+    return {category: found[category] for category in CATEGORIES if category in found}
+
+
+def _applied(rule: Rule, values: Mapping[str, float], found: Mapping[str, Verdict]) -> Verdict:
+    value = values.get(rule.metric)
+    if value is None:
+        return Verdict(category=rule.category, is_found=None, why=f"needs {rule.metric}")
+    is_bad = rule.holds(value)
+    sign = rule.comparison if is_bad else {"<": ">=", ">": "<="}[rule.comparison]
+    why = f"{rule.metric} {fixed(value)} {sign} {rule.limit:g}"
+    others = {name: found[name].is_found for name in rule.unless if name in found}
+    if not is_bad:
+        return Verdict(category=rule.category, is_found=False, why=why)
+    if explained := [name for name, is_there in others.items() if is_there]:
+        return Verdict(category=rule.category, is_found=False, why=f"{why}, but {explained[0]}")
+    if unknown := [name for name, is_there in others.items() if is_there is None]:
+        return Verdict(category=rule.category, is_found=None, why=f"{why}, but {unknown[0]} {found[unknown[0]].why}")
+    return Verdict(category=rule.category, is_found=True, why=why)
+
+
+def _strength(verdict: Verdict) -> int:
+    """What was found decides, then what is only lacking an exclusion, then what was not found."""
+    if verdict.is_found is None:
+        return 3 if verdict.why.startswith("needs ") else 1
+    return 0 if verdict.is_found else 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureRow:
+    """One category of one rollout."""
+
+    model: str
+    subset: str
+    case: str
+    rollout: str
+    category: str
+    is_found: bool | None
+    why: str
+
+
+def failures(run: Run) -> list[FailureRow]:
+    """A row for each rollout and category."""
+    require_memobench(run)
+    rollouts = scored_rollouts(run)
+    values = {rollout.id: dict(rollout.values) for rollout in rollouts}
+    measured = {metric.name for metric in run.metrics}
+    for name in dict.fromkeys(rule.metric for rule in RULES):
+        metric, _, unit = name.partition("/")
+        if unit and metric in measured:
+            for row in run.units(metric):
+                if row["unit"] == unit and row["status"] == "score":
+                    values[row["rollout"]][name] = row["value"]
+    return [
+        FailureRow(
+            model=rollout.model,
+            subset=rollout.subset,
+            case=rollout.case,
+            rollout=rollout.id,
+            **asdict(verdict),
+        )
+        for rollout in rollouts
+        for verdict in judge_failures(values[rollout.id]).values()
+    ]
+
+
+SCHEMA: Final = pa.schema(
+    [
+        *((name, pa.string()) for name in ("model", "subset", "case", "rollout", "category")),
+        ("is_found", pa.bool_()),
+        ("why", pa.string()),
+    ]
+)
+
+
+def write_failures(rows: Sequence[FailureRow], path: Path) -> None:
+    """Write all rows; the suffix of the path selects the format."""
+    write_row_file(path, SCHEMA, (asdict(row) for row in rows))
+
+
+def print_failures(rows: Sequence[FailureRow], *, as_json: bool) -> None:
+    """How many rollouts of each model show each category, of how many that were judged."""
+    if as_json:
+        print_json([asdict(row) for row in rows])
+        return
+    models = dict.fromkeys(row.model for row in rows)
+    table: list[dict[str, Any]] = []
+    for model in models:
+        counts = {
+            category: _count([row for row in rows if (row.model, row.category) == (model, category)])
+            for category in CATEGORIES
+        }
+        table.append({"model": model, **counts})
+    print_rows(table, as_json=False, right=tuple(CATEGORIES))
+    print_lines(_lacking(rows))
+
+
+def _count(rows: Sequence[FailureRow]) -> str:
+    judged = [row.is_found for row in rows if row.is_found is not None]
+    return f"{sum(judged)} of {len(judged)}" if judged else "-"
+
+
+def _lacking(rows: Sequence[FailureRow]) -> Iterator[str]:
+    """Why rollouts were not judged."""
+    reasons: dict[tuple[str, str], int] = {}
+    for row in rows:
+        if row.is_found is None:
+            reason = row.why.rpartition(", but ")[2]
+            reasons[row.category, reason] = reasons.get((row.category, reason), 0) + 1
+    for (category, reason), count in reasons.items():
+        yield f"note: {category} is not known for {count}: {reason}."
+
+
+def rule_rows() -> list[dict[str, Any]]:
+    """The rules as a table."""
+    return [
+        {
+            "category": rule.category,
+            "metric": rule.metric,
+            "found if": f"{rule.comparison} {rule.limit:g}",
+            "unless": ", ".join(rule.unless) or "-",
+            "meaning": CATEGORIES[rule.category],
+        }
+        for rule in RULES
+    ]
