@@ -11,7 +11,7 @@ import pytest
 
 from lookaway.core import Case, Feature, Reason, Rollout, Target
 from lookaway.metrics.phase_mean import PhaseMean
-from lookaway.metrics.reappearance import ReappearanceScore
+from lookaway.metrics.reappearance import ReappearanceScore, apply_min_score
 from lookaway.perception.masks.text_detections import Detection, TextDetections, target_words
 from tests.support.compared import GOLDEN
 from tests.support.watching import check_documented, perceive_frames
@@ -88,6 +88,16 @@ def test_unsure_detections_count_as_published_but_not_by_default():
 def test_the_order_of_detections_does_not_matter():
     pairs = [(0.1, 0.6), (0.3, 0.9), (0.65, 0.95)]
     assert measured(pairs, pairs) == measured(pairs[::-1], pairs[::-1])
+
+
+@pytest.mark.parametrize("min_score", [0.0, 0.1, 0.5, 0.9])
+def test_another_threshold_on_stored_scores_gives_what_it_gives_on_detections(min_score):
+    random = np.random.default_rng(3)
+    frames = [list(random.uniform((0, 0), (0.8, 1), (count, 2))) for count in (0, 1, 2, 3, 5, 8)]
+    stored = measured(*frames).detail["frame_scores"]
+    applied = apply_min_score(np.array(stored["usual"]), np.array(stored["fallback"]), min_score)
+    direct = measured(*frames, metric=ReappearanceScore(min_score=min_score))
+    assert applied.tolist() == [unit.outcome.value for unit in direct.units]
 
 
 def test_no_frames_are_too_short():

@@ -75,3 +75,21 @@ def failures_command(run: Path | None, rules: bool, output: Path | None, as_json
     print_failures(found, as_json=as_json)
     if output is not None and not as_json:
         print_lines([f"Wrote {output}"])
+
+
+@memobench_command.command("ors-sensitivity")
+@click.argument("run", type=FOLDER_OR_URL)
+@click.option("--wording-run", type=FOLDER_OR_URL, help="Run of the same models whose detector has other words.")
+@click.option("--ignore-trigger", "ignore_gates", is_flag=True, help="Ignore gates and count every rollout.")
+@json_option
+def ors_sensitivity_command(run: Path, wording_run: Path | None, ignore_gates: bool, as_json: bool) -> None:
+    """Print how the ranking of the models of RUN by their reappearance score depends on choices.
+
+    The choices are the threshold of the detector, its words, and the size of the target (thirds of the cases). Each
+    ranking has Kendall's tau with the default one, at a threshold of 0.5, with its 95 % interval over scenes.
+    """
+    from lookaway.engine.run import Run
+    from lookaway.reports.memobench.sensitivity import ors_sensitivity, print_rankings
+
+    other = None if wording_run is None else Run(wording_run)
+    print_rankings(ors_sensitivity(Run(run), other, ignore_gates=ignore_gates), as_json=as_json)

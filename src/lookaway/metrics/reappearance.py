@@ -7,8 +7,17 @@ from typing import Annotated
 
 import numpy as np
 
-from lookaway.core import Features, Floats, MetricBase, Outcome, Rollout
+from lookaway.core import Feature, Features, Floats, Json, MetricBase, Outcome, Rollout
 from lookaway.metrics.frame_metrics import score_of_frames
+
+
+def apply_min_score(usual: Floats, fallback: Floats, min_score: float) -> Floats:
+    """Best scores that count with another `min_score`, from the best ones of each frame that `detail.frame_scores` has.
+
+    >>> apply_min_score(np.array([0.4, 0.4, 0.0]), np.array([0.4, 0.8, 0.3]), 0.5)
+    array([0. , 0.8, 0. ])
+    """
+    return np.asarray(np.where(usual > min_score, usual, np.where(fallback > min_score, fallback, 0.0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +27,8 @@ class ReappearanceScore(MetricBase):
     The frames are those that the detections are of: with MemoBench, all in which the target should be back. Found are
     detections above `min_score` that cover between `min_coverage` and `max_coverage` of the frame or, where there is
     none of them, up to `fallback_coverage`. The mean is the share of frames with a detection times the mean of their
-    best scores; `detail` has both. There is no raw value.
+    best scores; `detail` has both, and the best score of each frame whatever `min_score` is, so that another one can be
+    applied to stored rows. There is no raw value.
 
     MemoBench's own code has no `min_score`: almost every frame then has some detection, the share says nothing, and an
     absent target is worth what a detector scores the thing that is most like it.
@@ -51,12 +61,27 @@ class ReappearanceScore(MetricBase):
             if len(scores):
                 best[place], is_found[place] = scores.max(), True
         detail = {
+            "frame_scores": self._frame_scores(feature),
             "detection_rate": float(is_found.mean()) if len(frames) else None,
             "mean_confidence": float(best[is_found].mean()) if is_found.any() else None,
             "frames_detected": int(is_found.sum()),
             "first_frame": int(frames[0]) if len(frames) else None,
         }
         return score_of_frames(feature, best, detail=detail)
+
+    def _frame_scores(self, feature: Feature) -> dict[str, Json]:
+        """Of each frame, the best score of detections of usual size, and of those up to the fallback; 0 for none."""
+        found: dict[str, list[Json]] = {"usual": [], "fallback": [], "coverage": []}
+        for frame in feature["frame_indices"].tolist():
+            own = feature["detection_frames"] == frame
+            coverages, scores = feature["coverages"][own], feature["scores"][own]
+            is_large = (coverages >= self.min_coverage) & (coverages <= self.fallback_coverage)
+            is_usual = is_large & (coverages <= self.max_coverage)
+            for name, is_counted in (("usual", is_usual), ("fallback", is_large)):
+                found[name].append(float(scores[is_counted].max(initial=0.0)))
+            shown = is_usual if is_usual.any() else is_large
+            found["coverage"].append(float(coverages[shown][scores[shown].argmax()]) if shown.any() else None)
+        return dict(found)
 
     def _counted(self, coverages: Floats, scores: Floats) -> Floats:
         is_sure = scores > self.min_score

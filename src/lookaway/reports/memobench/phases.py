@@ -16,6 +16,7 @@ from lookaway.reports.memobench.scores import (
     SUITE,
     ScoredRollout,
     by_model,
+    counted_gate,
     mean_scores,
     require_memobench,
     scored_rollouts,
@@ -50,7 +51,7 @@ def phase_drops(run: Run, *, ignore_gates: bool = False) -> list[PhaseDrop]:
     All phases are over the same rollouts: those that tested memory, or all of them on demand.
     """
     require_memobench(run)
-    facts = metric_facts(run)
+    facts, gate = metric_facts(run), counted_gate(run, ignore_gates=ignore_gates)
     names = {name: [f"{SUITE}.{phase}.{name}" for phase in PHASES] for name in _phased([m.name for m in run.metrics])}
     if not names:
         raise UserError(
@@ -64,7 +65,7 @@ def phase_drops(run: Run, *, ignore_gates: bool = False) -> list[PhaseDrop]:
             if known is None:
                 raise UserError(f"{phased[0]} is not installed here, so it is not known which values are better.")
             whole = [rollout for rollout in own if all(metric in rollout.values for metric in phased)]
-            counted = [rollout for rollout in whole if ignore_gates or rollout.passes(REVISITED)]
+            counted = [rollout for rollout in whole if rollout.passes(gate)]
             drop = _drop(counted, phased, higher_is_better=known.higher_is_better)
             if drop is not None:
                 drops.append(

@@ -58,6 +58,12 @@ def scored_rollouts(run: Run) -> list[ScoredRollout]:
     return sorted(found.values(), key=lambda rollout: (rollout.model, rollout.subset, rollout.case, rollout.id))
 
 
+def counted_gate(run: Run, *, ignore_gates: bool) -> str | None:
+    """The gate that decides which rollouts count: none on demand, and none where a run has no gate."""
+    is_gated = any(metric.name == REVISITED for metric in run.metrics)
+    return REVISITED if is_gated and not ignore_gates else None
+
+
 def by_model(rollouts: Sequence[ScoredRollout]) -> Iterator[tuple[str, str, list[ScoredRollout]]]:
     """The rollouts of each model and subset."""
     parts: dict[tuple[str, str], list[ScoredRollout]] = {}
