@@ -6,6 +6,7 @@ world has no people: its target stands in for one, with a face that turns into a
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookaway.core import Extractor, Feature, Features, Floats, FramelessExtractor, Rollout, Sampler, Timeline
+from lookaway.io.phases import EveryInPhases
 from lookaway.io.world_clips import WorldClip
+from lookaway.judges.oracle.clip_index import KnownClip
+from lookaway.judges.oracle.true_answers import TRUE_ANSWERS
+from lookaway.judges.probe_probabilities import ProbeProbabilities
+from lookaway.perception.masks.text_detections import TextDetections
 from lookaway.perception.truth import TruthExtractor, open_truth
 from lookaway.world.recipe import PERFECT
 
@@ -112,6 +118,93 @@ class BodiesOfFaces(FramelessExtractor):
         """The regions, all of one thing."""
         regions = features["regions"]
         return Feature({**regions.arrays, "things": np.zeros(len(regions["things"]), np.int64)})
+
+
+@dataclass(frozen=True, slots=True)
+class TrueRegions(_TrueFeature):
+    """What the masks of the target would show: a vector that turns as the face does."""
+
+    name: ClassVar[str] = "true_regions"
+
+    def _read(self, clip: WorldClip, rollout: Rollout, wanted: NDArray[np.int64]) -> Feature:
+        faces = TrueFaces(self.frames)._read(clip, rollout, wanted)
+        frames = faces["frame_indices"]
+        areas = clip.arrays().visible_area[frames, 0] / (clip.card.width * clip.card.height)
+        things = np.zeros(len(frames), np.int64)
+        return Feature({"vectors": faces["embeddings"], "frame_indices": frames, "things": things, "areas": areas})
+
+
+@dataclass(frozen=True, slots=True)
+class TrueProbes(_TrueFeature):
+    """What a judge without fault would say to every probe."""
+
+    name: ClassVar[str] = "true_probes"
+
+    world: str
+
+    def _read(self, clip: WorldClip, rollout: Rollout, wanted: NDArray[np.int64]) -> Feature:
+        told = WorldClip.open(Path(self.world) / "clips" / clip.card.case / PERFECT / str(clip.card.take))
+        known, probes = KnownClip(clip, told), ProbeProbabilities().probes
+        answers = [TRUE_ANSWERS[f"probe_{probe.name.replace('.', '_')}"](known, {}, ()) for probe in probes]
+        arrays = {
+            "p_yes": np.array(answers, np.float64)[:, None],
+            "is_positive": np.array([probe.is_positive for probe in probes]),
+        }
+        return Feature(arrays, {"probes": [probe.name for probe in probes]})
+
+
+@dataclass(frozen=True, slots=True)
+class ErringDetections(TruthExtractor):
+    """What a detector that errs would find: the target where it is, and a few other things in every frame.
+
+    The log odds of a score are drawn from a normal distribution of deviation 1, half of whose variance a whole clip
+    shares: about `separation` for the target, about minus `separation` for other things, and in between for a target
+    that is half transparent. At 2, the least sure fortieth of either is as sure as a typical guess of even odds.
+    """
+
+    name: ClassVar[str] = "erring_detections"
+    seconds_per_frame: ClassVar[float] = 0.0
+    bytes_per_frame: ClassVar[float] = 0.0
+    arrays: ClassVar[Mapping[str, str]] = TextDetections.arrays
+
+    separation: float
+    others: int = 3
+    """Other things that are found in every frame."""
+    draw: int = 0
+    frames: Sampler = EveryInPhases(("reappeared",))
+
+    def read(self, rollout: Rollout, timeline: Timeline, features: Features) -> Feature:
+        """Draw the detections of all frames."""
+        clip, wanted = open_truth(rollout, timeline), np.array(self.frames.indices(timeline, rollout))
+        truth = clip.arrays()
+        areas = truth.visible_area[wanted, 0] / (clip.card.width * clip.card.height)
+        opacity = np.where(areas > 0, truth.opacity[wanted, 0], 0.0)
+        seed = hashlib.sha256(f"{clip.card.case}/{clip.card.model}/{clip.card.take}/{self.draw}".encode()).digest()
+        scores = drawn_scores(opacity, self.separation, self.others, np.random.default_rng(list(seed[:8])))
+        # The published filter drops detections that are too small; other things are as large as a usual target.
+        coverages = np.full(scores.shape, USUAL_COVERAGE)
+        coverages[:, 0] = areas
+        return Feature(
+            {
+                "coverages": coverages.ravel(),
+                "scores": scores.ravel(),
+                "detection_frames": np.repeat(wanted, scores.shape[1]),
+                "frame_indices": wanted,
+            }
+        )
+
+
+USUAL_COVERAGE: Final = 0.02
+"""Share of the frame that another thing covers."""
+
+
+def drawn_scores(opacity: Floats, separation: float, others: int, random: np.random.Generator) -> Floats:
+    """[frames, 1 + others] scores from 0 to 1: of the target, then of other things."""
+    means = np.full((len(opacity), 1 + others), -separation)
+    means[:, 0] = separation * (2 * opacity - 1)
+    of_clip = random.normal(0, np.sqrt(0.5), 1 + others)
+    odds = means + of_clip + random.normal(0, np.sqrt(0.5), means.shape)
+    return np.asarray(1 / (1 + np.exp(-odds)))
 
 
 def _severity(clip: WorldClip, faults: frozenset[str]) -> float:
