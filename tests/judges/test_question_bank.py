@@ -8,7 +8,15 @@ import pytest
 
 from lookaway.core import ArtifactError, Reason
 from lookaway.judges.prompt_escaping import too_long
-from lookaway.judges.question_bank import MAX_BYTES, MAX_QUESTIONS, read_question_bank
+from lookaway.judges.question_bank import (
+    MAX_BYTES,
+    MAX_QUESTIONS,
+    BankQuestion,
+    Provenance,
+    QuestionBank,
+    read_question_bank,
+    write_question_bank,
+)
 from tests.judges.question_banks import REAL_BANKS, SMALL, as_bank, needs_real_banks, real_row, write_bank
 
 
@@ -31,7 +39,7 @@ def test_a_bank_keeps_its_questions_in_order(path):
     bank = read_question_bank(write_bank(path))
     assert bank.ids == [7, 2, 5]
     assert [question.is_positive for question in bank.questions] == [True, False, True]
-    assert [question.model_dump() for question in bank.questions] == SMALL
+    assert [question.model_dump(exclude_none=True) for question in bank.questions] == SMALL
 
 
 def test_a_judge_reads_neither_dimension_nor_polarity(path):
@@ -138,3 +146,36 @@ def test_the_questions_of_real_banks_fit_and_can_be_shown(path, name, column):
     assert too_long(bank.material()) is None
     if column == "Start Questions":
         assert set(Counter(question.dimension for question in bank.questions).values()) == {6}
+
+
+# Versions
+
+
+def test_a_written_bank_has_a_name_a_version_and_the_hash_of_its_content(path):
+    bank = QuestionBank(bank="Havana-1", questions=read_question_bank(write_bank(path)).questions)
+    write_question_bank(bank, path)
+    read = read_question_bank(path)
+    assert (read.bank, read.version, read.sha256) == ("Havana-1", 1, bank.content_sha256)
+    assert read.questions == bank.questions
+    assert read.content_sha256 == bank.content_sha256
+
+
+def test_a_changed_question_version_or_name_is_another_hash():
+    bank = QuestionBank(bank="one", questions=[BankQuestion(**SMALL[0])])
+    edited = BankQuestion(**SMALL[0], provenance=Provenance(origin="edited", source="review.csv"))
+    others = [
+        bank.next_version(bank.questions),
+        QuestionBank(bank="two", questions=bank.questions),
+        QuestionBank(bank="one", questions=[edited]),
+        QuestionBank(bank="one", questions=[BankQuestion(**{**SMALL[0], "polarity": "negative"})]),
+    ]
+    assert len({each.content_sha256 for each in (bank, *others)}) == 5
+    assert others[0].version == 2
+
+
+def test_a_bank_that_was_changed_by_hand_is_refused(path):
+    write_question_bank(QuestionBank(bank="one", questions=[BankQuestion(**SMALL[0])]), path)
+    path.write_text(path.read_text().replace("still there", "still here"))
+    error = why(path)
+    assert error.reason is Reason.INVALID_INPUT
+    assert "it was changed. Change a bank by a review" in str(error)

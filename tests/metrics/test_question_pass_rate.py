@@ -18,7 +18,12 @@ def measure(says_yes, is_positive, dimensions=None, metric: QuestionPassRate | N
         "question_ids": np.arange(count) + 1,
         "is_positive": np.array(is_positive, np.bool_),
     }
-    feature = Feature(arrays, {"dimensions": list(dimensions or ["memory"] * count)})
+    facts = {
+        "dimensions": list(dimensions or ["memory"] * count),
+        "questions": [f"Is it {number}?" for number in range(count)],
+        "reasons": [["seen"] * count] * arrays["says_yes"].shape[1],
+    }
+    feature = Feature(arrays, facts)
     return (metric or QuestionPassRate()).measure(rollout(), {"question_verdicts": feature})
 
 
@@ -96,3 +101,15 @@ def test_stored_answers_about_four_real_clips_have_the_rates_that_were_counted(c
 def test_the_failure_of_one_real_clip_is_seen_in_memory_and_physics():
     found = {dimension: real_rate("Havana-1", ON_FAILURE, dimension) for dimension in DIMENSIONS}
     assert found == pytest.approx(dict(zip(DIMENSIONS, (1, 1, 0.6, 0.8), strict=True)))
+
+
+def test_every_question_keeps_what_was_asked_and_what_the_judge_said_each_time():
+    first, second = measure([[1, 0], [0, 0]], [1, 0]).units
+    assert first.outcome.detail == {
+        "dimension": "memory",
+        "question": "Is it 0?",
+        "is_positive": True,
+        "says_yes": [True, False],
+        "reasons": ["seen", "seen"],
+    }
+    assert (second.outcome.value, second.outcome.detail["is_positive"]) == (1, False)

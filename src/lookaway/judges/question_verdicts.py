@@ -92,6 +92,7 @@ class QuestionVerdicts(JudgeFeature):
     """
 
     name: ClassVar[str] = "question_verdicts"
+    version: ClassVar[int] = 2
     arrays: ClassVar[Mapping[str, str]] = {
         "says_yes": "bool [questions, repeats]: whether the judge says yes",
         "question_ids": "int64 [questions]: ids of the questions in their bank",
@@ -128,6 +129,7 @@ class QuestionVerdicts(JudgeFeature):
         }
         facts = {
             "dimensions": [question.dimension for question in questions],
+            "questions": [question.question for question in questions],
             "reasons": [[answer.reasoning for answer in verdicts.answers] for verdicts in repeats],
             "agreement": [agreement(row) for row in zip(*says_yes, strict=True)],
         }

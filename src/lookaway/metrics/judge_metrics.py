@@ -132,9 +132,9 @@ class QuestionPassRate(MetricBase):
         dimensions = list(feature.detail["dimensions"])
         passed = (feature["says_yes"] == feature["is_positive"][:, None]).mean(axis=1)
         units = tuple(
-            Unit(f"question{number}", Score(float(share), detail={"dimension": dimension}))
-            for number, share, dimension in zip(feature["question_ids"].tolist(), passed, dimensions, strict=True)
-            if self.dimension in (None, dimension)
+            Unit(f"question{number}", Score(float(passed[row]), detail=_question_detail(feature, row)))
+            for row, number in enumerate(feature["question_ids"].tolist())
+            if self.dimension in (None, dimensions[row])
         )
         values = [unit.outcome.value for unit in units if isinstance(unit.outcome, Score)]
         if not values:
@@ -143,3 +143,14 @@ class QuestionPassRate(MetricBase):
                 Reason.NOT_APPLICABLE, f"the bank has no question of {self.dimension!r}; its dimensions: {known}."
             )
         return Score(math.fsum(values) / len(values), units=units, detail={"questions": len(values)})
+
+
+def _question_detail(feature: Feature, row: int) -> dict[str, Json]:
+    """What was asked, and what the judge said each time."""
+    return {
+        "dimension": feature.detail["dimensions"][row],
+        "question": feature.detail["questions"][row],
+        "is_positive": bool(feature["is_positive"][row]),
+        "says_yes": feature["says_yes"][row].tolist(),
+        "reasons": [repeat[row] for repeat in feature.detail["reasons"]],
+    }
