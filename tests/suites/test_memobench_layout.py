@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from lookaway.core import DatasetError, Reason
+from lookaway.engine.reading import read as read_dataset
+from lookaway.io.sampling import AtFps
+from lookaway.suites.memobench import MemoBench
 from lookaway.suites.memobench.layout import MemoBenchReader, looks_like_memobench
 from lookaway.suites.memobench.records import ClipKey, Subject, clip_key, read_rows, read_subjects
 from tests.support.memobench import FRAMES, REAL_HEAD, SYNTHETIC_HEAD, MemoBenchWriter, write_table
@@ -398,3 +401,62 @@ def test_published_clips_to_ask_about_are_those_of_the_subjects():
     assert {clip_key(f"{row['scene']}_{row['video_id']}") for row in rows} <= subjects
     banks = [re.sub("-questions.csv", "", name) for name in os.listdir(PUBLISHED / "vqa_questions") if "-q" in name]
     assert {clip_key("_".join(bank.rsplit("-", 1))) for bank in banks} <= subjects
+
+
+# Question banks
+
+
+def write_banks(data, *names):
+    folder = data / "vqa_questions"
+    folder.mkdir()
+    for name in names:
+        (folder / name).write_text("{}")
+    return folder
+
+
+def test_a_clip_has_the_bank_that_is_named_after_it_in_any_spelling(tmp_path):
+    writer = MemoBenchWriter(tmp_path / "data set")
+    writer.synthetic("ZenGarden", 5)
+    writer.synthetic("Nordic", 3)
+    writer.generated("Synthetic/Nordic_003.mp4")
+    folder = write_banks(writer.data, "Zen_Garden-5-questions.csv", "failure-cases.csv", "Nordic-30-questions.csv")
+    dataset = read_dataset(writer.root, suite="memobench")
+    found = {rollout.case.id: dict(rollout.artifacts) for rollout in dataset.rollouts}
+    assert found == {
+        "synthetic/Nordic_003": {},
+        "synthetic/ZenGarden_005": {"questions": folder / "Zen_Garden-5-questions.csv"},
+    }
+    assert dataset.settings["has_question_banks"] is True
+    assert [problem.where for problem in dataset.problems] == ["vqa_questions/Nordic-30-questions.csv"]
+
+
+def test_a_versioned_bank_wins_over_the_published_file(tmp_path):
+    writer = MemoBenchWriter(tmp_path / "data set")
+    writer.synthetic()
+    writer.generated()
+    folder = write_banks(writer.data, "Nordic-3-questions.csv", "Nordic-3.json")
+    dataset = read_dataset(writer.root, suite="memobench")
+    assert dataset.rollouts[0].artifacts == {"questions": folder / "Nordic-3.json"}
+    assert "Nordic-3.json is about the same clip" in dataset.problems[0].message
+
+
+def test_without_banks_there_is_no_metric_of_questions(tmp_path):
+    writer = MemoBenchWriter(tmp_path / "data set")
+    writer.synthetic()
+    writer.generated()
+    dataset = read_dataset(writer.root, suite="memobench")
+    assert "has_question_banks" not in dataset.settings
+    assert not [bound.name for bound in MemoBench().metrics(dataset.settings) if ".vqa." in bound.name]
+    assert [bound.name for bound in MemoBench().metrics({"has_question_banks": True}) if ".vqa." in bound.name] == [
+        "memobench.vqa.instruction_following",
+        "memobench.vqa.object_and_background",
+        "memobench.vqa.continuity_of_memory",
+        "memobench.vqa.physics_adherence",
+    ]
+
+
+@pytest.mark.parametrize(("as_published", "rate"), [(False, 2.0), (True, 1.0)])
+def test_all_dimensions_are_asked_in_one_request_at_a_stated_rate(as_published, rate):
+    settings = {"has_question_banks": True, "as_published": as_published}
+    recipes = {bound.recipes["question_verdicts"] for bound in MemoBench().metrics(settings) if ".vqa." in bound.name}
+    assert [recipe.frames for recipe in recipes] == [AtFps(rate)]

@@ -7,14 +7,15 @@ computes most of the published numbers has this rule.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from lookaway.core import DatasetError, Problem, Rollout, Unmeasurable
 from lookaway.io.files import picture_names
-from lookaway.suites.memobench.records import REAL, SYNTHETIC, ClipKey, clip_key
+from lookaway.judges.question_verdicts import QUESTIONS
+from lookaway.suites.memobench.records import REAL, SYNTHETIC, ClipKey, bank_key, clip_key
 from lookaway.suites.memobench.references import PARTS, ReferenceClip, References, check_pictures, clips_by_key
 from lookaway.suites.mind.layout import Tree
 
@@ -23,6 +24,7 @@ MODELS: Final = "output"
 PART_FOLDERS: Final = {SYNTHETIC: "Synthetic", REAL: "Real"}
 VIDEO: Final = "video.mp4"
 FRAME_FOLDERS: Final = ("frames", "samples-rgb")
+BANKS: Final = "vqa_questions"
 
 
 def looks_like_memobench(root: Path) -> bool:
@@ -51,6 +53,8 @@ class MemoBenchReader:
     allow_outside: bool = False
     problems: list[Problem] = field(default_factory=list)
     clips: dict[ClipKey, ReferenceClip] = field(default_factory=dict)
+    banks: dict[ClipKey, Path] = field(default_factory=dict)
+    """File of questions about each clip that has one."""
 
     def rollouts(self) -> tuple[Rollout, ...]:
         """All generated clips of all models, and every case for which a model has none."""
@@ -66,10 +70,11 @@ class MemoBenchReader:
         if not self.clips:
             listed = "".join(f" {problem.where}: {problem.message}." for problem in self.problems[:3])
             raise DatasetError(f"{truth.root}: no reference clip can be used.{listed}")
+        self.banks.update(_question_banks(truth, self.clips))
         return tuple(
             rollout
             for model, folder in models.items()
-            for rollout in _ModelReader(generated, model, folder, self.clips).rollouts()
+            for rollout in _ModelReader(generated, model, folder, self.clips, self.banks).rollouts()
         )
 
     def _models(self, generated: Tree) -> dict[str, str]:
@@ -97,6 +102,28 @@ class MemoBenchReader:
         )
 
 
+def _question_banks(truth: Tree, clips: Mapping[ClipKey, ReferenceClip]) -> dict[ClipKey, Path]:
+    """The file of each clip that has one: a versioned bank wins over the published file it comes from."""
+    found: dict[ClipKey, str] = {}
+    for name in sorted(truth.files(BANKS), key=lambda name: (name.endswith(".csv"), name)):
+        where, key = f"{BANKS}/{name}", bank_key(name)
+        if key is None:
+            continue
+        if key not in clips:
+            truth.report(where, "no reference clip has this name; left out")
+        elif key in found:
+            truth.report(where, f"{found[key]} is about the same clip; left out")
+        else:
+            found[key] = where
+    paths: dict[ClipKey, Path] = {}
+    for key, where in found.items():
+        try:
+            paths[key] = truth.path(where)
+        except Unmeasurable as error:
+            truth.report(where, str(error))
+    return paths
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class _Source:
     """Where a clip may be: videos come before folders of frames, and both in order of their paths."""
@@ -113,6 +140,7 @@ class _ModelReader:
     model: str
     folder: str
     clips: dict[ClipKey, ReferenceClip]
+    banks: dict[ClipKey, Path]
     sources: dict[ClipKey, list[_Source]] = field(default_factory=dict)
 
     def rollouts(self) -> Iterator[Rollout]:
@@ -191,4 +219,6 @@ class _ModelReader:
                 check_pictures(self.generated, chosen.where)
         except Unmeasurable as error:
             path, problem = self.generated.root / "refused", error
-        return Rollout(case=clip.case, model=self.model, video=path, problem=problem)
+        bank = self.banks.get(clip.key)
+        artifacts = {} if bank is None else {QUESTIONS: bank}
+        return Rollout(case=clip.case, model=self.model, video=path, artifacts=artifacts, problem=problem)

@@ -7,7 +7,9 @@ from typing import Any, Final
 
 from lookaway.core import BoundMetric, Extractor, Metric
 from lookaway.io.phases import EveryInPhases, SpreadInPhases
-from lookaway.io.sampling import EveryFrame, SpreadFrames, UniformFrames
+from lookaway.io.sampling import AtFps, EveryFrame, SpreadFrames, UniformFrames
+from lookaway.judges.question_verdicts import QuestionVerdicts
+from lookaway.judges.question_writing import DIMENSIONS
 from lookaway.metrics.camera_controllability import CameraControllability, ReferenceTurned, Rotation, RotationFollowed
 from lookaway.metrics.frame_metrics import (
     AestheticQuality,
@@ -18,6 +20,7 @@ from lookaway.metrics.frame_metrics import (
     ReferenceRevisitSimilarity,
     Ssim,
 )
+from lookaway.metrics.judge_metrics import QuestionPassRate
 from lookaway.metrics.phase_mean import PhaseMean
 from lookaway.metrics.reappearance import ReappearanceScore
 from lookaway.metrics.seen_phases import DepthConsistency, MotionSmoothness, ObjectIdentity
@@ -57,6 +60,8 @@ MIN_TURN_DEGREES: Final = 90.0
 POSES: Final = TrackedPoses(frames=UniformFrames(48), height=256, keypoints=400)
 """The camera of the gate, and by default of camera controllability: it needs no weights."""
 REFERENCE_POSES: Final = ReferencePoses(layout="memobench")
+HAS_BANKS: Final = "has_question_banks"
+"""Setting of a dataset with files of questions."""
 
 
 def protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
@@ -70,6 +75,7 @@ def protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
         *_quality(as_published),
         *_reward(),
         *_camera(as_published),
+        *(_questions(as_published) if settings.get(HAS_BANKS) else ()),
         revisited_gate("memobench.revisited", POSES),
     )
 
@@ -197,4 +203,21 @@ def _camera(as_published: bool) -> tuple[BoundMetric, ...]:
             metric=ReferenceTurned(min_degrees=MIN_TURN_DEGREES, rotation=rotation),
             recipes={"reference_poses": REFERENCE_POSES},
         ),
+    )
+
+
+def _questions(as_published: bool) -> tuple[BoundMetric, ...]:
+    """Pass rates of the questions of each dimension, all asked at once; the published judge samples one frame a second.
+
+    A video that stands still keeps everything in place: two dimensions count behind the gate.
+    """
+    verdicts = QuestionVerdicts(frames=AtFps(1.0 if as_published else 2.0))
+    return tuple(
+        BoundMetric(
+            name=f"memobench.vqa.{dimension.lower().replace(' ', '_')}",
+            metric=QuestionPassRate(dimension=dimension),
+            recipes={"question_verdicts": verdicts},
+            is_consistency=dimension in ("Object and Background", "Continuity of Memory"),
+        )
+        for dimension in DIMENSIONS
     )

@@ -23,6 +23,7 @@ MAX_FRAMES: Final = 10_000_000
 SYNTHETIC, REAL = "synthetic", "real"
 SYNTHETIC_NAME: Final = re.compile(r"(?P<scene>.+)_(?P<number>\d{1,9})")
 REAL_NAME: Final = re.compile(r"(?:real_)?(?P<number>\d{1,9})", re.IGNORECASE)
+BANK_NAME: Final = re.compile(r"(?P<scene>.+)-(?P<number>\d{1,9})(?:-questions\.csv|\.json)")
 SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "clip": ("video_folder", "id"),
     "exit": ("exit", "exits"),
@@ -60,6 +61,21 @@ def clip_key(name: str) -> ClipKey | None:
 def synthetic_key(scene: str, number: int) -> ClipKey:
     """A synthetic clip by its scene and number."""
     return ClipKey(SYNTHETIC, re.sub(r"[\s_-]", "", scene).lower(), number)
+
+
+def bank_key(name: str) -> ClipKey | None:
+    """The clip that a file of questions is about; `None` where the name is not that of such a file.
+
+    >>> bank_key("Zen_Garden-5-questions.csv") == bank_key("ZenGarden-5.json") == clip_key("ZenGarden_005")
+    True
+    >>> bank_key("real-7.json") == clip_key("real_007"), bank_key("failure-cases.csv")
+    (True, None)
+    """
+    match = BANK_NAME.fullmatch(name)
+    if match is None:
+        return None
+    scene, number = match["scene"], int(match["number"])
+    return ClipKey(REAL, "", number) if scene.lower() == REAL else synthetic_key(scene, number)
 
 
 def _whole(value: object) -> object:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from lookaway.core import BoundMetric, Dataset, Group, Option, Table
 from lookaway.statistics.cells import gated_cells
 from lookaway.suites.memobench.layout import MemoBenchReader, looks_like_memobench
-from lookaway.suites.memobench.protocol import protocol
+from lookaway.suites.memobench.protocol import HAS_BANKS, protocol
 from lookaway.suites.options import ALLOW_OUTSIDE, AS_PUBLISHED, GROUND_TRUTH
 
 
@@ -36,6 +36,7 @@ class MemoBench:
             root=root,
             rollouts=rollouts,
             identity={"keyframes": keyframes},
+            settings={HAS_BANKS: True} if reader.banks else {},
             problems=tuple(reader.problems),
         )
 
