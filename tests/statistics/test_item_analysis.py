@@ -102,3 +102,87 @@ def test_answers_to_questions_that_are_not_there_are_refused():
         answers_of([(5, True, True)])
     with pytest.raises(ValueError, match="one length"):
         answers_of(ROWS, good=(True,))
+
+
+# Flags
+
+
+def kinds(bank):
+    return [[flag.kind for flag in item.flags] for item in bank.items]
+
+
+def test_a_question_that_misleads_does_not_tell_or_was_not_asked_is_flagged_with_its_reason():
+    bank = item_analysis(answers_of([row for row in ROWS if row[0] != 3]))
+    assert kinds(bank) == [[], ["no_discrimination"], [], ["unmeasured"], ["wrong_polarity"]]
+    assert bank.items[1].flags[0].reason == (
+        "100% of answers about reference videos pass and 100% of those about failures: expected 50% fewer about "
+        "failures"
+    )
+    assert "the other answer seems to be the right one" in bank.items[4].flags[0].reason
+    assert bank.items[3].flags[0].reason == "there are no answers about reference videos"
+
+
+def retested(rows, **options):
+    questions, truth, passed, videos = (np.array(column) for column in zip(*rows, strict=True))
+    answers = QuestionAnswers(
+        questions=questions, is_truth=truth, passed=passed, videos=videos, clips=CLIPS, asks_for_good=(True,) * 5
+    )
+    return item_analysis(answers, **options)
+
+
+def test_answers_about_one_video_that_differ_are_unstable():
+    steady = [(0, True, True, 8), (0, True, True, 8), (0, False, False, 9), (0, False, False, 9)]
+    shaky = [(1, True, passed, 8) for passed in (True, True, True, False)]
+    shaky += [(1, False, passed, 9) for passed in (False, False, False, True)]
+    bank = retested(steady + shaky)
+    assert [item.retest_agreement for item in bank.items[:3]] == [1, pytest.approx(0.5), None]
+    assert kinds(bank)[:2] == [[], ["unstable"]]
+    assert bank.items[1].flags[0].reason == "50% of repeated answers agree, expected 60%"
+    assert kinds(retested(steady + shaky, min_agreement=0.5))[1] == []
+
+
+def test_different_answers_about_different_videos_are_not_unstable():
+    rows = [(0, True, True, 1), (0, False, False, 2), (0, False, True, 3), (0, False, False, 4)]
+    assert retested(rows).items[0].retest_agreement is None
+    assert kinds(retested(rows))[0] == []
+
+
+def drawn(noise, good=400, bad=200, failures=4, repeats=5, seed=0):
+    """Answers of a judge that errs at a rate to good questions, and to bad ones of three kinds."""
+    random = np.random.default_rng(seed)
+    count = good + bad
+    is_truth = np.arange(failures + 1) == 0
+    passes = np.tile(is_truth, (count, 1))
+    kind = np.arange(bad) % 3
+    passes[good:][kind == 0] ^= True
+    passes[good:][kind == 1] = random.random((int((kind == 1).sum()), 1)) < 0.5
+    answers = np.repeat(passes[:, :, None], repeats, axis=2)
+    answers ^= random.random(answers.shape) < noise
+    coins = random.random(answers.shape) < 0.5
+    answers[good:][kind == 2] = coins[good:][kind == 2]
+    question, video, _ = np.indices(answers.shape)
+    bank = item_analysis(
+        QuestionAnswers(
+            questions=question.ravel(),
+            is_truth=is_truth[video.ravel()],
+            passed=answers.ravel(),
+            videos=video.ravel(),
+            clips=["clip"] * count,
+            asks_for_good=[True] * count,
+        )
+    )
+    flagged = np.array([bool(item.flags) for item in bank.items])
+    return flagged[good:].sum() / max(flagged.sum(), 1), flagged[good:].mean()
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05, 0.1])
+def test_200_bad_questions_among_400_good_ones_are_found(noise):
+    precision, recall = drawn(noise)
+    assert precision >= 0.9
+    assert recall >= 0.9
+
+
+def test_a_judge_by_the_toss_of_a_coin_has_no_good_question():
+    _, recall = drawn(0.5)
+    assert recall > 0.9
+    assert drawn(0.5)[0] < 0.5

@@ -1,9 +1,10 @@
-"""Item analysis of a question bank: which questions separate true clips from failed ones."""
+"""Item analysis of a question bank: which questions separate reference clips from failures, and are stable."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from lookaway.core import Indices
 
 ROUNDING = 1e-12
+FlagKind: TypeAlias = Literal["no_discrimination", "wrong_polarity", "unstable", "unmeasured"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,13 +28,23 @@ class QuestionAnswers:
     """Clip that each question is about."""
     asks_for_good: Sequence[bool]
     """Whether yes is the right answer for a good video, for each question."""
+    videos: Indices | None = None
+    """Number of the video that each answer is about: several answers about one are a retest. `None`: all differ."""
 
     def __post_init__(self) -> None:
-        rows = (self.questions, self.is_truth, self.passed)
+        rows = [self.questions, self.is_truth, self.passed, *([] if self.videos is None else [self.videos])]
         if len({len(column) for column in rows}) != 1 or len(self.clips) != len(self.asks_for_good):
             raise ValueError("The columns of answers must have one length, and so must those of questions.")
         if np.any((self.questions < 0) | (self.questions >= len(self.clips))):
             raise ValueError(f"The index of a question must be from 0 to {len(self.clips) - 1}.")
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFlag:
+    """Why a question should not be trusted."""
+
+    kind: FlagKind
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +58,9 @@ class QuestionItem:
     pass_on_failures: float | None
     discrimination: float | None
     """Pass rate on reference videos minus pass rate on failures: 1 separates them, 0 does not, below 0 misleads."""
+    retest_agreement: float | None
+    """Share of pairs of answers to it about one video that agree; `None` where no video was asked about twice."""
+    flags: tuple[ItemFlag, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,32 +81,45 @@ class BankStatistics:
 
 
 def item_analysis(
-    answers: QuestionAnswers, *, min_discrimination: float = 0.5, min_questions: int = 1
+    answers: QuestionAnswers,
+    *,
+    min_discrimination: float = 0.5,
+    min_agreement: float = 0.6,
+    min_questions: int = 1,
 ) -> BankStatistics:
-    """Discrimination of every question, which should pass on reference videos and fail on failures.
+    """Discrimination and stability of every question, which should pass on reference videos and fail on failures.
 
-    A question counts as discriminating only if it was asked about both.
+    A question counts as discriminating only if it was asked about both. It is flagged if its discrimination is below
+    the minimum, as one of wrong polarity if turning the right answer round would reach it, and as unstable if repeated
+    answers about one video agree less often than the minimum: answers by the toss of a coin agree half of the time.
     """
     truths, on_truth = _pass_rates(answers, is_truth=True)
     failures, on_failures = _pass_rates(answers, is_truth=False)
-    items = tuple(
-        QuestionItem(
-            clip=clip,
-            truths=truths[place],
-            failures=failures[place],
-            pass_on_truth=(good := on_truth[place]),
-            pass_on_failures=(bad := on_failures[place]),
-            discrimination=None if good is None or bad is None else good - bad,
+    agreements = _retest_agreements(answers)
+    items = []
+    for place, clip in enumerate(answers.clips):
+        good, bad, agreement = on_truth[place], on_failures[place], agreements[place]
+        discrimination = None if good is None or bad is None else good - bad
+        flags = [*_discrimination_flags(good, bad, min_discrimination), *_retest_flags(agreement, min_agreement)]
+        items.append(
+            QuestionItem(
+                clip=clip,
+                truths=truths[place],
+                failures=failures[place],
+                pass_on_truth=good,
+                pass_on_failures=bad,
+                discrimination=discrimination,
+                retest_agreement=agreement,
+                flags=tuple(flags),
+            )
         )
-        for place, clip in enumerate(answers.clips)
-    )
     discriminating = dict.fromkeys(sorted(set(answers.clips)), 0)
     for item in items:
         if item.discrimination is not None and item.discrimination >= min_discrimination - ROUNDING:
             discriminating[item.clip] += 1
     kinds = set(zip(answers.clips, map(bool, answers.asks_for_good), strict=True))
     return BankStatistics(
-        items=items,
+        items=tuple(items),
         min_discrimination=min_discrimination,
         min_questions=min_questions,
         discriminating=discriminating,
@@ -107,3 +135,37 @@ def _pass_rates(answers: QuestionAnswers, *, is_truth: bool) -> tuple[list[int],
     asked = np.bincount(answers.questions[rows], minlength=len(answers.clips)).tolist()
     passed = np.bincount(answers.questions[rows & answers.passed], minlength=len(answers.clips)).tolist()
     return asked, [hits / of if of else None for hits, of in zip(passed, asked, strict=True)]
+
+
+def _retest_agreements(answers: QuestionAnswers) -> list[float | None]:
+    """Share of agreeing pairs of answers about one video, pooled over the videos of each question."""
+    count = len(answers.clips)
+    if answers.videos is None or not len(answers.questions):
+        return [None] * count
+    videos = np.unique(answers.videos, return_inverse=True)[1]
+    groups, group = np.unique(answers.questions * (videos.max() + 1) + videos, return_inverse=True)
+    asked = np.bincount(group)
+    passed = np.bincount(group, weights=answers.passed)
+    failed = asked - passed
+    question = groups // (videos.max() + 1)
+    agreeing = np.bincount(question, passed * (passed - 1) + failed * (failed - 1), count)
+    pairs = np.bincount(question, asked * (asked - 1), count)
+    return [float(same / of) if of else None for same, of in zip(agreeing, pairs, strict=True)]
+
+
+def _discrimination_flags(good: float | None, bad: float | None, min_discrimination: float) -> list[ItemFlag]:
+    if good is None or bad is None:
+        lacking = "reference videos" if good is None else "failures"
+        return [ItemFlag("unmeasured", f"there are no answers about {lacking}")]
+    if good - bad >= min_discrimination - ROUNDING:
+        return []
+    found = f"{good:.0%} of answers about reference videos pass and {bad:.0%} of those about failures"
+    if bad - good >= min_discrimination - ROUNDING:
+        return [ItemFlag("wrong_polarity", f"{found}: the other answer seems to be the right one")]
+    return [ItemFlag("no_discrimination", f"{found}: expected {min_discrimination:.0%} fewer about failures")]
+
+
+def _retest_flags(agreement: float | None, min_agreement: float) -> list[ItemFlag]:
+    if agreement is None or agreement >= min_agreement - ROUNDING:
+        return []
+    return [ItemFlag("unstable", f"{agreement:.0%} of repeated answers agree, expected {min_agreement:.0%}")]
