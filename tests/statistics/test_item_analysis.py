@@ -115,7 +115,7 @@ def test_a_question_that_misleads_does_not_tell_or_was_not_asked_is_flagged_with
     bank = item_analysis(answers_of([row for row in ROWS if row[0] != 3]))
     assert kinds(bank) == [[], ["no_discrimination"], [], ["unmeasured"], ["wrong_polarity"]]
     assert bank.items[1].flags[0].reason == (
-        "100% of answers about reference videos pass and 100% of those about failures: expected 50% fewer about "
+        "100% of answers about reference videos pass and 100% of those about failures: expected 40% fewer about "
         "failures"
     )
     assert "the other answer seems to be the right one" in bank.items[4].flags[0].reason
@@ -145,6 +145,43 @@ def test_different_answers_about_different_videos_are_not_unstable():
     rows = [(0, True, True, 1), (0, False, False, 2), (0, False, True, 3), (0, False, False, 4)]
     assert retested(rows).items[0].retest_agreement is None
     assert kinds(retested(rows))[0] == []
+
+
+def replied(contradicting, questions=5):
+    """Three replies about the truth and a failure to each of some good questions; some replies contradict the rest."""
+    rows = [
+        (question, video == 0, (video == 0) != ((video, repeat) in contradicting), video, 3 * video + repeat)
+        for question in range(questions)
+        for video in range(2)
+        for repeat in range(3)
+    ]
+    questions, truth, passed, videos, replies = (np.array(column) for column in zip(*rows, strict=True))
+    return item_analysis(
+        QuestionAnswers(
+            questions=questions,
+            is_truth=truth,
+            passed=passed,
+            videos=videos,
+            replies=replies,
+            clips=CLIPS,
+            asks_for_good=(True,) * 5,
+        )
+    )
+
+
+def test_a_reply_that_contradicts_all_others_is_an_error_of_the_judge_and_not_of_the_questions():
+    bank = replied({(0, 1)})
+    assert bank.contradictory_replies == 1
+    assert [(item.truths, item.failures) for item in bank.items] == [(2, 3)] * 5
+    assert kinds(bank) == [[]] * 5
+    assert {item.retest_agreement for item in bank.items} == {1}
+    assert replied(set()).contradictory_replies == 0
+
+
+def test_a_reply_of_few_answers_is_not_left_out():
+    bank = replied({(0, 1)}, questions=4)
+    assert bank.contradictory_replies == 0
+    assert bank.items[0].retest_agreement == pytest.approx(2 / 3)
 
 
 def drawn(noise, good=400, bad=200, failures=4, repeats=5, seed=0):

@@ -94,12 +94,13 @@ def memobench_command(run: Path, output: Path) -> None:
     """Write RUN as the table of MemoBench's evaluator: outputs/<model>/eval_both.csv.
 
     Columns that were not measured are empty, and a column `error` says why. Reappearance scores are in
-    ors_results/<model>/ors_scores.csv, as those of MemoBench are.
+    ors_results/<model>/ors_scores.csv, answers to question banks in vqa_results/<model>.
     """
     from lookaway.engine.run import Run
     from lookaway.reports.export.memobench import export_memobench_table
+    from lookaway.reports.export.memobench_vqa import export_memobench_answers
 
-    for path in export_memobench_table(Run(run), output):
+    for path in (*export_memobench_table(Run(run), output), *export_memobench_answers(Run(run), output)):
         click.echo(f"Wrote {path}")
 
 

@@ -21,6 +21,7 @@ from lookaway.cli.mbench import mbench_command
 from lookaway.cli.memobench import memobench_command
 from lookaway.cli.merge import merge_command
 from lookaway.cli.plan import plan_command
+from lookaway.cli.questions import questions_command
 from lookaway.cli.report import report_command
 from lookaway.cli.show import show_command
 from lookaway.cli.validate import validate_command
@@ -63,6 +64,7 @@ for command in (
     extractors_command,
     weights_command,
     judge_command,
+    questions_command,
 ):
     lookaway.add_command(command)
 

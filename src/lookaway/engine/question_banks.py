@@ -164,13 +164,13 @@ def analyse_questions(
     reference: str,
     failures: Sequence[str] = (),
     *,
-    min_discrimination: float = 0.5,
+    min_discrimination: float = 0.4,
     min_agreement: float = 0.6,
 ) -> list[AnalysedQuestion]:
     """Item analysis with the videos of one model as ground truth, and those of others, or all others, as failures."""
     failures = check_models(answers, reference, failures)
-    places, truth, passed, videos = [], [], [], []
-    numbers: dict[tuple[str, str], int] = {}
+    places, truth, passed, videos, replies = [], [], [], [], []
+    numbers: dict[object, int] = {}
     for place, judged in enumerate(answers.questions):
         for video, said in judged.passed.items():
             if video[0] == reference or video[0] in failures:
@@ -178,12 +178,14 @@ def analyse_questions(
                 truth += [video[0] == reference] * len(said)
                 passed += said
                 videos += [numbers.setdefault(video, len(numbers))] * len(said)
+                replies += [numbers.setdefault((video, repeat), len(numbers)) for repeat in range(len(said))]
     bank = item_analysis(
         QuestionAnswers(
             questions=np.array(places, np.int64),
             is_truth=np.array(truth, np.bool_),
             passed=np.array(passed, np.bool_),
             videos=np.array(videos, np.int64),
+            replies=np.array(replies, np.int64),
             clips=[judged.case for judged in answers.questions],
             asks_for_good=[judged.question.is_positive for judged in answers.questions],
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from lookaway.core import Indices
 
 ROUNDING = 1e-12
+MIN_ANSWERS = 5
+"""Fewer answers of a reply say nothing about the reply as a whole."""
 FlagKind: TypeAlias = Literal["no_discrimination", "wrong_polarity", "unstable", "unmeasured"]
 
 
@@ -30,10 +32,14 @@ class QuestionAnswers:
     """Whether yes is the right answer for a good video, for each question."""
     videos: Indices | None = None
     """Number of the video that each answer is about: several answers about one are a retest. `None`: all differ."""
+    replies: Indices | None = None
+    """Number of the reply that each answer is part of. `None`: not known."""
 
     def __post_init__(self) -> None:
-        rows = [self.questions, self.is_truth, self.passed, *([] if self.videos is None else [self.videos])]
-        if len({len(column) for column in rows}) != 1 or len(self.clips) != len(self.asks_for_good):
+        rows = [self.questions, self.is_truth, self.passed, self.videos, self.replies]
+        if len({len(column) for column in rows if column is not None}) != 1 or len(self.clips) != len(
+            self.asks_for_good
+        ):
             raise ValueError("The columns of answers must have one length, and so must those of questions.")
         if np.any((self.questions < 0) | (self.questions >= len(self.clips))):
             raise ValueError(f"The index of a question must be from 0 to {len(self.clips) - 1}.")
@@ -78,21 +84,26 @@ class BankStatistics:
     """Share of questions whose good answer is yes: far from one half, it rewards or punishes a judge biased to yes."""
     unbalanced: tuple[str, ...]
     """Clips whose questions all have the same good answer."""
+    contradictory_replies: int
+    """Replies that are left out, since most of their answers contradict the other replies about the same video."""
 
 
 def item_analysis(
     answers: QuestionAnswers,
     *,
-    min_discrimination: float = 0.5,
+    min_discrimination: float = 0.4,
     min_agreement: float = 0.6,
     min_questions: int = 1,
 ) -> BankStatistics:
     """Discrimination and stability of every question, which should pass on reference videos and fail on failures.
 
-    A question counts as discriminating only if it was asked about both. It is flagged if its discrimination is below
-    the minimum, as one of wrong polarity if turning the right answer round would reach it, and as unstable if repeated
-    answers about one video agree less often than the minimum: answers by the toss of a coin agree half of the time.
+    A question counts as discriminating only if it was asked about both; by Ebel's rule a good one reaches 0.4. It is
+    flagged if its discrimination is below the minimum, as one of wrong polarity if turning the right answer round would
+    reach it, and as unstable if repeated answers about one video agree less often than the minimum: answers by the toss
+    of a coin agree half of the time. A reply that contradicts most of what other replies say about its video is an
+    error of the judge, not of a question, and is left out.
     """
+    answers, contradictory = _without_contradictory_replies(answers)
     truths, on_truth = _pass_rates(answers, is_truth=True)
     failures, on_failures = _pass_rates(answers, is_truth=False)
     agreements = _retest_agreements(answers)
@@ -126,6 +137,7 @@ def item_analysis(
         short=tuple(clip for clip, count in discriminating.items() if count < min_questions),
         good_share=float(np.mean(answers.asks_for_good)) if items else None,
         unbalanced=tuple(clip for clip in discriminating if not {(clip, True), (clip, False)} <= kinds),
+        contradictory_replies=contradictory,
     )
 
 
@@ -137,20 +149,40 @@ def _pass_rates(answers: QuestionAnswers, *, is_truth: bool) -> tuple[list[int],
     return asked, [hits / of if of else None for hits, of in zip(passed, asked, strict=True)]
 
 
+def _by_question_and_video(answers: QuestionAnswers, videos: Indices) -> tuple[Indices, Indices]:
+    """The question of each group of answers about one video, and the group of each answer."""
+    numbers = np.unique(videos, return_inverse=True)[1]
+    size = int(numbers.max()) + 1
+    groups, group = np.unique(answers.questions * size + numbers, return_inverse=True)
+    return groups // size, group
+
+
 def _retest_agreements(answers: QuestionAnswers) -> list[float | None]:
     """Share of agreeing pairs of answers about one video, pooled over the videos of each question."""
     count = len(answers.clips)
     if answers.videos is None or not len(answers.questions):
         return [None] * count
-    videos = np.unique(answers.videos, return_inverse=True)[1]
-    groups, group = np.unique(answers.questions * (videos.max() + 1) + videos, return_inverse=True)
-    asked = np.bincount(group)
-    passed = np.bincount(group, weights=answers.passed)
+    question, group = _by_question_and_video(answers, answers.videos)
+    asked, passed = np.bincount(group), np.bincount(group, weights=answers.passed)
     failed = asked - passed
-    question = groups // (videos.max() + 1)
     agreeing = np.bincount(question, passed * (passed - 1) + failed * (failed - 1), count)
     pairs = np.bincount(question, asked * (asked - 1), count)
     return [float(same / of) if of else None for same, of in zip(agreeing, pairs, strict=True)]
+
+
+def _without_contradictory_replies(answers: QuestionAnswers) -> tuple[QuestionAnswers, int]:
+    """The answers without replies of which less than half agree with the majority, and the number of those replies."""
+    if answers.videos is None or answers.replies is None or not len(answers.questions):
+        return answers, 0
+    _, group = _by_question_and_video(answers, answers.videos)
+    lead = np.bincount(group, weights=np.where(answers.passed, 1, -1))[group]
+    agrees = np.where(lead == 0, 0.5, (lead > 0) == answers.passed)
+    reply = np.unique(answers.replies, return_inverse=True)[1]
+    asked = np.bincount(reply)
+    is_contradictory = (asked >= MIN_ANSWERS) & (np.bincount(reply, weights=agrees) < asked / 2 - ROUNDING)
+    kept = ~is_contradictory[reply]
+    columns = {name: getattr(answers, name)[kept] for name in ("questions", "is_truth", "passed", "videos", "replies")}
+    return replace(answers, **columns), int(is_contradictory.sum())
 
 
 def _discrimination_flags(good: float | None, bad: float | None, min_discrimination: float) -> list[ItemFlag]:
