@@ -8,9 +8,8 @@ import json
 import numpy as np
 import pytest
 
-from lookaway.suites.memobench.case_inputs import CaseInputs
-from lookaway.suites.memobench.references import References
-from lookaway.suites.mind.layout import Tree
+from lookaway.suites.memobench.case_inputs import CaseInputs, reference_clips
+from tests.support.command import lookaway
 from tests.support.memobench import FRAMES, MemoBenchWriter
 
 POSES = np.tile(np.eye(4), (FRAMES, 1, 1))
@@ -19,8 +18,7 @@ POSES[:, 0, 3] = np.arange(FRAMES)
 
 def written(root, interface, *, frames=5, model="MODEL"):
     folder = root / "inputs"
-    tree = Tree(root / "data", [])
-    count, problems = CaseInputs(interface, frames, model).write(References(tree).clips(), folder)
+    count, problems = CaseInputs(interface, frames, model).write(reference_clips(root, []), folder)
     rows = [json.loads(line) for line in (folder / "cases.jsonl").read_text().splitlines()]
     assert count == len(rows)
     return folder, rows, problems
@@ -82,3 +80,21 @@ def test_a_case_that_lacks_an_input_is_named_and_the_others_are_written(tmp_path
         "synthetic/Nordic_004": "the case has no prompt",
         "synthetic/Nordic_005": "there is no poses",
     }
+
+
+def test_the_command_writes_all_cases_and_says_which_lack_an_input(dataset, tmp_path):
+    chosen = ("--frames", "5", "-o", str(tmp_path / "inputs"))
+    done = lookaway("memobench", "inputs", str(dataset.data), "--interface", "nvs", *chosen)
+    assert (done.code, done.err) == (0, "")
+    assert (tmp_path / "inputs/synthetic/Nordic_003/camera.npz").is_file()
+    dataset.synthetic(number=4, prompt="")
+    done = lookaway("memobench", "inputs", str(dataset.root), "--interface", "i2v", *chosen)
+    assert done.code == 2
+    assert "synthetic/Nordic_004: the case has no prompt" in done.err
+    assert "Wrote 1 cases" in done.out
+
+
+def test_a_folder_without_reference_clips_is_refused(tmp_path):
+    done = lookaway("memobench", "inputs", str(tmp_path), "--interface", "i2v", "--frames", "5", "-o", str(tmp_path))
+    assert done.code == 2
+    assert "no reference clips found" in done.err

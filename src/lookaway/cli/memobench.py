@@ -1,20 +1,55 @@
-"""`lookaway memobench`: analyses of runs of MemoBench."""
+"""`lookaway memobench`: inputs of MemoBench's cases, and analyses of runs."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from lookaway.cli.options import FOLDER_OR_URL, PATH, json_option
+from lookaway.cli.options import COUNT, FOLDER_OR_URL, PATH, json_option
+from lookaway.cli.validate import EXIT_INVALID
+
+if TYPE_CHECKING:
+    from lookaway.core import Problem
 
 
 @click.group("memobench")
 def memobench_command() -> None:
-    """Analyse runs of MemoBench.
+    """Write what models are given for the cases of MemoBench, and analyse runs.
 
     All numbers are computed from the rows that a run stores; nothing is measured again.
     """
+
+
+@memobench_command.command("inputs")
+@click.argument("dataset", type=PATH)
+@click.option(
+    "--interface",
+    type=click.Choice(["i2v", "ci2v", "nvs"]),
+    required=True,
+    help="Image to video, the same with a camera, or novel views: a first frame with a prompt, a camera, or both.",
+)
+@click.option("--frames", type=COUNT, required=True, help="Number of frames that the model generates.")
+@click.option("--model", default="MODEL", show_default=True, help="Name of the model in the paths of its clips.")
+@click.option("--allow-outside", is_flag=True, help="Follow links that lead out of the dataset.")
+@click.option("-o", "--output", type=PATH, required=True, help="Folder to write.")
+def inputs_command(dataset: Path, interface: Any, frames: int, model: str, allow_outside: bool, output: Path) -> int:
+    """Write the inputs of every case of DATASET for models of one interface.
+
+    DATASET is the folder `data` of MemoBench, or the one that holds it. Each case gets a folder with its first frame
+    and, where the interface takes one, its camera: a pose and a lens for each frame. cases.jsonl has prompts, hashes
+    and the path at which the generated clip is looked for. Exits with 2 if a case lacks an input.
+    """
+    from lookaway.suites.memobench.case_inputs import CaseInputs, reference_clips
+
+    problems: list[Problem] = []
+    clips = reference_clips(dataset, problems, allow_outside=allow_outside)
+    count, lacking = CaseInputs(interface, frames, model).write(clips, output)
+    for problem in (*problems, *lacking):
+        click.echo(f"{problem.where}: {problem.message}", err=True)
+    click.echo(f"Wrote {count} cases to {output}")
+    return EXIT_INVALID if lacking else 0
 
 
 @memobench_command.command("phase-drop")

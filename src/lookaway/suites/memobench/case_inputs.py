@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from lookaway.core import FrameRequest, Json, Problem, Reason, Rollout, Trajectory, Unmeasurable, canonical_json
+from lookaway.core import (
+    DatasetError,
+    FrameRequest,
+    Json,
+    Problem,
+    Reason,
+    Rollout,
+    Trajectory,
+    Unmeasurable,
+    canonical_json,
+)
 from lookaway.io.files import read_bytes, write_text, write_whole
 from lookaway.io.pictures import png_bytes
 from lookaway.io.video import Video
 from lookaway.perception.poses.reference_poses import ReferencePoses
-from lookaway.suites.memobench.layout import MODELS, PART_FOLDERS
-from lookaway.suites.memobench.references import ReferenceClip
+from lookaway.suites.memobench.layout import MODELS, PART_FOLDERS, TRUTH
+from lookaway.suites.memobench.references import PARTS, ReferenceClip, References, clips_by_key
+from lookaway.suites.mind.layout import Tree
 
 Interface: TypeAlias = Literal["i2v", "ci2v", "nvs"]
 Input: TypeAlias = Literal["prompt", "first_frame", "camera"]
@@ -89,6 +100,15 @@ class CaseInputs:
             frame_indices=np.arange(self.frames),
             frame_count=self.frames,
         )
+
+
+def reference_clips(folder: Path, problems: list[Problem], *, allow_outside: bool = False) -> Iterator[ReferenceClip]:
+    """The cases of a dataset in which no model has clips yet; what cannot be used is added to the problems."""
+    for root in (folder, folder / TRUTH):
+        if any((root / part).is_dir() for part in PARTS.values()):
+            tree = Tree(root.absolute(), problems, allow_outside)
+            return iter(clips_by_key(References(tree).clips(), tree).values())
+    raise DatasetError(f"{folder}: no reference clips found; expected folders {' and '.join(PARTS.values())}.")
 
 
 def _reference_camera(clip: ReferenceClip) -> Trajectory:
