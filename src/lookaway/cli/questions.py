@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from lookaway.judges.question_bank import QuestionBank
 
 EXIT_WITH_FAILURES = 3
+
+Read = TypeVar("Read")
 
 
 @click.group("questions")
@@ -207,7 +209,7 @@ def _bank(path: Path) -> QuestionBank:
     return _readable(read_question_bank, path)
 
 
-def _readable(read: Callable[[Path], Any], path: Path) -> Any:
+def _readable(read: Callable[[Path], Read], path: Path) -> Read:
     """What a file holds; a bank that cannot be read is an error of the user here."""
     from lookaway.core import ArtifactError, UserError
 

@@ -169,7 +169,11 @@ def analyse_questions(
 ) -> list[AnalysedQuestion]:
     """Item analysis with the videos of one model as ground truth, and those of others, or all others, as failures."""
     failures = check_models(answers, reference, failures)
-    places, truth, passed, videos, replies = [], [], [], [], []
+    places: list[int] = []
+    truth: list[bool] = []
+    passed: list[bool] = []
+    videos: list[int] = []
+    replies: list[int] = []
     numbers: dict[object, int] = {}
     for place, judged in enumerate(answers.questions):
         for video, said in judged.passed.items():

@@ -57,7 +57,9 @@ def apply_review(bank: QuestionBank, path: Path) -> QuestionBank:
     """The next version of the bank; a `UserError` names every row that is not a complete decision."""
     rows = _rows(path)
     by_id = {question.id: question for question in bank.questions}
-    problems, kept, seen = [], [], set()
+    problems: list[str] = []
+    kept: list[BankQuestion] = []
+    seen: set[int] = set()
     for number, row in enumerate(rows, start=1):
         where = f"row {number}"
         try:
