@@ -19,7 +19,10 @@ FRAMES, FPS, WIDTH, HEIGHT = 400, 16, 832, 480
 MAX_BYTES = 30e6
 TIMELINE = Timeline(np.arange(FRAMES) / FPS, WIDTH, HEIGHT)
 ROLLOUT = Rollout(
-    case=Case(id="room", subset="all", scene="room", prompt=("a room",) * 5), model="model", video=Path("clip.mp4")
+    case=Case(id="room", subset="all", scene="room", prompt=("a room",) * 5),
+    model="model",
+    video=Path("clip.mp4"),
+    phases={"visible": (0, 150), "disappeared": (150, 250), "reappeared": (250, FRAMES)},
 )
 
 

@@ -22,11 +22,11 @@ class Sizes:
     width: int = 64
     """Channels after the stem."""
     blocks: tuple[int, ...] = (3, 4, 6, 3)
-    """Of the four layers."""
+    """Blocks of each of the four layers."""
     grid: int = 7
     """Places each way that positions were learned for."""
     channels: int = 1024
-    """Of the vectors of pictures and texts."""
+    """Length of the vectors of pictures and texts."""
     text_width: int = 512
     text_layers: int = 12
     vocabulary: int = 49408
@@ -36,7 +36,7 @@ class Sizes:
     @property
     def features(self) -> int:
         """Channels of the last layer."""
-        return self.width * EXPANSION * 2 ** (len(self.blocks) - 1)
+        return self.width * EXPANSION << (len(self.blocks) - 1)
 
 
 EXPANSION: Final = 4
