@@ -14,7 +14,15 @@ from lookaway.engine.reading import read
 from lookaway.engine.run import Run
 from lookaway.suites.memobench import MemoBench
 from tests.support.command import lookaway
+from tests.support.hub import empty_hub, publish
 from tests.support.memobench import MemoBenchWriter, write_pictures
+from tests.support.picture_networks import (
+    random_aesthetic_head,
+    random_mlp_head,
+    random_raft,
+    tiny_clip,
+    tiny_clip_iqa,
+)
 
 PHASES = ("visible", "disappeared", "reappeared", "all")
 FIDELITY = tuple(f"memobench.{phase}.{name}" for phase in PHASES for name in ("psnr", "ssim", "lpips"))
@@ -32,6 +40,7 @@ OTHERS = (
     "memobench.motion_gate",
     "memobench.revisited",
 )
+OF_NETWORKS = ("memobench.motion_smoothness", "memobench.image_quality", "memobench.aesthetic")
 WEIGHT_FREE = tuple(name for name in FIDELITY if "lpips" not in name)
 FRAMES, REFERENCE_FRAMES, LEFT, BACK = 21, 33, 10, 23
 
@@ -246,11 +255,36 @@ def test_keyframes_are_part_of_what_was_measured(root, tmp_path, clips):
 def test_what_has_no_network_here_abstains_with_its_reason(root, tmp_path):
     dataset = read(root)
     assert dataset.suite == "memobench"
-    evaluate(dataset, tmp_path / "run", metrics=["memobench.reappeared.lpips", "memobench.object_identity"])
+    evaluate(
+        dataset,
+        tmp_path / "run",
+        metrics=["memobench.reappeared.lpips", "memobench.object_identity", *OF_NETWORKS],
+    )
     found = outcomes(tmp_path / "run")
     assert {row["status"] for row in found.values()} <= {"score", "abstention"}
     del found["memobench.revisited"]
     assert {row["reason"] for row in found.values()} <= {None, "missing_weights"}
+
+
+@pytest.mark.merge
+@pytest.mark.parametrize("as_published", [False, True])
+def test_motion_and_quality_are_scored_where_their_weights_are(tmp_path, monkeypatch, as_published):
+    empty_hub(tmp_path / "home", monkeypatch)
+    quality = tiny_clip_iqa(monkeypatch)
+    heads = random_aesthetic_head(), random_mlp_head()
+    weights = (quality.weights, quality.prompts, quality.tokenizer, tiny_clip("clip-vit-l-14"), *heads, random_raft())
+    for each in weights:
+        publish(each, monkeypatch)
+    writer = MemoBenchWriter(tmp_path / "data set")
+    writer.synthetic(keys=(9, 11), pictures=pictures(14, 90, 160, 2))
+    write_pictures(writer.root / "output/alpha/Synthetic/Nordic_003/frames", pictures(14, 128, 136, 1))
+    dataset = read(writer.root, suite="memobench", as_published=as_published)
+    evaluate(dataset, tmp_path / "run", metrics=OF_NETWORKS)
+    found = outcomes(tmp_path / "run")
+    assert {found[name]["status"] for name in OF_NETWORKS} == {"score"}
+    assert 0 < found["memobench.motion_smoothness"]["value"] < 1
+    assert 0 < found["memobench.image_quality"]["value"] < 1
+    assert json.loads(found["memobench.image_quality"]["detail"])["frames"] == 4
 
 
 @pytest.mark.merge
