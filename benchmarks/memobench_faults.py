@@ -39,6 +39,7 @@ from lookaway.metrics.object_texture import ObjectTexture
 from lookaway.metrics.reappearance import ReappearanceScore
 from lookaway.perception.truth import TRUTH, TruePoses
 from lookaway.reports.memobench.failures import CATEGORIES, judge_failures
+from lookaway.world.events import Event
 from lookaway.world.exports import export_world
 from lookaway.world.families import FAMILIES
 from lookaway.world.faults import FAULTS
@@ -47,7 +48,7 @@ from lookaway.world.recipe import PERFECT, ClipRecipe
 from lookaway.world.rendering import render_set
 
 CAMERA = "yaw_left_60"
-EVENT = "in_place"
+EVENT: Event = "in_place"
 FAULT = "vanish"
 SEVERITIES = (0.2, 0.4, 0.6, 0.8, 1.0)
 SEPARATIONS = (4.0, 2.0, 1.0, 0.5)

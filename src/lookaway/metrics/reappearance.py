@@ -70,7 +70,7 @@ class ReappearanceScore(MetricBase):
         return score_of_frames(feature, best, detail=detail)
 
     def _frame_scores(self, feature: Feature) -> dict[str, Json]:
-        """Of each frame, the best score of detections of usual size, and of those up to the fallback; 0 for none."""
+        """The best score in each frame of detections of usual size, and of those up to the fallback; 0 for none."""
         found: dict[str, list[Json]] = {"usual": [], "fallback": [], "coverage": []}
         for frame in feature["frame_indices"].tolist():
             own = feature["detection_frames"] == frame

@@ -25,7 +25,7 @@ CATEGORIES: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class FailureRule:
     """A comparison that finds a category of failure."""
 
     category: str
@@ -42,32 +42,32 @@ class Rule:
 
 
 RULES: Final = (
-    Rule(category="camera", metric="memobench.camera_controllability", comparison="<", limit=0.95),
-    Rule(category="vanish", metric="memobench.ors", comparison="<", limit=0.3),
-    Rule(category="identity", metric="object_texture", comparison="<", limit=0.9, unless=("vanish",)),
-    Rule(
+    FailureRule(category="camera", metric="memobench.camera_controllability", comparison="<", limit=0.95),
+    FailureRule(category="vanish", metric="memobench.ors", comparison="<", limit=0.3),
+    FailureRule(category="identity", metric="object_texture", comparison="<", limit=0.9, unless=("vanish",)),
+    FailureRule(
         category="state",
         metric="probe_support/hidden_state.progress",
         comparison="<",
         limit=0.5,
         unless=("vanish",),
     ),
-    Rule(
+    FailureRule(
         category="state",
         metric="memobench.vqa.continuity_of_memory",
         comparison="<",
         limit=0.5,
         unless=("vanish",),
     ),
-    Rule(
+    FailureRule(
         category="teleport",
         metric="probe_support/visible_space.position_relation",
         comparison="<",
         limit=0.5,
         unless=("vanish",),
     ),
-    Rule(category="background", metric="probe_support/visible_space.static_anchors", comparison="<", limit=0.5),
-    Rule(
+    FailureRule(category="background", metric="probe_support/visible_space.static_anchors", comparison="<", limit=0.5),
+    FailureRule(
         category="background",
         metric="memobench.reappeared.ssim",
         comparison="<",
@@ -81,7 +81,7 @@ WITHOUT_MEMORY: Final = frozenset({"camera"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class CategoryVerdict:
     """Whether one category is found in one rollout."""
 
     category: str
@@ -91,7 +91,7 @@ class Verdict:
     """The comparison that decided, or what is missing."""
 
 
-def judge_failures(values: Mapping[str, float], rules: Sequence[Rule] = RULES) -> dict[str, Verdict]:
+def judge_failures(values: Mapping[str, float], rules: Sequence[FailureRule] = RULES) -> dict[str, CategoryVerdict]:
     """A verdict on every category, from the scores of one rollout; several may be found.
 
     Of a video whose camera is known not to have looked away, only its camera is judged. A rule whose score is bad, but
@@ -100,35 +100,37 @@ def judge_failures(values: Mapping[str, float], rules: Sequence[Rule] = RULES) -
     >>> judge_failures({"memobench.camera_controllability": 0.6})["camera"].is_found
     True
     """
-    found: dict[str, Verdict] = {}
+    found: dict[str, CategoryVerdict] = {}
     is_untested = values.get(REVISITED) == 0.0
     for category in dict.fromkeys(rule.category for rule in rules):
         if is_untested and category not in WITHOUT_MEMORY:
-            found[category] = Verdict(category=category, is_found=None, why="never looked away")
+            found[category] = CategoryVerdict(category=category, is_found=None, why="never looked away")
             continue
         own = [_applied(rule, values, found) for rule in rules if rule.category == category]
         found[category] = min(own, key=_strength)
     return {category: found[category] for category in CATEGORIES if category in found}
 
 
-def _applied(rule: Rule, values: Mapping[str, float], found: Mapping[str, Verdict]) -> Verdict:
+def _applied(rule: FailureRule, values: Mapping[str, float], found: Mapping[str, CategoryVerdict]) -> CategoryVerdict:
     value = values.get(rule.metric)
     if value is None:
-        return Verdict(category=rule.category, is_found=None, why=f"needs {rule.metric}")
+        return CategoryVerdict(category=rule.category, is_found=None, why=f"needs {rule.metric}")
     is_bad = rule.holds(value)
     sign = rule.comparison if is_bad else {"<": ">=", ">": "<="}[rule.comparison]
     why = f"{rule.metric} {fixed(value)} {sign} {rule.limit:g}"
     others = {name: found[name].is_found for name in rule.unless if name in found}
     if not is_bad:
-        return Verdict(category=rule.category, is_found=False, why=why)
+        return CategoryVerdict(category=rule.category, is_found=False, why=why)
     if explained := [name for name, is_there in others.items() if is_there]:
-        return Verdict(category=rule.category, is_found=False, why=f"{why}, but {explained[0]}")
+        return CategoryVerdict(category=rule.category, is_found=False, why=f"{why}, but {explained[0]}")
     if unknown := [name for name, is_there in others.items() if is_there is None]:
-        return Verdict(category=rule.category, is_found=None, why=f"{why}, but {unknown[0]} {found[unknown[0]].why}")
-    return Verdict(category=rule.category, is_found=True, why=why)
+        return CategoryVerdict(
+            category=rule.category, is_found=None, why=f"{why}, but {unknown[0]} {found[unknown[0]].why}"
+        )
+    return CategoryVerdict(category=rule.category, is_found=True, why=why)
 
 
-def _strength(verdict: Verdict) -> int:
+def _strength(verdict: CategoryVerdict) -> int:
     """What was found decides, then what is only lacking an exclusion, then what was not found."""
     if verdict.is_found is None:
         return 3 if verdict.why.startswith("needs ") else 1

@@ -40,7 +40,7 @@ class PhaseDrop:
     drop: Estimate
     """How much worse it is in the last phase than in the first, with an interval over scenes; negative if better."""
     p: float
-    """Of a sign-flip test over scenes."""
+    """The p-value of a sign-flip test over scenes."""
     untested: int
     """Rollouts with all scores that are left out, since they are not known to have tested memory."""
 
