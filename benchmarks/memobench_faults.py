@@ -138,7 +138,7 @@ def failure_bounds(world: Path) -> list[BoundMetric]:
         BoundMetric(
             name="memobench.ors", metric=ReappearanceScore(), recipes={"detections": ErringDetections(SURE, others=1)}
         ),
-        BoundMetric(name="object_texture", metric=ObjectTexture(), recipes={"regions": TrueRegions(frames)}),
+        BoundMetric(name="further.object_texture", metric=ObjectTexture(), recipes={"regions": TrueRegions(frames)}),
         BoundMetric(
             name="probe_support",
             metric=ProbeSupport(),

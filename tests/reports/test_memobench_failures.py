@@ -13,7 +13,7 @@ FINE = {
     "memobench.revisited": 1.0,
     "memobench.camera_controllability": 0.99,
     "memobench.ors": 0.8,
-    "object_texture": 0.98,
+    "further.object_texture": 0.98,
     "memobench.vqa.continuity_of_memory": 1.0,
     "memobench.reappeared.ssim": 0.97,
 }
@@ -24,7 +24,7 @@ PROBES = {
 }
 BAD = {
     "vanish": {"memobench.ors": 0.1},
-    "identity": {"object_texture": 0.7},
+    "identity": {"further.object_texture": 0.7},
     "state": {"probe_support/hidden_state.progress": 0.0},
     "teleport": {"probe_support/visible_space.position_relation": 0.1},
     "background": {"memobench.reappeared.ssim": 0.6},
@@ -118,7 +118,7 @@ def test_a_run_has_a_row_for_each_rollout_and_category(tmp_path):
 
 
 def test_the_command_counts_failures_of_each_model_and_names_missing_metrics(tmp_path):
-    lacking = {name: value for name, value in values().items() if name != "object_texture"}
+    lacking = {name: value for name, value in values().items() if name != "further.object_texture"}
     run = memobench_run(
         tmp_path / "run",
         {("alpha", "real/001"): outcomes(lacking), ("alpha", "real/002"): outcomes({**lacking, **BAD["vanish"]})},
@@ -126,7 +126,7 @@ def test_the_command_counts_failures_of_each_model_and_names_missing_metrics(tmp
     result = lookaway("memobench", "failures", run.path, "-o", tmp_path / "rows.csv")
     assert result.code == 0
     assert "1 of 2" in result.out
-    assert "identity is not known for 2: needs object_texture." in result.out
+    assert "identity is not known for 2: needs further.object_texture." in result.out
     with (tmp_path / "rows.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 * len(CATEGORIES)

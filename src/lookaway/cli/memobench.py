@@ -92,8 +92,8 @@ def failures_command(run: Path | None, rules: bool, output: Path | None, as_json
     """Print how many rollouts of RUN show each kind of failure: vanish, identity, state, teleport, background, camera.
 
     A rollout may show several. A rule compares one score with a limit; where the run has no such score, the category
-    is not known, and a note names the metric. Metrics of other suites can be measured in the same run: `lookaway eval
-    DATASET --metrics memobench.ors,object_texture,probe_support,...`.
+    is not known, and a note names the metric. Probes need a judge, and are measured by `lookaway eval --metrics
+    probe_support,...`.
     """
     from lookaway.engine.run import Run
     from lookaway.reports.memobench.failures import failures, print_failures, rule_rows, write_failures

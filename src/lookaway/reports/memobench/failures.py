@@ -44,7 +44,7 @@ class FailureRule:
 RULES: Final = (
     FailureRule(category="camera", metric="memobench.camera_controllability", comparison="<", limit=0.95),
     FailureRule(category="vanish", metric="memobench.ors", comparison="<", limit=0.3),
-    FailureRule(category="identity", metric="object_texture", comparison="<", limit=0.9, unless=("vanish",)),
+    FailureRule(category="identity", metric="further.object_texture", comparison="<", limit=0.9, unless=("vanish",)),
     FailureRule(
         category="state",
         metric="probe_support/hidden_state.progress",

@@ -21,10 +21,13 @@ from lookaway.metrics.frame_metrics import (
     Ssim,
 )
 from lookaway.metrics.judge_metrics import QuestionPassRate
+from lookaway.metrics.object_texture import ObjectTexture
 from lookaway.metrics.phase_mean import PhaseMean
 from lookaway.metrics.reappearance import ReappearanceScore
 from lookaway.metrics.seen_phases import DepthConsistency, MotionSmoothness, ObjectIdentity
 from lookaway.perception.depth.depth_anything import DepthAnything
+from lookaway.perception.masks.grounding_dino_boxes import GroundingDinoBoxes
+from lookaway.perception.masks.sam2_track import Sam2Track
 from lookaway.perception.masks.sam3_detections import Sam3Detections
 from lookaway.perception.motion.warp_errors import RaftWarpErrors
 from lookaway.perception.networks.fits import CentreCrop, WholeFrame
@@ -40,6 +43,7 @@ from lookaway.perception.similarity.compared_frames import GeneratedSize
 from lookaway.perception.similarity.dinov2_embeddings import Dinov2Embeddings
 from lookaway.perception.similarity.frame_fidelity import LumaFidelity
 from lookaway.perception.similarity.lpips_pairs import LpipsPairs
+from lookaway.perception.similarity.region_embeddings import RegionEmbeddings
 from lookaway.suites.gate import revisited_gate
 from lookaway.suites.memobench.references import PHASES, REAPPEARED, VISIBLE
 
@@ -59,6 +63,8 @@ SMOOTHNESS_TAU: Final = 0.15
 MIN_TURN_DEGREES: Final = 90.0
 POSES: Final = TrackedPoses(frames=UniformFrames(48), height=256, keypoints=400)
 """The camera of the gate, and by default of camera controllability: it needs no weights."""
+FURTHER: Final = "further."
+"""Begins the names of metrics that MemoBench does not have."""
 REFERENCE_POSES: Final = ReferencePoses(layout="memobench")
 HAS_BANKS: Final = "has_question_banks"
 """Setting of a dataset with files of questions."""
@@ -76,6 +82,7 @@ def protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
         *_reward(),
         *_camera(as_published),
         *(_questions(as_published) if settings.get(HAS_BANKS) else ()),
+        *_further(as_published),
         revisited_gate("memobench.revisited", POSES),
     )
 
@@ -193,7 +200,7 @@ def _camera(as_published: bool) -> tuple[BoundMetric, ...]:
             recipes={"poses": poses, "reference_poses": REFERENCE_POSES},
         ),
         BoundMetric(
-            name="memobench.rotation_followed",
+            name=f"{FURTHER}rotation_followed",
             metric=RotationFollowed(),
             recipes={"poses": poses, "reference_poses": REFERENCE_POSES},
         ),
@@ -220,4 +227,19 @@ def _questions(as_published: bool) -> tuple[BoundMetric, ...]:
             is_consistency=dimension in ("Object and Background", "Continuity of Memory"),
         )
         for dimension in DIMENSIONS
+    )
+
+
+def _further(as_published: bool) -> tuple[BoundMetric, ...]:
+    """What the paper says of identity, for the target alone: its own metric is about all that is most alike."""
+    if as_published:
+        return ()
+    target = Sam2Track(frames=SpreadInPhases(SEEN, IDENTITY_FRAMES), prompt=GroundingDinoBoxes())
+    return (
+        BoundMetric(
+            name=f"{FURTHER}object_texture",
+            metric=ObjectTexture(),
+            recipes={"regions": RegionEmbeddings(masks=target, embedding=Dinov2Embeddings())},
+            is_consistency=True,
+        ),
     )
