@@ -103,7 +103,7 @@ def test_the_camera_of_the_reference_is_that_of_the_world(root, rollouts, source
 def run(root, tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "run"
     names = ("visible.ssim", "reappeared.ssim", "camera_controllability", "rotation_followed", "motion_gate")
-    evaluate(read(root, suite="memobench"), folder, metrics=[f"memobench.{name}" for name in names])
+    evaluate(read(root, suite="memobench"), folder, metrics=names)
     return Run(folder)
 
 
@@ -113,7 +113,8 @@ def values(run):
     found: dict[tuple[str, str], dict[str, float]] = {}
     for row in run.items():
         if row["status"] == "score" and row["model"] in ("perfect", "still", "frozen"):
-            found.setdefault((row["model"], row["metric"].removeprefix("memobench.")), {})[row["case"]] = row["value"]
+            _, _, name = row["metric"].partition(".")
+            found.setdefault((row["model"], name), {})[row["case"]] = row["value"]
     return found
 
 
