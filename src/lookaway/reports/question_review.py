@@ -12,7 +12,7 @@ from lookaway.core import Json, UserError
 from lookaway.engine.question_banks import AnalysedQuestion
 from lookaway.io.files import read_json, write_json
 from lookaway.judges.question_bank import BankQuestion, Polarity, Provenance, QuestionBank
-from lookaway.reports.export.rows import plain_text, write_file
+from lookaway.reports.export.rows import write_csv_file
 
 DECISIONS: Final = ("accept", "reject", "edit")
 SHOWN: Final = ("id", "dimension", "polarity", "question", "notes")
@@ -44,11 +44,7 @@ def write_records(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str
     if path.suffix == ".json":
         write_json(path, [dict(row) for row in rows])
     elif path.suffix == ".csv":
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows([plain_text(row[name]) for name in columns] for row in rows)
-        write_file(path, lambda file: file.write(text.getvalue().encode()))
+        write_csv_file(path, columns, rows)
     else:
         raise UserError(f"{path}: the suffix selects the format: expected .csv or .json.")
 

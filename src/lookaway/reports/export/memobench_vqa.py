@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -14,7 +12,7 @@ from lookaway.engine.question_banks import bank_name
 from lookaway.engine.run import Run
 from lookaway.judges.question_writing import DIMENSIONS
 from lookaway.reports.export.mbench import folder_name
-from lookaway.reports.export.rows import plain_text, write_file
+from lookaway.reports.export.rows import write_csv_file
 
 SUITE: Final = "memobench"
 METRICS: Final = {f"{SUITE}.vqa.{name.lower().replace(' ', '_')}": name for name in DIMENSIONS}
@@ -57,10 +55,10 @@ def export_memobench_answers(run: Run, output: Path) -> list[Path]:
                 evaluation = sorted(evaluations.get((model, case), ()), key=lambda answer: int(answer["ID"]))
                 path = folder / f"{folder_name(f'{scene}-{number}')}.csv"
                 texts = {"Evaluation": _json(evaluation), "score": _json(scores)}
-                _write(path, CLIP_COLUMNS, [{**clip, "folder": case.partition("/")[2], **texts}])
+                write_csv_file(path, CLIP_COLUMNS, [{**clip, "folder": case.partition("/")[2], **texts}])
                 written.append(path)
         columns = [*OVERALL_COLUMNS, *(["error"] if any(row["error"] for row in overall) else [])]
-        _write(folder / "overall.csv", columns, overall)
+        write_csv_file(folder / "overall.csv", columns, overall)
         written.append(folder / "overall.csv")
     return written
 
@@ -92,11 +90,3 @@ def _error(found: Mapping[str, Row]) -> str:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _write(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> None:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([plain_text(row.get(name)) for name in columns] for row in rows)
-    write_file(path, lambda file: file.write(text.getvalue().encode()))

@@ -38,6 +38,15 @@ def write_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
         raise UserError(f"{path}: cannot be written: {error}.") from error
 
 
+def write_csv_file(path: Path, columns: Sequence[str], rows: Rows) -> None:
+    """A CSV file of a few rows with these columns, empty where a row has no value."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([plain_text(row.get(name)) for name in columns] for row in rows)
+    write_file(path, lambda file: file.write(text.getvalue().encode()))
+
+
 def plain_text(value: Any) -> Any:
     """Text that no spreadsheet reads as a formula; numbers are unchanged.
 
