@@ -122,7 +122,7 @@ def write_rollout(folder: Path) -> Rollout:
     room = Room(1)
     write_clip(video, room.frames(there_and_back("left_then_right", FRAMES)), fps=16, options={"g": "250"})
     large = (
-        cv2.resize(np.clip(frame.astype(np.int16) + 8, 0, 255).astype(np.uint8), (1920, 1080))
+        np.asarray(cv2.resize(np.clip(frame.astype(np.int16) + 8, 0, 255).astype(np.uint8), (1920, 1080)), np.uint8)
         for frame in room.frames(there_and_back("left_then_right", REFERENCE_FRAMES))
     )
     write_clip(true, large, fps=24, options={"preset": "veryfast", "g": "250"})
