@@ -35,12 +35,13 @@ def test_mbench_refuses_a_pattern_of_paths(tmp_path, monkeypatch, command):
 
 @pytest.mark.parametrize("command", ["eval", "plan", "validate"])
 def test_the_help_has_a_group_for_every_suite_and_one_for_suites_with_the_same_options(command):
-    own, folder, mbench, mind, revisit = lookaway(command, "--help").out.split("\nOptions of ")
+    own, folder, mbench, memobench, mind, revisit = lookaway(command, "--help").out.split("\nOptions of ")
     assert "--pattern" not in own
     assert "--allow-outside" not in own
     for group, heading, flags in (
         (folder, "folder:", ("--pattern", "--extrinsics-convention", "--allow-outside")),
         (mbench, "mbench-a and mbench-t:", ("--extrinsics-convention", "--allow-outside")),
+        (memobench, "memobench:", ("--ground-truth", "--as-published", "--allow-outside")),
         (mind, "mind:", ("--ground-truth", "--as-published", "--max-frames", "--alignment", "--allow-outside")),
         (revisit, "revisit:", ("--pattern", "--allow-outside", "--protocol", "--as-published")),
     ):

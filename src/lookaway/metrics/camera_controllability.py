@@ -107,8 +107,9 @@ class RotationFollowed(MetricBase):
     The error is that of `camera_controllability`. A camera that turns s times as far as the reference scores s up to
     s = 1 and 2 - s beyond, one that never moves 0. The raw value is the error in degrees.
 
-    Abstains: as `camera_controllability`; `not_applicable` where a camera that never moves is less than `min_degrees`
-    off, since there is nothing to follow.
+    Abstains: `missing_input` without poses of either video; `too_short` where fewer than `min_frames` frames have
+    both; `pose_failed` where poses hold no valid camera; `not_applicable` where a camera that never moves is less than
+    `min_degrees` off, since there is nothing to follow.
     """
 
     name = "rotation_followed"
