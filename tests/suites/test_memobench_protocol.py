@@ -65,6 +65,7 @@ def test_only_what_follows_the_first_phase_counts_behind_the_gate():
         *(name for name in FIDELITY if "visible" not in name),
         "memobench.object_identity",
         "memobench.geo3d",
+        "memobench.motion_smoothness",
         "memobench.ors",
         "memobench.gt_revisit_similarity",
         "further.object_texture",

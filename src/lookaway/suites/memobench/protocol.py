@@ -173,6 +173,7 @@ def _quality(as_published: bool) -> tuple[BoundMetric, ...]:
         name="memobench.motion_smoothness",
         metric=MotionSmoothness(tau=SMOOTHNESS_TAU, phases=SEEN, as_published=as_published),
         recipes={"warp_errors": errors, "phases": PhaseBounds(as_published=as_published)},
+        is_consistency=True,  # nothing is smoother than a video that stands still
     )
     quality = BoundMetric(
         name="memobench.image_quality",
@@ -216,7 +217,7 @@ def _camera(as_published: bool) -> tuple[BoundMetric, ...]:
 def _questions(as_published: bool) -> tuple[BoundMetric, ...]:
     """Pass rates of the questions of each dimension, all asked at once; the published judge samples one frame a second.
 
-    A video that stands still keeps everything in place: two dimensions count behind the gate.
+    A video that stands still keeps everything in place: all but the following of instructions count behind the gate.
     """
     verdicts = QuestionVerdicts(frames=AtFps(1.0 if as_published else 2.0))
     return tuple(
@@ -224,7 +225,7 @@ def _questions(as_published: bool) -> tuple[BoundMetric, ...]:
             name=f"memobench.vqa.{dimension.lower().replace(' ', '_')}",
             metric=QuestionPassRate(dimension=dimension),
             recipes={"question_verdicts": verdicts},
-            is_consistency=dimension in ("Object and Background", "Continuity of Memory"),
+            is_consistency=dimension != "Instruction Following",
         )
         for dimension in DIMENSIONS
     )
