@@ -11,9 +11,9 @@ from lookaway.judges.question_writing import DIMENSIONS
 from lookaway.reports.export.memobench_vqa import METRICS
 from lookaway.suites.memobench.records import bank_key, clip_key
 from tests.judges.question_banks import REAL, needs_real_banks
-from tests.reports.test_memobench_export import a_run
 from tests.reports.test_memobench_vqa import answered
 from tests.support.command import lookaway
+from tests.support.memobench_runs import memobench_run
 
 CASE = "synthetic/Nordic_003"
 RIGHT = [[1, 1, 1], [0, 0, 0], [1, 1, 1], [0, 0, 0]]
@@ -30,7 +30,7 @@ BANK = QuestionBank(
 
 def run_of(path, **answers):
     outcomes = {(model, CASE): found for model, found in answers.items()}
-    return a_run(path, outcomes, metrics=list(METRICS))
+    return memobench_run(path, outcomes, metrics=list(METRICS))
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_a_rollout_without_answers_is_counted_and_a_dimension_without_questions_
 
 def test_a_run_without_questions_is_an_error(tmp_path):
     with pytest.raises(UserError, match="no answers to questions of a bank"):
-        read_answers([a_run(tmp_path / "run", {("truth", CASE): {}})])
+        read_answers([memobench_run(tmp_path / "run", {("truth", CASE): {}})])
 
 
 def test_flags_follow_from_the_answers(run):

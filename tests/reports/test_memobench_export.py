@@ -1,16 +1,13 @@
 from __future__ import annotations
 
 import csv
-from pathlib import Path
 
 import pytest
 
-from lookaway.core import Abstention, Case, Lock, Reason, Rollout, Score, UserError
-from lookaway.engine.run import Run
+from lookaway.core import Abstention, Reason, Score, UserError
 from lookaway.reports.export.memobench import COLUMNS, ORS_COLUMNS, export_memobench_table
-from lookaway.store.outcome_rows import Measured
-from lookaway.store.run_folder import RunFolder
 from lookaway.suites.memobench import MemoBench
+from tests.support.memobench_runs import memobench_run
 
 METRICS = [bound.name for bound in MemoBench().metrics({}) if not bound.is_gate]
 
@@ -57,26 +54,8 @@ def complete():
     }
 
 
-def a_run(path, outcomes, *, suite="memobench", metrics=METRICS):
-    rollouts, measured = [], []
-    for (model, case), found in outcomes.items():
-        asked = Case(id=case, subset=case.partition("/")[0], scene="=Nordic")
-        rollout = Rollout(case=asked, model=model, video=Path("nowhere.mp4"))
-        rollouts.append(rollout)
-        measured += [
-            Measured(rollout=rollout.id, content="c", metric=name, lock="l", outcome=outcome)
-            for name, outcome in found.items()
-        ]
-    lock = Lock({})
-    listed = [{"name": name, "lock": "l", "subsets": None, "is_gate": False} for name in metrics]
-    folder = RunFolder(path)
-    folder.start(
-        lock,
-        [(rollout, "c") for rollout in rollouts],
-        {"suite": suite, "lock_sha256": lock.sha256, "metrics": listed, "problems": []},
-    )
-    folder.add(measured)
-    return Run(path)
+def a_run(path, outcomes, *, suite="memobench"):
+    return memobench_run(path, outcomes, suite=suite, metrics=METRICS, scene="=Nordic")
 
 
 def exported(run, output, model="alpha"):

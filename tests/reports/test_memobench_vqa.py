@@ -11,7 +11,7 @@ from lookaway.judges.question_writing import DIMENSIONS
 from lookaway.metrics.judge_metrics import QuestionPassRate
 from lookaway.reports.export.memobench_vqa import METRICS, export_memobench_answers
 from tests.judges.scripted_client import rollout_of
-from tests.reports.test_memobench_export import a_run
+from tests.support.memobench_runs import memobench_run
 
 
 def answered(says_yes, is_positive, dimensions=DIMENSIONS):
@@ -45,7 +45,7 @@ def run(tmp_path):
     passed = answered([[1, 1, 0], [0, 0, 0], [0, 0, 1], [0, 0, 0]], [1, 0, 1, 0])
     refused = {metric: Abstention(Reason.JUDGE_REFUSED, "=no.") for metric in METRICS}
     outcomes = {("alpha", "synthetic/Zen_Garden_005"): passed, ("alpha", "real/007"): refused}
-    return a_run(tmp_path / "run", outcomes, metrics=list(METRICS))
+    return memobench_run(tmp_path / "run", outcomes, metrics=list(METRICS))
 
 
 def test_a_clip_has_its_answers_and_its_score_in_each_dimension(run, tmp_path):
@@ -79,17 +79,19 @@ def test_a_clip_without_answers_has_no_score_and_its_reason_in_the_overall_table
 
 def test_a_dimension_without_questions_is_left_out_and_no_error(tmp_path):
     outcomes = {("alpha", "synthetic/Nordic_003"): answered([[1]], [1], DIMENSIONS[:1])}
-    export_memobench_answers(a_run(tmp_path / "run", outcomes, metrics=list(METRICS)), tmp_path / "out")
+    export_memobench_answers(memobench_run(tmp_path / "run", outcomes, metrics=list(METRICS)), tmp_path / "out")
     (row,) = table(tmp_path / "out/vqa_results/alpha/overall.csv")
     assert row == {"scene": "Nordic", "video_id": "3", **dict.fromkeys(DIMENSIONS, ""), DIMENSIONS[0]: "1.0"}
 
 
 def test_a_run_without_questions_has_no_such_files(tmp_path):
-    run = a_run(tmp_path / "run", {("alpha", "real/001"): {}})
+    run = memobench_run(tmp_path / "run", {("alpha", "real/001"): {}})
     assert export_memobench_answers(run, tmp_path / "out") == []
     assert not (tmp_path / "out").exists()
 
 
 def test_a_run_of_another_suite_is_refused(tmp_path):
     with pytest.raises(UserError, match="is a run of 'mind'"):
-        export_memobench_answers(a_run(tmp_path / "run", {("a", "real/001"): {}}, suite="mind"), tmp_path / "out")
+        export_memobench_answers(
+            memobench_run(tmp_path / "run", {("a", "real/001"): {}}, suite="mind"), tmp_path / "out"
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from lookaway.core import Case, Lock, Outcome, Rollout
@@ -15,18 +15,26 @@ Outcomes = Mapping[tuple[str, str], Mapping[str, Outcome]]
 """By model and case, then by metric. The case `synthetic/Nordic_003` belongs to the scene Nordic."""
 
 
-def memobench_run(path: Path, outcomes: Outcomes, *, suite: str = "memobench") -> Run:
+def memobench_run(
+    path: Path,
+    outcomes: Outcomes,
+    *,
+    suite: str = "memobench",
+    metrics: Sequence[str] | None = None,
+    scene: str | None = None,
+) -> Run:
+    """`metrics` are those that were requested, by default all that have an outcome."""
     rollouts, measured = [], []
     for (model, name), found in outcomes.items():
         subset, _, clip = name.partition("/")
-        case = Case(id=name, subset=subset, scene=clip.rpartition("_")[0] or clip)
+        case = Case(id=name, subset=subset, scene=scene or clip.rpartition("_")[0] or clip)
         rollout = Rollout(case=case, model=model, video=Path("nowhere.mp4"))
         rollouts.append(rollout)
         measured += [
             Measured(rollout=rollout.id, content="c", metric=metric, lock="l", outcome=outcome)
             for metric, outcome in found.items()
         ]
-    metrics = dict.fromkeys(metric for found in outcomes.values() for metric in found)
+    requested = metrics or list(dict.fromkeys(metric for found in outcomes.values() for metric in found))
     listed = [
         {
             "name": metric,
@@ -38,7 +46,7 @@ def memobench_run(path: Path, outcomes: Outcomes, *, suite: str = "memobench") -
             "range": [None, None] if "psnr" in metric else [0.0, 1.0],
             "higher_is_better": not metric.endswith(LOWER_IS_BETTER),
         }
-        for metric in metrics
+        for metric in requested
     ]
     lock = Lock({})
     folder = RunFolder(path)

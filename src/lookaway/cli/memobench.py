@@ -28,7 +28,7 @@ def memobench_command() -> None:
     "--interface",
     type=click.Choice(["i2v", "ci2v", "nvs"]),
     required=True,
-    help="Image to video, the same with a camera, or novel views: a first frame with a prompt, a camera, or both.",
+    help="What the model takes: first frame and prompt (i2v), both and a camera (ci2v), first frame and camera (nvs).",
 )
 @click.option("--frames", type=COUNT, required=True, help="Number of frames that the model generates.")
 @click.option("--model", default="MODEL", show_default=True, help="Name of the model in the paths of its clips.")

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from lookaway.cli.eval import EXIT_WITH_FAILURES
 from lookaway.cli.options import FOLDER_OR_URL, PATH, SHARE, Command, chosen_reading, json_option, split_names
 from lookaway.cli.run_options import chosen_judge, judge_options
 from lookaway.cli.suite_options import DatasetCommand
 
 if TYPE_CHECKING:
     from lookaway.judges.question_bank import QuestionBank
-
-EXIT_WITH_FAILURES = 3
 
 Read = TypeVar("Read")
 

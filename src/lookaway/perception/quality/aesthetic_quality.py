@@ -13,7 +13,7 @@ from lookaway.io.sampling import UniformFrames
 from lookaway.perception.networks.batching import BatchExtractor, BatchPlan
 from lookaway.perception.networks.clip_pictures import ClipPictures
 from lookaway.perception.networks.fits import CentreCrop, Fit
-from lookaway.perception.networks.pretrained import load_pretrained, load_tensors, load_torch
+from lookaway.perception.networks.pretrained import load_tensors
 from lookaway.perception.similarity.compared_frames import SharedSize, shown
 from lookaway.perception.weights import Weights, published
 
@@ -56,14 +56,8 @@ class LaionAesthetics(BatchExtractor[_Network]):
 
     def network(self) -> _Network:
         """CLIP and its head."""
-        torch = load_torch(self.compute)
-        model = load_pretrained("CLIPVisionModelWithProjection", self.weights, self.compute)
-        head = self._load_head(torch, model.config.projection_dim)
-
-        def embed(batch: Any) -> Any:
-            return model(pixel_values=batch, interpolate_pos_encoding=True).image_embeds
-
-        return ClipPictures(torch, embed, model.config, self.compute), head
+        pictures = ClipPictures.load(self.weights, self.compute)
+        return pictures, self._load_head(pictures.torch, pictures.config.projection_dim)
 
     def batches(self, network: _Network, rollout: Rollout, timeline: Timeline) -> BatchPlan:
         """How the frames of a rollout go through the network."""

@@ -13,10 +13,10 @@ from typing import Any, Final, TypeAlias
 from lookaway.core import Reason, UserError
 from lookaway.engine.run import Run
 from lookaway.reports.export.mbench import folder_name
-from lookaway.reports.export.rows import plain_text, write_file
+from lookaway.reports.export.rows import plain_text, write_csv_file, write_file
+from lookaway.reports.memobench.scores import SUITE, require_memobench
 from lookaway.store.run_folder import RunFolder
 
-SUITE: Final = "memobench"
 FILE_NAME: Final = "eval_both.csv"
 """MemoBench's leaderboard takes one file of each model, the newest: both parts are in it."""
 CLIP: Final = ("id", "scene", "data_type", "num_frames", "h_start", "r_start", "gt_frames")
@@ -87,7 +87,7 @@ def export_memobench_table(run: Run, output: Path) -> list[Path]:
     the published code adds one. Percentages are made from rounded values, and composites from rounded percentages, as
     there.
     """
-    _require_memobench(run)
+    require_memobench(run)
     rows: dict[str, dict[str, Row]] = {}
     for row in run.items():
         rows.setdefault(row["rollout"], {})[row["metric"]] = row
@@ -99,22 +99,14 @@ def export_memobench_table(run: Run, output: Path) -> list[Path]:
         own = [rollout for rollout in rollouts if rollout["model"] == model]
         lines = [_line(rollout, rows.get(rollout["rollout"], {}), requested) for rollout in own]
         path = output / "outputs" / folder_name(model) / FILE_NAME
-        _write(path, [*COLUMNS, *(["error"] if any(line.get("error") for line in lines) else [])], lines)
+        write_csv_file(path, [*COLUMNS, *(["error"] if any(line.get("error") for line in lines) else [])], lines)
         written.append(path)
         scored = [(rollout, rows.get(rollout["rollout"], {}).get(ORS)) for rollout in own]
         if found := [_ors_line(rollout, row) for rollout, row in scored if row and row["status"] == "score"]:
             path = output / "ors_results" / folder_name(model) / ORS_FILE
-            _write(path, ORS_COLUMNS, found)
+            write_csv_file(path, ORS_COLUMNS, found)
             written.append(path)
     return written
-
-
-def _write(path: Path, columns: Sequence[str], lines: Sequence[Values]) -> None:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([plain_text(line.get(name)) for name in columns] for line in lines)
-    write_file(path, lambda file: file.write(text.getvalue().encode()))
 
 
 def _line(rollout: Row, rows: Mapping[str, Row], requested: Sequence[str]) -> Values:
@@ -252,7 +244,7 @@ def export_memobench_leaderboard(runs: Sequence[Run], path: Path) -> None:
     """
     clips: dict[str, tuple[Row, dict[str, Row]]] = {}
     for run in runs:
-        _require_memobench(run)
+        require_memobench(run)
         for rollout in RunFolder(run.path).rollouts().to_pylist():
             clips.setdefault(rollout["rollout"], (rollout, {}))
         for row in run.items():
@@ -273,11 +265,6 @@ def export_memobench_leaderboard(runs: Sequence[Run], path: Path) -> None:
     for model, lines in models.items():
         writer.writerow([plain_text(model), *(_mean_text(lines, name) for name in LEADERBOARD)])
     write_file(path, lambda file: file.write(text.getvalue().encode()))
-
-
-def _require_memobench(run: Run) -> None:
-    if (suite := run.about["suite"]) != SUITE:
-        raise UserError(f"{run.path} is a run of {suite!r}; this table is for runs of {SUITE!r}.")
 
 
 def _leaderboard_line(rollout: Row, rows: Mapping[str, Row]) -> Values:

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from lookaway.core import Reason, UserError
+from lookaway.core import Reason
 from lookaway.engine.question_banks import bank_name
 from lookaway.engine.run import Run
 from lookaway.judges.question_writing import DIMENSIONS
 from lookaway.reports.export.mbench import folder_name
 from lookaway.reports.export.rows import write_csv_file
+from lookaway.reports.memobench.scores import SUITE, require_memobench
 
-SUITE: Final = "memobench"
 METRICS: Final = {f"{SUITE}.vqa.{name.lower().replace(' ', '_')}": name for name in DIMENSIONS}
 CLIP_COLUMNS: Final = ("scene", "video_id", "folder", "Evaluation", "score")
 OVERALL_COLUMNS: Final = ("scene", "video_id", *DIMENSIONS)
@@ -28,9 +28,7 @@ def export_memobench_answers(run: Run, output: Path) -> list[Path]:
     Scores are pass rates over all questions of the bank and all repeats, to 4 decimals; an answer is that of most
     repeats. A clip whose questions were not all answered has no file, and a row in `overall.csv` that says why.
     """
-    suite = run.about["suite"]
-    if suite != SUITE:
-        raise UserError(f"{run.path} is a run of {suite!r}; these files are for runs of {SUITE!r}.")
+    require_memobench(run)
     requested = [metric.name for metric in run.metrics if metric.name in METRICS]
     if not requested:
         return []

@@ -41,7 +41,7 @@ class ScoredRollout:
 def require_memobench(run: Run) -> None:
     """Refuse runs of other suites."""
     if (suite := run.about["suite"]) != SUITE:
-        raise UserError(f"{run.path} is a run of {suite!r}; this analysis is of runs of {SUITE!r}.")
+        raise UserError(f"{run.path} is a run of {suite!r}; this is for runs of {SUITE!r}.")
 
 
 def scored_rollouts(run: Run) -> list[ScoredRollout]:
