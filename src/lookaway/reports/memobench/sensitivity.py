@@ -62,7 +62,10 @@ def ors_sensitivity(run: Run, other: Run | None = None, *, ignore_gates: bool = 
     clips = _clips(run, ignore_gates=ignore_gates)
     models = sorted({clip.rollout.model for clip in clips})
     if len(models) < 2:
-        raise UserError(f"{run.path}: a ranking needs two models with a score of {ORS}, found {len(models)}.")
+        raise UserError(
+            f"{run.path}: a ranking needs two models with a score of {ORS}, found {len(models)}. Measure it; "
+            "`lookaway show` says why a rollout has no score."
+        )
     default = _Sums.of(clips, models, DEFAULT)
     rankings = [
         _ranking("threshold", f"{threshold:g}", default, _Sums.of(clips, models, threshold), models)
