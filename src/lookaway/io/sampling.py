@@ -79,6 +79,35 @@ class AtFps:
 
 
 @dataclass(frozen=True, slots=True)
+class SteppedFrames:
+    """The first and the last frame, and those in steps of a fixed rate between; thinned where they are too many.
+
+    This is how WRBench samples. Steps are multiples of the video's mean rate divided by `fps`, rounded to frames.
+    """
+
+    fps: Annotated[float, "frames a second"]
+    max_frames: Annotated[int, "at most so many frames are kept, spread evenly over those of the rate"]
+
+    def __post_init__(self) -> None:
+        _check_positive(fps=self.fps)
+        if self.max_frames < 2:
+            raise ValueError(
+                f"a video has a first and a last frame: expected max_frames of 2 or more, found {self.max_frames}."
+            )
+
+    def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
+        """Increasing frame indices, none twice."""
+        last = timeline.frame_count - 1
+        # Rounded, so that time stamps in milliseconds do not shift frames.
+        step = max(round(timeline.fps or self.fps, 2) / self.fps, 1.0)
+        wanted = sorted({last, *(round(number * step) for number in range(int(last / step) + 1))})
+        if len(wanted) > self.max_frames:
+            kept = np.linspace(0, len(wanted) - 1, self.max_frames).astype(np.int64)
+            wanted = [wanted[place] for place in kept]
+        return tuple(index for index in wanted if index <= last)
+
+
+@dataclass(frozen=True, slots=True)
 class BySegment:
     """A number of frames from each prompt segment; segments divide the video equally."""
 

@@ -84,7 +84,7 @@ class CameraControllability(MetricBase):
         if isinstance(rotations, Abstention):
             return rotations
         ours, theirs = rotations
-        error, still = _error_and_still(ours, theirs)
+        error, still = error_and_still(ours, theirs)
         total = total_rotation(theirs, self.rotation)
         divisor = max(total, self.floor_degrees)
         return Score(
@@ -128,7 +128,7 @@ class RotationFollowed(MetricBase):
         rotations = _both_rotations(features, self.min_frames)
         if isinstance(rotations, Abstention):
             return rotations
-        error, still = _error_and_still(*rotations)
+        error, still = error_and_still(*rotations)
         if still < self.min_degrees:
             return Abstention(
                 Reason.NOT_APPLICABLE,
@@ -150,7 +150,7 @@ def _both_rotations(features: Features, min_frames: int) -> tuple[Floats, Floats
     return ours, theirs
 
 
-def _error_and_still(ours: Floats, theirs: Floats) -> tuple[float, float]:
+def error_and_still(ours: Floats, theirs: Floats) -> tuple[float, float]:
     """Root mean square of the angles between both, and of those that a camera that never moves would have."""
     error = _root_mean_square(angles_degrees(theirs[0] @ ours[0].T @ ours, theirs))
     return error, _root_mean_square(angles_degrees(theirs, theirs[0]))

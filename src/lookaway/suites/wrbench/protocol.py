@@ -1,0 +1,62 @@
+"""WRBench's metrics, bound to measurements with WRBench's constants. The protocol is this data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lookaway.core import BoundMetric, Extractor
+from lookaway.io.sampling import EveryFrame, SteppedFrames, UniformFrames
+from lookaway.metrics.requested_camera import RequestedCameraAlignment, RequestedCameraPrecision
+from lookaway.metrics.visual_integrity import VisualIntegrity
+from lookaway.perception.networks.fits import CentreCrop, WholeFrame
+from lookaway.perception.poses.network_poses import VggtPoses
+from lookaway.perception.poses.requested_poses import RequestedPoses
+from lookaway.perception.poses.tracked_poses import TrackedPoses
+from lookaway.perception.similarity.dinov2_embeddings import Dinov2Embeddings
+from lookaway.suites.gate import revisited_gate
+
+TURNS, MOVES, HOLDS = "yaw", "pan", "static"
+"""Subsets: what the requested camera does."""
+POSES: Final = TrackedPoses(frames=UniformFrames(48), height=256, keypoints=400)
+"""The camera of the gate, and by default of D1: it needs no weights."""
+PUBLISHED_POSES: Final = VggtPoses(frames=EveryFrame(1))
+SAMPLING: Final = SteppedFrames(fps=3.0, max_frames=24)
+EXAMPLE_SAMPLING: Final = "example_sampling"
+"""Setting: visual integrity is sampled as in the published example configuration."""
+PUBLISHED_EXAMPLE: Final = SteppedFrames(fps=2.0, max_frames=16)
+
+
+def protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
+    """All metrics, without the defects of the published code or, with `as_published`, with them."""
+    as_published = bool(settings.get("as_published"))
+    return (
+        *_camera(as_published),
+        *_integrity(as_published, is_example=bool(settings.get(EXAMPLE_SAMPLING))),
+        revisited_gate("wrbench.revisited", POSES, (TURNS, MOVES)),
+    )
+
+
+def _camera(as_published: bool) -> tuple[BoundMetric, ...]:
+    """D1. A camera that holds still is apart; the published CamPrec has it in the same mean."""
+    poses: Extractor = PUBLISHED_POSES if as_published else POSES
+    both: dict[str, Extractor] = {"poses": poses, "requested_poses": RequestedPoses(undo_gain=not as_published)}
+    alignment = RequestedCameraAlignment(as_published=as_published)
+    return (
+        BoundMetric(
+            name="wrbench.camera_precision",
+            metric=RequestedCameraPrecision(as_published=as_published),
+            recipes=both,
+            subsets=None if as_published else (TURNS, MOVES),
+        ),
+        BoundMetric(name="wrbench.camera_alignment", metric=alignment, recipes=both, subsets=(TURNS,)),
+        BoundMetric(name="wrbench.static_hold", metric=alignment, recipes=both, subsets=(HOLDS,)),
+    )
+
+
+def _integrity(as_published: bool, *, is_example: bool) -> tuple[BoundMetric, ...]:
+    """D2. Not behind the gate: it is about pictures that fall apart, in videos that never look away as well."""
+    tokens = Dinov2Embeddings(
+        frames=PUBLISHED_EXAMPLE if is_example else SAMPLING, fit=CentreCrop(256, 224) if as_published else WholeFrame()
+    )
+    return (BoundMetric(name="wrbench.visual_integrity", metric=VisualIntegrity(), recipes={"tokens": tokens}),)

@@ -1,0 +1,59 @@
+"""WRBench as a suite."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from lookaway.core import BoundMetric, Dataset, Group, Option, Table
+from lookaway.statistics.cells import gated_cells
+from lookaway.suites.options import ALLOW_OUTSIDE, AS_PUBLISHED
+from lookaway.suites.wrbench.layout import WrBenchReader, looks_like_wrbench
+from lookaway.suites.wrbench.protocol import EXAMPLE_SAMPLING, protocol
+
+NATURAL25: Final = Option(
+    name="natural25",
+    type=Path,
+    metavar="FOLDER",
+    help="Folder of WRBench's prompts (families.jsonl, variants.jsonl), if separate from the videos.",
+)
+EXAMPLE: Final = Option(
+    name=EXAMPLE_SAMPLING,
+    type=bool,
+    moves_numbers=True,
+    help="Sample visual integrity at 2 fps, at most 16 frames, as WRBench's example configuration does.",
+)
+
+
+class WrBench:
+    """Videos of events that go on while the camera looks away, with the requested camera paths beside them."""
+
+    name: ClassVar[str] = "wrbench"
+    version: ClassVar[int] = 1
+    title: ClassVar[str] = "WRBench: events go on while the camera looks away and comes back"
+    options: ClassVar[tuple[Option, ...]] = (NATURAL25, AS_PUBLISHED, EXAMPLE, ALLOW_OUTSIDE)
+
+    def recognises(self, root: Path) -> bool:
+        """Whether there is a list of videos beside prompts of Natural-25."""
+        return looks_like_wrbench(root)
+
+    def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
+        """All videos of all models that the list names."""
+        reader = WrBenchReader(root, options["natural25"], options["allow_outside"])
+        rollouts = reader.rollouts()
+        return Dataset(
+            suite=self.name,
+            root=root,
+            rollouts=rollouts,
+            identity=reader.identity(),
+            problems=tuple(reader.problems),
+        )
+
+    def metrics(self, settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
+        """The protocol, as published or without the defects of the published code."""
+        return protocol(settings)
+
+    def table(self, groups: Sequence[Group]) -> Table:
+        """Means over rollouts with intervals over families; cameras that stand still and that turn apart."""
+        return Table(suite=self.name, cells=gated_cells(groups))
