@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,16 @@ from hypothesis import strategies as st
 
 from lookaway.core import Case, Reason, Rollout, Timeline, Unmeasurable, describe
 from lookaway.core.frames import segment_bounds
-from lookaway.io.sampling import AtFps, ByPhase, BySegment, EveryFrame, SpreadFrames, UniformFrames, spread
+from lookaway.io.sampling import (
+    AtFps,
+    ByPhase,
+    BySegment,
+    EveryFrame,
+    SpreadFrames,
+    SteppedFrames,
+    UniformFrames,
+    spread,
+)
 
 COUNTS = st.integers(1, 500)
 
@@ -229,3 +239,23 @@ def test_spreading_stays_within_its_bounds(start, length, count):
     check(indices, start + length)
     assert all(index >= start for index in indices)
     assert len(indices) == min(count, length)
+
+
+GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "wrbench.json"
+
+
+@pytest.mark.skipif(not GOLDEN.is_file(), reason="the numbers of the official code are not beside the project")
+def test_steps_are_those_of_wrbench():
+    listed = json.loads(GOLDEN.read_text())["sampling"]
+    assert len(listed) == 7
+    for row in listed:
+        sampler = SteppedFrames(fps=row["sample_fps"], max_frames=row["cap"])
+        assert list(sampler.indices(steady(row["frames"], row["source_fps"]), rollout())) == row["indices"]
+
+
+def test_steps_have_both_ends_and_no_frame_twice():
+    assert SteppedFrames(3, 24).indices(steady(1), rollout()) == (0,)
+    assert SteppedFrames(3, 24).indices(steady(5, 2), rollout()) == (0, 1, 2, 3, 4)
+    assert SteppedFrames(3, 2).indices(steady(90, 30), rollout()) == (0, 89)
+    with pytest.raises(ValueError, match="2 or more"):
+        SteppedFrames(3, 1)
