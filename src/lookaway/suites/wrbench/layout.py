@@ -62,15 +62,15 @@ class Natural25:
     @classmethod
     def read(cls, folder: Path) -> Natural25:
         """All of it; raises a `DatasetError` at the first line that is wrong."""
-        families = {row.family_id: row for row in _rows(folder / FAMILIES, FamilyRow)}
-        variants = {row.variant_id: row for row in _rows(folder / VARIANTS, VariantRow)}
+        families = {row.family_id: row for row in read_rows(folder / FAMILIES, FamilyRow)}
+        variants = {row.variant_id: row for row in read_rows(folder / VARIANTS, VariantRow)}
         for variant in variants.values():
             if variant.family_id not in families:
                 raise DatasetError(
                     f"{folder / VARIANTS}: {variant.variant_id} is of the family {variant.family_id!r}, which "
                     f"{FAMILIES} does not list."
                 )
-        listed = _rows(folder / FIRST_FRAMES, FirstFrameRow) if (folder / FIRST_FRAMES).is_file() else ()
+        listed = read_rows(folder / FIRST_FRAMES, FirstFrameRow) if (folder / FIRST_FRAMES).is_file() else ()
         return cls(folder, families, variants, {row.family_id: row.image_path for row in listed})
 
     @property
@@ -80,7 +80,8 @@ class Natural25:
         return digest(sorted(digest(row.model_dump(mode="json")) for row in rows))
 
 
-def _rows(path: Path, kind: type[Row]) -> Iterator[Row]:
+def read_rows(path: Path, kind: type[Row]) -> Iterator[Row]:
+    """The rows of a JSON array or a file of lines; raises a `DatasetError` at the first one that is wrong."""
     for where, found in _entries(path):
         if isinstance(found, DatasetError):
             raise found

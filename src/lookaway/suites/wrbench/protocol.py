@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from lookaway.core import BoundMetric, Extractor
@@ -19,7 +20,7 @@ from lookaway.suites.gate import revisited_gate
 TURNS, MOVES, HOLDS = "yaw", "pan", "static"
 """Subsets: what the requested camera does."""
 POSES: Final = TrackedPoses(frames=UniformFrames(48), height=256, keypoints=400)
-"""The camera of the gate, and by default of D1: it needs no weights."""
+"""The camera of D1 by default, and of what was revisited: it needs no weights."""
 PUBLISHED_POSES: Final = VggtPoses(frames=EveryFrame(1))
 SAMPLING: Final = SteppedFrames(fps=3.0, max_frames=24)
 EXAMPLE_SAMPLING: Final = "example_sampling"
@@ -33,7 +34,8 @@ def protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
     return (
         *_camera(as_published),
         *_integrity(as_published, is_example=bool(settings.get(EXAMPLE_SAMPLING))),
-        revisited_gate("wrbench.revisited", POSES, (TURNS, MOVES)),
+        # Its share is shown, but it is no gate here: WRBench has its own for what is seen again.
+        replace(revisited_gate("wrbench.revisited", POSES, (TURNS, MOVES)), is_gate=False),
     )
 
 

@@ -253,6 +253,24 @@ class FirstFrameRow(_Row):
     height: Annotated[int, Field(gt=0)]
 
 
+class LayoutAnchorRow(_Row):
+    """A line of `t2v_layout_anchors.jsonl`: a first frame in words."""
+
+    family_id: Id
+    scene: str
+    subject: str
+    interactor: str
+    open_surface: str
+    anchors: list[str]
+
+
+class EventTailRow(_Row):
+    """A line of `t2v_event_tails.jsonl`: an event with its subject named."""
+
+    variant_id: Id
+    t2v_event_tail: Text
+
+
 class ManifestRow(_Row):
     """A video of `videos.json`, in the spellings of WRBench's programs."""
 
