@@ -1,7 +1,8 @@
 """Which cameras and wordings WRBench asks for, as data, and all records of a prompt suite that they make.
 
-For families of your own, write a `FamilyPlan` for each, `write_prompts` them as a prompt suite in the form of Natural-25,
-and `write_tasks` for a model: once its videos are there, the list of tasks is the list of videos that the suite reads.
+For families of your own, write a `FamilyPlan` for each, `write_prompts` them as a prompt suite in the form of
+Natural-25, and `write_tasks` for a model: once its videos are there, the list of tasks is the list of videos that the
+suite reads.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from lookaway.io.files import write_text
 from lookaway.suites.wrbench.layout import FAMILIES, VARIANTS, Natural25, read_rows
 from lookaway.suites.wrbench.records import (
     EVENTS,
+    LAYOUT_PROFILE,
     LEVELS,
     SEPARATOR,
     CameraType,
@@ -173,8 +175,8 @@ class FamilyPlan(BaseModel):
         for level, change in LEVELS.items():
             words = self.events[change]
             tier, _, divergence = level.partition("_")
-            for gap in ("none", *CAMERA_SENTENCES):
-                sentence = "" if gap == "none" else f" {CAMERA_SENTENCES[gap].format(subject=self.subject)}"
+            for gap, sentence in (("none", ""), *CAMERA_SENTENCES.items()):
+                camera = sentence.format(subject=self.subject)
                 yield VariantRow.model_validate(
                     {
                         "variant_id": variant_id(self.family_id, change, gap),
@@ -185,7 +187,7 @@ class FamilyPlan(BaseModel):
                         "oov_gap": gap,
                         "world_state_prompt": words.happens,
                         "expected_state": words.expected,
-                        "ti2v_prompt": f"{self.caption} {words.happens}{sentence}",
+                        "ti2v_prompt": f"{self.caption} {words.happens} {camera}".rstrip(),
                     }
                 )
 
@@ -240,6 +242,7 @@ def _task(record: EventViewRecord, model: str, seed: int) -> Json:
         "stress_yaw_deg": record.view.degrees,
         "prompt": record.prompt,
         "first_frame_path": record.first_frame,
+        "prompt_profile_id": LAYOUT_PROFILE if record.first_frame is None else None,
         "record_sha256": record.sha256,
     }
 

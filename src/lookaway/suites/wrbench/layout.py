@@ -33,6 +33,7 @@ from lookaway.suites.wrbench.records import (
 )
 
 PROMPTS: Final = "natural25"
+PICTURES: Final = "first_frames"
 FAMILIES, VARIANTS, FIRST_FRAMES = "families.jsonl", "variants.jsonl", "first_frames_manifest.json"
 LISTS: Final = ("videos.json", "videos.jsonl", "manifest.json", "manifest.jsonl")
 """Lists of videos, the first one that is there; WRBench's batch runner writes lines, its evaluation reads an array."""
@@ -70,8 +71,12 @@ class Natural25:
                     f"{folder / VARIANTS}: {variant.variant_id} is of the family {variant.family_id!r}, which "
                     f"{FAMILIES} does not list."
                 )
-        listed = read_rows(folder / FIRST_FRAMES, FirstFrameRow) if (folder / FIRST_FRAMES).is_file() else ()
-        return cls(folder, families, variants, {row.family_id: row.image_path for row in listed})
+        if (folder / FIRST_FRAMES).is_file():
+            pictures = {row.family_id: row.image_path for row in read_rows(folder / FIRST_FRAMES, FirstFrameRow)}
+        else:
+            named = {family: f"{PICTURES}/{family}.png" for family in families}
+            pictures = {family: name for family, name in named.items() if (folder / name).is_file()}
+        return cls(folder, families, variants, pictures)
 
     @property
     def sha256(self) -> str:
@@ -160,6 +165,8 @@ class WrBenchReader:
             except (DatasetError, ValueError) as error:
                 self._report(where, str(error).removeprefix(f"{where}: "))
                 continue
+            if row.record_sha256 not in (None, record.sha256):
+                self._report(where, "the record has changed since the task was written; the video is of the old one")
             rollout = self._rollout(where, row, record)
             if rollout.id in found:
                 self._report(where, f"{rollout.id} is listed twice; left out")
@@ -194,7 +201,7 @@ class WrBenchReader:
         listed = suite.first_frames.get(family) if suite else None
         return EventViewRecord(
             family_id=family,
-            first_frame=listed or row.first_frame_path,
+            first_frame=(listed or row.first_frame_path) if row.has_first_frame else None,
             subject=known_family.primary_object.name if known_family else None,
             change=change,
             event_text=row.world_state_prompt,
@@ -209,7 +216,7 @@ class WrBenchReader:
     def _rollout(self, where: str, row: ManifestRow, record: EventViewRecord) -> Rollout:
         problem: Unmeasurable | None = None
         artifacts: dict[str, Path] = {}
-        first_frame = self._first_frame(where, record, row)
+        first_frame = self._first_frame(where, record)
         try:
             video = self._path(row.path)
             artifacts = self._artifacts(row)
@@ -258,13 +265,14 @@ class WrBenchReader:
             paths[POSES] = self._path(row.pose_path)
         return {kind: path for kind, path in paths.items() if path.is_file() or named.get(kind)}
 
-    def _first_frame(self, where: str, record: EventViewRecord, row: ManifestRow) -> Path | None:
+    def _first_frame(self, where: str, record: EventViewRecord) -> Path | None:
         """The picture of the prompt suite, else that of the list; one that is missing is a problem, not a stop."""
-        suite = self.natural25
-        listed = None if suite is None else suite.first_frames.get(record.family_id)
-        root, name = (suite.folder, listed) if suite and listed else (self.root, row.first_frame_path)
+        name = record.first_frame
         if name is None:
             return None
+        suite = self.natural25
+        is_listed = suite is not None and record.family_id in suite.first_frames
+        root = suite.folder if suite is not None and is_listed else self.root
         try:
             path = inside(root, name, allow_outside=self.allow_outside)
         except Unmeasurable as error:

@@ -27,6 +27,8 @@ PromptVariant: TypeAlias = Literal["none", "static", "yaw_LR", "yaw_RL", "pan_LR
 Id = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^/\\\x00]+$")]
 Text = Annotated[str, Field(max_length=100_000)]
 SEPARATOR: Final = "__"
+LAYOUT_PROFILE: Final = "t2v_layout_anchor"
+"""WRBench's name of prompts that describe the first frame, for models that are given none."""
 
 
 class EventFactors(NamedTuple):
@@ -289,6 +291,14 @@ class ManifestRow(_Row):
     first_frame_path: str | None = None
     target_pose_path: str | None = None
     pose_path: str | None = None
+    prompt_profile_id: str | None = None
+    record_sha256: str | None = None
+    """Hash of the record that the video was made for, if it was made from a list of tasks."""
+
+    @property
+    def has_first_frame(self) -> bool:
+        """Whether the model was given a picture to begin with."""
+        return self.prompt_profile_id != LAYOUT_PROFILE
 
     @model_validator(mode="before")
     @classmethod
