@@ -337,5 +337,5 @@ def test_a_result_set_must_be_there_once(tmp_path):
         find_result_set(tmp_path)
     for suffix in (".csv", ".json"):
         (tmp_path / f"videos_master{suffix}").write_text("[]")
-    with pytest.raises(DatasetError, match="videos_master.csv, videos_master.json"):
+    with pytest.raises(DatasetError, match=r"videos_master\.csv, videos_master\.json"):
         find_result_set(tmp_path)

@@ -313,8 +313,10 @@ class ManifestRow(_Row):
         if not isinstance(label, str):
             raise ValueError(f"expected the name of a camera in camera or camera_type, found {label!r}")
         view = RequestedView.parse(label)
-        kind, degrees = row.get("camera_type", view.camera_type), row.get("stress_yaw_deg")
-        if kind != view.camera_type or (degrees is not None and view.degrees not in (None, float(degrees))):
+        kind, degrees = row.get("camera_type") or view.camera_type, row.get("stress_yaw_deg")
+        if degrees is not None and not isinstance(degrees, int | float):
+            raise ValueError(f"expected a number in stress_yaw_deg, found {degrees!r:.80}")
+        if kind != view.camera_type or (degrees is not None and view.degrees not in (None, degrees)):
             raise ValueError(f"the camera {label!r} is not of camera_type {kind!r} with {degrees} degrees")
         if degrees is not None and view.degrees is None:
             view = RequestedView.model_validate({"camera_type": view.camera_type, "degrees": float(degrees)})
