@@ -79,7 +79,7 @@ def test_turns_are_measured_beyond_half_a_circle_and_about_axes_that_lean(peak):
 
 def test_a_declared_amplitude_that_the_path_does_not_have_is_an_invalid_record(rollout):
     write(rollout, there_and_back(0), yaw_peak_deg=60.0)
-    with pytest.raises(ArtifactError, match="declares a turn of 60 degrees, but the path turns by 0.0") as caught:
+    with pytest.raises(ArtifactError, match=r"declares a turn of 60 degrees, but the path turns by 0\.0") as caught:
         read(rollout)
     assert caught.value.reason is Reason.INVALID_RECORD
 
@@ -95,3 +95,6 @@ def test_what_is_not_there_or_not_valid_is_declined(rollout):
     assert RequestedPoses().declines(rollout) is None
     with pytest.raises(ArtifactError, match="rotation_gain"):
         RequestedPath.read(rollout.artifacts["target_poses"], rollout.artifacts["camera_sidecar"])
+    write(rollout, there_and_back(60)[:1])
+    with pytest.raises(ArtifactError, match="a path has 2 poses or more"):
+        read(rollout)

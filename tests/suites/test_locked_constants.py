@@ -15,7 +15,7 @@ from lookaway.perception.quality.lab_means import LabMeans
 
 BOUND = {
     f"{suite} {bound.name}": bound
-    for suite in ("mbench-a", "mbench-t", "memobench", "mind", "folder")
+    for suite in ("mbench-a", "mbench-t", "memobench", "mind", "folder", "wrbench")
     for bound in plugins.load("suites", suite)().metrics({"has_question_banks": True})
 }
 every_bound_metric = pytest.mark.parametrize("bound", BOUND.values(), ids=list(BOUND))

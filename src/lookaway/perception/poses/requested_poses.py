@@ -68,6 +68,8 @@ class RequestedPath:
         """Both files of a video; raises an `ArtifactError` where one is not valid or they contradict each other."""
         given, refuse = read_array(target)
         poses = as_camera_to_world("the path", given, "camera_to_world", tolerance, refuse)
+        if len(poses) < 2:
+            raise refuse(f"a path has 2 poses or more, found {len(poses)}.")
         poses = np.linalg.inv(poses[0]) @ poses
         try:
             declared = CameraSidecar() if sidecar is None else read_record(sidecar, CameraSidecar)
