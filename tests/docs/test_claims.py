@@ -146,7 +146,7 @@ def test_a_false_claim_is_found(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Planned: the suites MemoBench and WRBench.",
+        "Planned: the suites Alpha and Beta.",
         "Setting A tells the camera to look away, and has no gate.",
         "Without a judge the table says that it is raw consistency.",
         "Rollouts whose gate is closed could be spared all further questions; that is not done yet.",
