@@ -115,15 +115,31 @@ def test_a_sidecar_that_declares_another_turn_is_a_problem_of_its_record(root, t
     assert "target_poses" not in rollouts[0].artifacts
 
 
-def test_tracked_cameras_that_went_are_told_from_those_that_did_not(root, tmp_path):
-    metrics = ("wrbench.camera_precision", "wrbench.camera_alignment", "wrbench.static_hold", "wrbench.revisited")
-    evaluate(read(root), tmp_path / "run", metrics=metrics)
-    values = {
-        (row["metric"], row["model"], row["case"].rpartition("__")[2]): row for row in Run(tmp_path / "run").items()
-    }
+METRICS = ("wrbench.camera_precision", "wrbench.camera_alignment", "wrbench.static_hold", "wrbench.revisited")
+
+
+def values_of(root, run, **options):
+    evaluate(read(root, **options), run, metrics=METRICS)
+    rows = {(row["metric"], row["model"], row["case"].rpartition("__")[2]): row for row in Run(run).items()}
+    return {key: row["value"] for key, row in rows.items()}
+
+
+def test_cached_poses_tell_cameras_that_went_from_those_that_did_not(root, tmp_path):
+    values = values_of(root, tmp_path / "run", cached_poses=True)
     for camera in CASES:
-        for metric, limit in zip(metrics[:2], (0.8, 0.85), strict=True):
-            assert values[metric, "perfect", camera]["value"] > limit
-            assert values[metric, "still", camera]["value"] < 0.1
-        assert values["wrbench.revisited", "still", camera]["value"] == 0
-    assert ("wrbench.camera_precision", "perfect", "static") not in values
+        for metric in METRICS[:2]:
+            assert values[metric, "perfect", camera] == pytest.approx(1, abs=0.01)
+            assert values[metric, "still", camera] == pytest.approx(0, abs=0.01)
+        assert (values[METRICS[3], "perfect", camera], values[METRICS[3], "still", camera]) == (1, 0)
+    assert (METRICS[0], "perfect", "static") not in values
+    assert values["wrbench.static_hold", "perfect", "static"] == 0
+
+
+@pytest.mark.nightly
+def test_tracked_cameras_that_went_are_told_from_those_that_did_not(root, tmp_path):
+    values = values_of(root, tmp_path / "run")
+    for camera in CASES:
+        for metric, limit in zip(METRICS[:2], (0.8, 0.85), strict=True):
+            assert values[metric, "perfect", camera] > limit
+            assert values[metric, "still", camera] < 0.1
+        assert values["wrbench.revisited", "still", camera] == 0

@@ -45,6 +45,13 @@ def test_the_target_of_published_scores_has_its_gain_and_ours_has_not():
     assert [found["poses"].name for found in recipes] == ["tracked_poses", "vggt_poses"]
 
 
+@pytest.mark.parametrize("as_published", [False, True])
+def test_poses_of_other_tools_may_be_named_in_the_list(as_published):
+    bound = protocol(cached_poses=True, as_published=as_published)
+    assert {found.recipes["poses"].name for found in bound.values() if "poses" in found.recipes} == {"supplied_poses"}
+    assert metric_key(bound[NAMES[0]]) != metric_key(protocol(as_published=as_published)[NAMES[0]])
+
+
 def test_integrity_sees_the_whole_frame_three_times_a_second_unless_asked_otherwise():
     def tokens(**settings):
         return describe(protocol(**settings)["wrbench.visual_integrity"].recipes["tokens"])

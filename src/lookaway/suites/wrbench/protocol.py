@@ -13,6 +13,7 @@ from lookaway.metrics.visual_integrity import VisualIntegrity
 from lookaway.perception.networks.fits import CentreCrop, WholeFrame
 from lookaway.perception.poses.network_poses import VggtPoses
 from lookaway.perception.poses.requested_poses import RequestedPoses
+from lookaway.perception.poses.supplied_poses import SuppliedPoses
 from lookaway.perception.poses.tracked_poses import TrackedPoses
 from lookaway.perception.similarity.dinov2_embeddings import Dinov2Embeddings
 from lookaway.suites.gate import revisited_gate
@@ -22,6 +23,10 @@ TURNS, MOVES, HOLDS = "yaw", "pan", "static"
 POSES: Final = TrackedPoses(frames=UniformFrames(48), height=256, keypoints=400)
 """The camera of D1 by default, and of what was revisited: it needs no weights."""
 PUBLISHED_POSES: Final = VggtPoses(frames=EveryFrame(1))
+SUPPLIED_POSES: Final = SuppliedPoses(layout="vggt", assumed_fov_degrees=60.0)
+"""WRBench's pose cache: camera to world of every frame, without a lens; its own cameras see 60 degrees."""
+CACHED_POSES: Final = "cached_poses"
+"""Setting: the camera is that of the pose files that the list names."""
 SAMPLING: Final = SteppedFrames(fps=3.0, max_frames=24)
 EXAMPLE_SAMPLING: Final = "example_sampling"
 """Setting: visual integrity is sampled as in the published example configuration."""
@@ -31,17 +36,17 @@ PUBLISHED_EXAMPLE: Final = SteppedFrames(fps=2.0, max_frames=16)
 def protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
     """All metrics, without the defects of the published code or, with `as_published`, with them."""
     as_published = bool(settings.get("as_published"))
+    supplied = SUPPLIED_POSES if settings.get(CACHED_POSES) else None
     return (
-        *_camera(as_published),
+        *_camera(supplied or (PUBLISHED_POSES if as_published else POSES), as_published),
         *_integrity(as_published, is_example=bool(settings.get(EXAMPLE_SAMPLING))),
         # Its share is shown, but it is no gate here: WRBench has its own for what is seen again.
-        replace(revisited_gate("wrbench.revisited", POSES, (TURNS, MOVES)), is_gate=False),
+        replace(revisited_gate("wrbench.revisited", supplied or POSES, (TURNS, MOVES)), is_gate=False),
     )
 
 
-def _camera(as_published: bool) -> tuple[BoundMetric, ...]:
+def _camera(poses: Extractor, as_published: bool) -> tuple[BoundMetric, ...]:
     """D1. A camera that holds still is apart; the published CamPrec has it in the same mean."""
-    poses: Extractor = PUBLISHED_POSES if as_published else POSES
     both: dict[str, Extractor] = {"poses": poses, "requested_poses": RequestedPoses(undo_gain=not as_published)}
     alignment = RequestedCameraAlignment(as_published=as_published)
     return (

@@ -104,10 +104,9 @@ class RequestedView(_Record):
     @property
     def axis(self) -> Axis:
         """What it does: nothing, turn, or move sideways."""
-        for axis in ("yaw", "pan"):
-            if self.camera_type.startswith(axis):
-                return axis
-        return "static"
+        if self.camera_type == "static":
+            return "static"
+        return "yaw" if self.camera_type.startswith("yaw") else "pan"
 
     @property
     def label(self) -> str:

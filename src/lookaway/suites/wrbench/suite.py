@@ -10,7 +10,7 @@ from lookaway.core import BoundMetric, Dataset, Group, Option, Table
 from lookaway.statistics.cells import gated_cells
 from lookaway.suites.options import ALLOW_OUTSIDE, AS_PUBLISHED
 from lookaway.suites.wrbench.layout import WrBenchReader, looks_like_wrbench
-from lookaway.suites.wrbench.protocol import EXAMPLE_SAMPLING, protocol
+from lookaway.suites.wrbench.protocol import CACHED_POSES, EXAMPLE_SAMPLING, protocol
 
 NATURAL25: Final = Option(
     name="natural25",
@@ -24,6 +24,12 @@ EXAMPLE: Final = Option(
     moves_numbers=True,
     help="Sample visual integrity at 2 fps, at most 16 frames, as WRBench's example configuration does.",
 )
+CACHED: Final = Option(
+    name=CACHED_POSES,
+    type=bool,
+    moves_numbers=True,
+    help="Take the camera from the pose files that the list of videos names, instead of tracking it.",
+)
 
 
 class WrBench:
@@ -32,7 +38,7 @@ class WrBench:
     name: ClassVar[str] = "wrbench"
     version: ClassVar[int] = 1
     title: ClassVar[str] = "WRBench: events go on while the camera looks away and comes back"
-    options: ClassVar[tuple[Option, ...]] = (NATURAL25, AS_PUBLISHED, EXAMPLE, ALLOW_OUTSIDE)
+    options: ClassVar[tuple[Option, ...]] = (NATURAL25, CACHED, AS_PUBLISHED, EXAMPLE, ALLOW_OUTSIDE)
 
     def recognises(self, root: Path) -> bool:
         """Whether there is a list of videos beside prompts of Natural-25."""
