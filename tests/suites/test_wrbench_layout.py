@@ -156,11 +156,12 @@ def test_a_path_that_leads_out_of_the_dataset_is_refused_unless_allowed(writer, 
 
 def test_a_missing_first_frame_is_a_problem_and_not_a_stop(writer):
     writer.add()
+    writer.add(camera="static")
     listed = [{"family_id": FAMILY, "image_path": "first_frames/gone.png", "width": 8, "height": 8}]
     (writer.root / "natural25/first_frames_manifest.json").write_text(json.dumps(listed))
-    reader, (rollout,) = rollouts_of(writer)
-    assert rollout.case.first_frame is None
-    assert "first_frames/gone.png" in only_problem(reader).message
+    reader, rollouts = rollouts_of(writer)
+    assert [rollout.case.first_frame for rollout in rollouts] == [None, None]
+    assert only_problem(reader).where == "first_frames/gone.png"
 
 
 # What is declared is measured
@@ -180,6 +181,7 @@ def test_a_gain_in_the_target_is_undone(writer):
         ("yaw60_LR", there_and_back(-30), None, "yaw60_LR was asked for, but the requested path turns by -30.0"),
         ("yaw60_LR", there_and_back(60), 60.0, "yaw60_LR was asked for, but the requested path turns by 60.0"),
         ("yaw60_RL", there_and_back(-60), -60.0, "yaw60_RL was asked for, but the requested path turns by -60.0"),
+        ("yaw_RL", there_and_back(0), None, "yaw_RL was asked for, but the requested path turns by 0.0"),
         ("static", there_and_back(10), None, "static was asked for, but the requested path turns by 10.0"),
     ],
 )

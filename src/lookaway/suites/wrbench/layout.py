@@ -128,8 +128,8 @@ class WrBenchReader:
     problems: list[Problem] = field(default_factory=list)
     records: dict[str, EventViewRecord] = field(default_factory=dict)
     """By id, once rollouts are read."""
-    delivered: dict[str, DeliveredCondition] = field(default_factory=dict)
-    """What the sidecars say, by id of the rollout."""
+    delivered: dict[str, tuple[EventViewRecord, DeliveredCondition]] = field(default_factory=dict)
+    """What was asked of a model and what reached it, by id of the rollout."""
 
     @cached_property
     def natural25(self) -> Natural25 | None:
@@ -165,15 +165,15 @@ class WrBenchReader:
             except (DatasetError, ValueError) as error:
                 self._report(where, str(error).removeprefix(f"{where}: "))
                 continue
+            name = f"{row.model}/{record.id}/{row.seed}"
+            if name in found:
+                self._report(where, f"{name} is listed twice; left out")
+                continue
             if row.record_sha256 not in (None, record.sha256):
                 self._report(where, "the record has changed since the task was written; the video is of the old one")
-            rollout = self._rollout(where, row, record)
-            if rollout.id in found:
-                self._report(where, f"{rollout.id} is listed twice; left out")
-                continue
             if self.records.setdefault(record.id, record) != record:
                 self._report(where, f"another video of {record.id} was asked for in other words; both are measured")
-            found[rollout.id] = rollout
+            found[name] = self._rollout(where, row, record)
         if not found:
             listed = "".join(f" {problem.where}: {problem.message}." for problem in self.problems[:3])
             raise DatasetError(f"{path}: no video of the list can be used.{listed}")
@@ -216,7 +216,7 @@ class WrBenchReader:
     def _rollout(self, where: str, row: ManifestRow, record: EventViewRecord) -> Rollout:
         problem: Unmeasurable | None = None
         artifacts: dict[str, Path] = {}
-        first_frame = self._first_frame(where, record)
+        first_frame = self._first_frame(record)
         try:
             video = self._path(row.path)
             artifacts = self._artifacts(row)
@@ -235,12 +235,13 @@ class WrBenchReader:
         rollout = Rollout(
             case=case, model=row.model, video=video, seed=str(row.seed), artifacts=artifacts, problem=problem
         )
-        self.delivered.setdefault(rollout.id, delivered)
+        self.delivered[rollout.id] = record, delivered
         return rollout
 
     def provenance(self, rollout: Rollout) -> VideoProvenance:
         """How a video that was read came to be, with hashes of its files."""
-        record, first_frame = self.records[rollout.case.id], rollout.case.first_frame
+        record, delivered = self.delivered[rollout.id]
+        first_frame = rollout.case.first_frame
         return VideoProvenance(
             model=rollout.model,
             seed=rollout.seed,
@@ -248,7 +249,7 @@ class WrBenchReader:
             record_sha256=record.sha256,
             prompt=record.prompt,
             first_frame_sha256=content_hash(first_frame) if first_frame else None,
-            delivered=self.delivered[rollout.id],
+            delivered=delivered,
             video=os.path.relpath(rollout.video, os.path.realpath(self.root)),
             video_sha256=content_hash(rollout.video) if rollout.video.is_file() else None,
         )
@@ -265,8 +266,8 @@ class WrBenchReader:
             paths[POSES] = self._path(row.pose_path)
         return {kind: path for kind, path in paths.items() if path.is_file() or named.get(kind)}
 
-    def _first_frame(self, where: str, record: EventViewRecord) -> Path | None:
-        """The picture of the prompt suite, else that of the list; one that is missing is a problem, not a stop."""
+    def _first_frame(self, record: EventViewRecord) -> Path | None:
+        """The picture of the prompt suite, else that of the list; one that is missing is a problem, and told once."""
         name = record.first_frame
         if name is None:
             return None
@@ -275,13 +276,14 @@ class WrBenchReader:
         root = suite.folder if suite is not None and is_listed else self.root
         try:
             path = inside(root, name, allow_outside=self.allow_outside)
+            if path.is_file():
+                return path
+            problem = Problem(where=name, message="there is no such first frame")
         except Unmeasurable as error:
-            self._report(where, str(error))
-            return None
-        if not path.is_file():
-            self._report(where, f"there is no first frame at {name}")
-            return None
-        return path
+            problem = Problem(where=name, message=str(error))
+        if problem not in self.problems:
+            self.problems.append(problem)
+        return None
 
     def _delivered(self, where: str, record: EventViewRecord, artifacts: dict[str, Path]) -> DeliveredCondition:
         """What the sidecars say, with the amplitude of the request as its poses have it.
@@ -311,11 +313,12 @@ class WrBenchReader:
     def _check_request(self, record: EventViewRecord, measured: float) -> None:
         """Whether the request's own poses turn as its label says."""
         view = record.view
-        expected = 0.0 if view.axis != "yaw" else view.degrees
-        is_left = view.camera_type.endswith("LR")
-        is_off = expected is not None and abs(abs(measured) - expected) > YAW_TOLERANCE_DEGREES
-        is_other_way = view.axis == "yaw" and (measured < 0) != is_left
-        if is_off or is_other_way:
+        side = {"yaw_LR": -1, "yaw_RL": 1}.get(view.camera_type, 0)
+        if side and view.degrees is None:
+            is_as_asked = side * measured > YAW_TOLERANCE_DEGREES
+        else:
+            is_as_asked = abs(measured - side * (view.degrees or 0.0)) <= YAW_TOLERANCE_DEGREES
+        if not is_as_asked:
             raise Unmeasurable(
                 Reason.INVALID_RECORD,
                 f"the camera {view.label} was asked for, but the requested path turns by {measured:.1f} degrees "
