@@ -76,6 +76,31 @@ def pair_accuracy(
     )
 
 
+def choose_tie_threshold(differences: Floats, verdicts: Indices) -> float:
+    """The threshold at which a metric and people agree on most of these pairs, the smallest if there are several.
+
+    It lies half-way between the sizes of two neighbouring differences, or is 0: no other one changes a decision.
+
+    >>> choose_tie_threshold(np.array([0.5, -0.4, 0.02, -0.1]), np.array([1, -1, 0, 0]))
+    0.25
+    """
+    if len(differences) != len(verdicts) or not len(differences):
+        raise ValueError(f"Expected one verdict per difference, found {len(differences)} and {len(verdicts)}.")
+    sizes = np.abs(np.asarray(differences, np.float64))
+    order = np.argsort(sizes, kind="stable")
+    decides_right = (np.sign(differences) == verdicts)[order]
+    ties_right = (np.asarray(verdicts) == 0)[order]
+    hits = np.concatenate([[0], np.cumsum(ties_right)]) + decides_right.sum()
+    hits = hits - np.concatenate([[0], np.cumsum(decides_right)])
+    edges = np.concatenate([[0.0], sizes[order]])
+    # Only between two sizes that differ is there a threshold; the last one calls everything a tie.
+    is_edge = np.append(edges[1:] > edges[:-1], True)
+    middles = np.append((edges[1:] + edges[:-1]) / 2, edges[-1])
+    middles[edges == 0.0] = 0.0
+    best = int(np.argmax(np.where(is_edge, hits, -1)))
+    return float(middles[best])
+
+
 def _correlations(
     differences: Floats, verdicts: Indices, scenes: Sequence[str], weights: Floats | None
 ) -> tuple[Estimate | None, Estimate | None]:

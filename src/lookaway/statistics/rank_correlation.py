@@ -1,4 +1,4 @@
-"""Rank correlation of a metric with people over few models."""
+"""Correlations over few models: ranks of a metric with people, and of one number with another."""
 
 from __future__ import annotations
 
@@ -26,6 +26,38 @@ def spearman_interval(value: float, points: int) -> tuple[float, float] | None:
         return None
     reach = NormalDist().inv_cdf(0.975) * math.sqrt((1 + value**2 / 2) / (points - 3))
     return math.tanh(math.atanh(value) - reach), math.tanh(math.atanh(value) + reach)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinearCorrelation:
+    """Pearson's correlation of two numbers of each model."""
+
+    value: float
+    interval: tuple[float, float] | None
+    """Fisher's 95 % interval; `None` for fewer than 4 models, and for 1 and -1."""
+    models: int
+
+
+def linear_correlation(one: Floats, other: Floats) -> LinearCorrelation | None:
+    """Pearson's correlation; `None` for fewer than 3 models, and where all have the same number.
+
+    >>> found = linear_correlation(np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([1.0, 3.0, 2.0, 5.0, 4.0]))
+    >>> round(found.value, 2), [round(end, 2) for end in found.interval]
+    (0.8, [-0.28, 0.99])
+    """
+    if one.shape != other.shape or one.ndim != 1:
+        raise ValueError(f"Expected two numbers of each model, found {one.shape} and {other.shape}.")
+    models = len(one)
+    if models < MIN_POINTS - 1:
+        return None
+    value = finite_or_none(_cosines((one - np.mean(one))[None], (other - np.mean(other))[None])[0])
+    if value is None:
+        return None
+    interval = None
+    if models >= MIN_POINTS and abs(value) <= 1 - CERTAIN:
+        middle, reach = math.atanh(value), NormalDist().inv_cdf(0.975) / math.sqrt(models - 3)
+        interval = (math.tanh(middle - reach), math.tanh(middle + reach))
+    return LinearCorrelation(value=value, interval=interval, models=models)
 
 
 MAX_ENUMERATED = 9

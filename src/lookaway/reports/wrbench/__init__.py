@@ -1,0 +1,1 @@
+"""Tables, slices and contrasts of WRBench, and people's verdicts on pairs of its videos."""

@@ -1,0 +1,278 @@
+"""The table of WRBench: support and dimensions of every model, marks, averages, best cells, correlations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any, Final
+
+import numpy as np
+
+from lookaway.core import Estimate
+from lookaway.reports.numbers import estimate_interval, fixed, print_json, print_lines, print_rows, probability
+from lookaway.statistics.precision import MIN_VALUES, Mark, Precision, precision
+from lookaway.statistics.rank_correlation import (
+    LinearCorrelation,
+    RankCorrelation,
+    linear_correlation,
+    rank_correlation,
+)
+
+SUITE: Final = "wrbench"
+SUPPORT: Final = "support"
+PRECISION, ALIGNMENT, STATIC_HOLD, INTEGRITY = "D1 precision", "D1 alignment", "D1 static hold", "D2"
+VISIBLE_SPACE, VISIBLE_STATE, RETURNED_SPACE, RETURNED_STATE = "D3", "D4", "D5", "D6"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dimension:
+    """A column of the table: where it is found in a run, and in the published results."""
+
+    metric: str
+    column: str
+    is_conditional: bool = False
+    """Whether only rollouts count in which the target left the view and was seen again."""
+
+
+DIMENSIONS: Final[Mapping[str, Dimension]] = {
+    PRECISION: Dimension(metric=f"{SUITE}.camera_precision", column="D1_CamPrec"),
+    ALIGNMENT: Dimension(metric=f"{SUITE}.camera_alignment", column="D1_CamAlign_common_yaw"),
+    STATIC_HOLD: Dimension(metric=f"{SUITE}.static_hold", column="D1_CamAlign_static_hold"),
+    INTEGRITY: Dimension(metric=f"{SUITE}.visual_integrity", column="D2"),
+    VISIBLE_SPACE: Dimension(metric=f"{SUITE}.visible_space", column="D3"),
+    VISIBLE_STATE: Dimension(metric=f"{SUITE}.visible_state", column="D4"),
+    RETURNED_SPACE: Dimension(metric=f"{SUITE}.hidden_space", column="D5", is_conditional=True),
+    RETURNED_STATE: Dimension(metric=f"{SUITE}.hidden_state", column="D6", is_conditional=True),
+}
+AVERAGED: Final = (ALIGNMENT, INTEGRITY, VISIBLE_SPACE, VISIBLE_STATE, RETURNED_SPACE, RETURNED_STATE)
+"""The six of the published average; camera precision and support are not in it."""
+CORRELATED: Final = (SUPPORT, *AVERAGED)
+MIN_SUPPORT: Final = 0.10
+"""The published results call a model sparse below this support, or below 10 rollouts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DimensionCell:
+    """One dimension of one model."""
+
+    estimate: Estimate | None
+    precision: Precision
+
+    @property
+    def is_estimable(self) -> bool:
+        """Whether the number may be averaged, ranked or correlated."""
+        return self.estimate is not None and self.precision.is_estimable
+
+
+def dimension_cell(estimate: Estimate | None, effective: float) -> DimensionCell:
+    """A cell with its mark; all dimensions lie between 0 and 1."""
+    return DimensionCell(estimate=estimate, precision=precision(estimate, effective, span=1.0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AsPublished:
+    """The numbers of a model as the published table has them."""
+
+    values: Mapping[str, float]
+    """By dimension; those without a number are not there."""
+    support: float | None
+    """Rollouts that passed the gate over all rollouts, judged or not."""
+    average: float | None
+    """Mean of six dimensions, whatever they rest on; `None` where one is missing."""
+    is_low_n: bool
+    """The published dagger: fewer than 10 rollouts or less than 10 % passed the gate."""
+
+
+def published_average(values: Mapping[str, float]) -> float | None:
+    """The published average of six dimensions; `None` where one is missing.
+
+    >>> published_average(dict.fromkeys(AVERAGED, 0.5))
+    0.5
+    """
+    found = [values[name] for name in AVERAGED if name in values]
+    return sum(found) / len(found) if len(found) == len(AVERAGED) else None
+
+
+def is_low_n(passed: int, outputs: int) -> bool:
+    """Whether the published table puts a dagger.
+
+    >>> is_low_n(10, 300), is_low_n(31, 300)
+    (True, False)
+    """
+    return passed < MIN_VALUES or passed < MIN_SUPPORT * outputs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DimensionRow:
+    """All dimensions of one model, or of the rollouts of several."""
+
+    model: str
+    condition: str
+    """Viewpoint condition: what a model is given to know where to look, such as `prompt-only`."""
+    outputs: int
+    """Number of rollouts."""
+    support: Estimate | None
+    """Share of judged rollouts in which the target left the view and was seen again, with Wilson's interval."""
+    cells: Mapping[str, DimensionCell]
+    """By dimension; those that were not measured are not there."""
+    published: AsPublished
+
+    @property
+    def average(self) -> float | None:
+        """Mean of the six averaged dimensions; `None` where one of them is missing or not estimable."""
+        cells = [self.cells[name] for name in AVERAGED if name in self.cells]
+        means = [cell.estimate.mean for cell in cells if cell.estimate is not None and cell.is_estimable]
+        return sum(means) / len(means) if len(means) == len(AVERAGED) else None
+
+    def value(self, name: str, *, as_published: bool = False) -> float | None:
+        """Support, or the mean of a dimension that is estimable; on demand whatever was published."""
+        if as_published:
+            return self.published.support if name == SUPPORT else self.published.values.get(name)
+        if name == SUPPORT:
+            return self.support.mean if self.support else None
+        cell = self.cells.get(name)
+        return cell.estimate.mean if cell is not None and cell.estimate is not None and cell.is_estimable else None
+
+
+def best_models(rows: Sequence[DimensionRow]) -> dict[tuple[str, str], str]:
+    """The model with the highest estimable number, by viewpoint condition and dimension.
+
+    Conditions are not compared: they give models different things. A condition with one model has no best.
+    """
+    conditions: dict[str, list[DimensionRow]] = {}
+    for row in rows:
+        conditions.setdefault(row.condition, []).append(row)
+    best = {}
+    for condition, own in conditions.items():
+        for name in (SUPPORT, *DIMENSIONS):
+            values = {row.model: value for row in own if (value := row.value(name)) is not None}
+            if len(values) > 1:
+                best[condition, name] = max(values, key=values.__getitem__)
+    return best
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DimensionCorrelation:
+    """Two dimensions over the models that have both."""
+
+    first: str
+    second: str
+    models: int
+    pearson: LinearCorrelation | None
+    """`None` for fewer than 3 models, and where all have the same number."""
+    ranks: RankCorrelation | None
+    """Spearman's and Kendall's, with p; `None` for fewer than 3 models."""
+
+
+def dimension_correlations(
+    rows: Sequence[DimensionRow], *, as_published: bool = False, seed: int = 0, shuffles: int = 999
+) -> list[DimensionCorrelation]:
+    """Every pair of support and the averaged dimensions over models.
+
+    Models whose number is not estimable are left out, unless the published numbers are wanted.
+    """
+    found = []
+    for first, second in combinations(CORRELATED, 2):
+        pairs = [
+            (row.value(first, as_published=as_published), row.value(second, as_published=as_published)) for row in rows
+        ]
+        known = np.array([pair for pair in pairs if None not in pair], np.float64).reshape(-1, 2)
+        one, other = known.T
+        found.append(
+            DimensionCorrelation(
+                first=first,
+                second=second,
+                models=len(known),
+                pearson=linear_correlation(one, other),
+                ranks=rank_correlation(one, other, seed=seed, shuffles=shuffles) if len(known) > 2 else None,
+            )
+        )
+    return found
+
+
+def print_dimension_rows(rows: Sequence[DimensionRow], *, as_json: bool, parts: Sequence[str] = ()) -> None:
+    """One line for each model; `parts` are what each line is about, where there are several of a model."""
+    best = best_models(rows) if not parts else {}
+    if as_json:
+        print_json([_row_json(row, best, part) for row, part in zip(rows, parts or [""] * len(rows), strict=True)])
+        return
+    shown = [name for name in DIMENSIONS if any(name in row.cells for row in rows)]
+    lines = [
+        {
+            **({"slice": part} if parts else {}),
+            "model": row.model,
+            "condition": row.condition,
+            "rollouts": f"{row.outputs}",
+            SUPPORT: f"{fixed(row.support.mean if row.support else None)}{_star(row, SUPPORT, best)}",
+            "95 %": estimate_interval(row.support),
+            **{name: f"{_cell_text(row.cells.get(name))}{_star(row, name, best)}" for name in shown},
+            "average": fixed(row.average),
+            "as published": f"{fixed(row.published.average)}{Mark.IMPRECISE.value if row.published.is_low_n else ''}",
+        }
+        for row, part in zip(rows, parts or [""] * len(rows), strict=True)
+    ]
+    print_rows(lines, as_json=False, right=("rollouts", SUPPORT, *shown, "average", "as published"))
+    print_lines(
+        [
+            f"{Mark.IMPRECISE.value} imprecise; not estimable: fewer than {MIN_VALUES} values; there is no average "
+            "over what is not estimable",
+            *(["* best of its viewpoint condition"] if best else []),
+        ]
+    )
+
+
+def _star(row: DimensionRow, name: str, best: Mapping[tuple[str, str], str]) -> str:
+    return "*" if best.get((row.condition, name)) == row.model else ""
+
+
+def _cell_text(cell: DimensionCell | None) -> str:
+    if cell is None or cell.estimate is None:
+        return "-"
+    if not cell.is_estimable:
+        return f"not estimable ({cell.estimate.scored})"
+    return f"{fixed(cell.estimate.mean)}{cell.precision.mark.value} ({cell.estimate.scored})"
+
+
+def _row_json(row: DimensionRow, best: Mapping[tuple[str, str], str], part: str) -> dict[str, Any]:
+    return {
+        **({"slice": part} if part else {}),
+        "model": row.model,
+        "condition": row.condition,
+        "outputs": row.outputs,
+        "support": None if row.support is None else asdict(row.support),
+        "dimensions": {
+            name: {
+                "estimate": None if cell.estimate is None else asdict(cell.estimate),
+                "mark": cell.precision.mark.name.lower(),
+                "effective": cell.precision.effective,
+                "is_best": best.get((row.condition, name)) == row.model,
+            }
+            for name, cell in row.cells.items()
+        },
+        "average": row.average,
+        "as_published": asdict(row.published),
+    }
+
+
+def print_correlations(found: Sequence[DimensionCorrelation], *, as_json: bool) -> None:
+    """One line for each pair of dimensions."""
+    if as_json:
+        print_json([asdict(one) for one in found])
+        return
+    rows = []
+    for one in found:
+        spearman = one.ranks.spearman if one.ranks else None
+        ends = one.pearson.interval if one.pearson else None
+        rows.append(
+            {
+                "first": one.first,
+                "second": one.second,
+                "Pearson": fixed(one.pearson.value if one.pearson else None),
+                "95 %": f"[{fixed(ends[0])}, {fixed(ends[1])}]" if ends else "-",
+                "Spearman": fixed(spearman.value if spearman else None),
+                "p": probability(spearman.p if spearman else None),
+                "models": f"{one.models}",
+            }
+        )
+    print_rows(rows, as_json=False, right=("Pearson", "Spearman", "p", "models"))
