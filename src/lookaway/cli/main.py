@@ -28,6 +28,7 @@ from lookaway.cli.validate import validate_command
 from lookaway.cli.verify import verify_command
 from lookaway.cli.weights import weights_command
 from lookaway.cli.world import world_command
+from lookaway.cli.wrbench import wrbench_command
 
 EXIT_USER_ERROR, EXIT_INTERRUPTED = 2, 130
 
@@ -58,6 +59,7 @@ for command in (
     verify_command,
     mbench_command,
     memobench_command,
+    wrbench_command,
     world_command,
     suites_command,
     metrics_command,

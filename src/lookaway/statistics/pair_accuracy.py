@@ -59,7 +59,7 @@ def pair_accuracy(
         raise ValueError(f"Expected one of each per pair, found {len(differences)}, {len(verdicts)}, {len(scenes)}.")
     if tie_threshold < 0 or not np.isin(verdicts, (-1, 0, 1)).all() or not np.isfinite(differences).all():
         raise ValueError("Expected finite differences, verdicts of 1, 0 or -1, and a threshold of 0 or more.")
-    predicted = np.where(np.abs(differences) <= tie_threshold, 0, np.sign(differences)).astype(np.int64)
+    predicted = predicted_verdicts(differences, tie_threshold)
     decided = (predicted != 0) & (verdicts != 0)
     hit = predicted == verdicts
     spearman, kendall = _correlations(differences, verdicts, scenes, weights)
@@ -74,6 +74,15 @@ def pair_accuracy(
         spearman=spearman,
         kendall=kendall,
     )
+
+
+def predicted_verdicts(differences: Floats, tie_threshold: float) -> Indices:
+    """What a metric says about each pair: 1, 0 or -1.
+
+    >>> predicted_verdicts(np.array([0.5, -0.2, 0.01]), 0.05).tolist()
+    [1, -1, 0]
+    """
+    return np.where(np.abs(differences) <= tie_threshold, 0, np.sign(differences)).astype(np.int64)
 
 
 def choose_tie_threshold(differences: Floats, verdicts: Indices) -> float:

@@ -40,10 +40,10 @@ DIMENSIONS: Final[Mapping[str, Dimension]] = {
     ALIGNMENT: Dimension(metric=f"{SUITE}.camera_alignment", column="D1_CamAlign_common_yaw"),
     STATIC_HOLD: Dimension(metric=f"{SUITE}.static_hold", column="D1_CamAlign_static_hold"),
     INTEGRITY: Dimension(metric=f"{SUITE}.visual_integrity", column="D2"),
-    VISIBLE_SPACE: Dimension(metric=f"{SUITE}.visible_space", column="D3"),
-    VISIBLE_STATE: Dimension(metric=f"{SUITE}.visible_state", column="D4"),
-    RETURNED_SPACE: Dimension(metric=f"{SUITE}.hidden_space", column="D5", is_conditional=True),
-    RETURNED_STATE: Dimension(metric=f"{SUITE}.hidden_state", column="D6", is_conditional=True),
+    VISIBLE_SPACE: Dimension(metric=f"{SUITE}.d3.visible_spatial", column="D3"),
+    VISIBLE_STATE: Dimension(metric=f"{SUITE}.d4.visible_state", column="D4"),
+    RETURNED_SPACE: Dimension(metric=f"{SUITE}.d5.returned_spatial", column="D5", is_conditional=True),
+    RETURNED_STATE: Dimension(metric=f"{SUITE}.d6.returned_state", column="D6", is_conditional=True),
 }
 AVERAGED: Final = (ALIGNMENT, INTEGRITY, VISIBLE_SPACE, VISIBLE_STATE, RETURNED_SPACE, RETURNED_STATE)
 """The six of the published average; camera precision and support are not in it."""

@@ -1,0 +1,183 @@
+"""`lookaway wrbench`: tables and contrasts of runs of WRBench, and people's verdicts on pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from lookaway.cli.options import FOLDER_OR_URL, PATH, json_option
+
+if TYPE_CHECKING:
+    from lookaway.reports.wrbench.dimensions import DimensionRow
+    from lookaway.reports.wrbench.factors import FactoredRollout
+    from lookaway.reports.wrbench.pairs import Scores
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+SIDES = {"left": 1, "tie": 0, "right": -1}
+
+
+def _named_values(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
+    found = {}
+    for text in value:
+        name, sign, meaning = (part.strip() for part in text.partition("="))
+        if not (name and sign and meaning):
+            raise click.BadParameter(f"{text!r} is not {parameter.metavar}.")
+        found[name] = meaning
+    return found
+
+
+def interface_option(command: Command) -> Command:
+    """Add --interface."""
+    return click.option(
+        "--interface",
+        "interfaces",
+        multiple=True,
+        callback=_named_values,
+        metavar="MODEL=INTERFACE",
+        help="What a model is given to know where to look, such as mine=prompt-only; can be repeated. Those of "
+        "WRBench's own models are known.",
+    )(command)
+
+
+@click.group("wrbench")
+def wrbench_command() -> None:
+    """Analyse runs of WRBench, its published results, and people's verdicts.
+
+    All numbers are computed from the rows that a run stores; nothing is measured again.
+    """
+
+
+@wrbench_command.command("table")
+@click.argument("source", type=FOLDER_OR_URL)
+@interface_option
+@json_option
+def table_command(source: Path, interfaces: dict[str, str], as_json: bool) -> None:
+    """Print support and all dimensions of every model of SOURCE: a run, or published results (.csv, .json).
+
+    Support has Wilson's interval. A mean with † is imprecise, one of fewer than 10 values is not estimable and is in no
+    average. Best cells are those of a viewpoint condition. The published average and its dagger are beside.
+    """
+    from lookaway.reports.wrbench.dimensions import print_dimension_rows
+
+    print_dimension_rows(_model_rows(source, interfaces), as_json=as_json)
+
+
+@wrbench_command.command("slices")
+@click.argument("run", type=FOLDER_OR_URL)
+@click.option(
+    "--by",
+    "factor",
+    type=click.Choice(["event", "moves", "changes", "camera", "interface", "family", "action"]),
+    default="event",
+    show_default=True,
+    help="What the table is cut by.",
+)
+@interface_option
+@json_option
+def slices_command(run: Path, factor: str, interfaces: dict[str, str], as_json: bool) -> None:
+    """Print the table of RUN for each event, camera or interface: over all models, and for each."""
+    from lookaway.reports.wrbench.dimensions import print_dimension_rows
+    from lookaway.reports.wrbench.factors import sliced_rows
+
+    found = sliced_rows(_rollouts(run, interfaces), factor)
+    print_dimension_rows([row for _, row in found], as_json=as_json, parts=[part for part, _ in found])
+
+
+@wrbench_command.command("contrasts")
+@click.argument("run", type=FOLDER_OR_URL)
+@json_option
+def contrasts_command(run: Path, as_json: bool) -> None:
+    """Print what moving and changing the subject does to each dimension of RUN.
+
+    Differences are over pairs of rollouts that differ in nothing else, with intervals and tests over scenes. Beside
+    them, as published: differences of means, with Wilcoxon's test over models.
+    """
+    from lookaway.reports.wrbench.factors import contrasts, print_contrasts
+
+    print_contrasts(contrasts(_rollouts(run, {})), as_json=as_json)
+
+
+@wrbench_command.command("correlations")
+@click.argument("source", type=FOLDER_OR_URL)
+@click.option("--as-published", is_flag=True, help="Take published numbers, also those that are not estimable.")
+@json_option
+def correlations_command(source: Path, as_published: bool, as_json: bool) -> None:
+    """Print correlations of support and all dimensions over the models of SOURCE: a run, or published results."""
+    from lookaway.reports.wrbench.dimensions import dimension_correlations, print_correlations
+
+    print_correlations(dimension_correlations(_model_rows(source, {}), as_published=as_published), as_json=as_json)
+
+
+@wrbench_command.command("pairs")
+@click.argument("pairs", type=PATH)
+@click.option("--run", type=FOLDER_OR_URL, help="Run whose scores are compared; videos are named by its rollout ids.")
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    callback=_named_values,
+    metavar="FIELD=COLUMN",
+    help="Name of a column, such as pair=pair_id; can be repeated. Fields are pair, dimension, rater, verdict, left, "
+    "right and scene, and on demand judgeable, left_score and right_score.",
+)
+@click.option(
+    "--verdict",
+    "verdicts",
+    multiple=True,
+    callback=_named_values,
+    metavar="WORD=SIDE",
+    help="What a word in the table means: left, right or tie, such as A=left; can be repeated.",
+)
+@click.option(
+    "--tie-threshold",
+    type=click.FloatRange(min=0),
+    help="Scores that differ by no more are a tie; by default chosen on half of the scenes, which then do not count.",
+)
+@json_option
+def pairs_command(
+    pairs: Path,
+    run: Path | None,
+    columns: dict[str, str],
+    verdicts: dict[str, str],
+    tie_threshold: float | None,
+    as_json: bool,
+) -> None:
+    """Print how far people agree in the table PAIRS, and how well scores predict what they say.
+
+    PAIRS has one verdict in each row (.csv, .json, .parquet). What is missing or unknown in it is refused.
+    """
+    from lookaway.reports.wrbench.pairs import pair_report, print_pair_reports, read_pairs
+
+    for word, side in verdicts.items():
+        if side not in SIDES:
+            raise click.BadParameter(f"{word}={side}: a verdict is one of {', '.join(SIDES)}.")
+    words = {word: SIDES[side] for word, side in verdicts.items()} or None
+    scores = None if run is None else _run_scores(run)
+    found = read_pairs(pairs, columns, words)
+    reports = [pair_report(name, own, scores, tie_threshold=tie_threshold) for name, own in found.items()]
+    print_pair_reports(reports, as_json=as_json)
+
+
+def _rollouts(run: Path, interfaces: dict[str, str]) -> list[FactoredRollout]:
+    from lookaway.engine.run import Run
+    from lookaway.reports.wrbench.factors import factored_rollouts
+
+    return factored_rollouts(Run(run), interfaces)
+
+
+def _model_rows(source: Path, interfaces: dict[str, str]) -> Sequence[DimensionRow]:
+    from lookaway.reports.wrbench.factors import dimension_rows
+    from lookaway.reports.wrbench.published import read_published_models
+
+    if source.is_file():
+        return read_published_models(source)
+    return dimension_rows(_rollouts(source, interfaces))
+
+
+def _run_scores(run: Path) -> Scores:
+    from lookaway.reports.wrbench.factors import run_scores
+
+    return run_scores(_rollouts(run, {}))
