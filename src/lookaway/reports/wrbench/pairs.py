@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lookaway.core import Estimate, Floats, Indices, UserError
 from lookaway.reports.lint.printed_table import PrintedCell, read_printed
@@ -25,7 +26,7 @@ REQUIRED: Final = ("pair", "dimension", "rater", "verdict", "left", "right", "sc
 OPTIONAL: Final = ("judgeable", "left_score", "right_score")
 VERDICTS: Final[Mapping[str, int]] = {"1": 1, "0": 0, "-1": -1, "left": 1, "tie": 0, "right": -1}
 """Words for verdicts, unless others are declared: 1 is left, -1 is right."""
-YES_NO: Final[Mapping[str, bool]] = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+YES_NO: Final[Mapping[str, int]] = {"yes": 1, "true": 1, "1": 1, "no": 0, "false": 0, "0": 0}
 HELD_OUT_SHARE: Final = 0.5
 SHUFFLES: Final = 200
 """Shuffles of the raters' answers, for what agreement would be by chance."""
@@ -127,7 +128,7 @@ class _VerdictRow:
         left, right = (float(cell.value) for cell in cells if cell.value is not None)
         return left, right
 
-    def _choice(self, field: str, words: Mapping[str, Any]) -> Any:
+    def _choice(self, field: str, words: Mapping[str, int]) -> int:
         text = self.cells[field].text
         if text.lower() not in {word.lower() for word in words}:
             raise UserError(f"{self.where}: {field} is {text!r:.80}, expected one of {', '.join(words)}.")
@@ -211,7 +212,6 @@ def pair_report(
     scores: Scores | None = None,
     *,
     tie_threshold: float | None = None,
-    seed: int = SEED,
     draws: int = DRAWS,
     shuffles: int = SHUFFLES,
 ) -> PairReport:
@@ -221,23 +221,25 @@ def pair_report(
     """
     raters = sorted({rater for pair in pairs for rater in pair.verdicts})
     scenes = [pair.scene for pair in pairs]
-    weights = scene_weights(len(set(scenes)), draws=draws, seed=seed)
+    weights = scene_weights(len(set(scenes)), draws=draws, seed=SEED)
     said = [[None if (found := pair.verdicts.get(rater)) is None else f"{found}" for rater in raters] for pair in pairs]
     ratings = encode_ratings(said, ("-1", "0", "1"), scenes)
     can = [[_yes_no(pair, rater) for rater in raters] for pair in pairs]
-    found = [(pair, values) for pair in pairs if (values := _scores(dimension, pair, scores)) is not None]
+    differences = {
+        pair.id: both[0] - both[1] for pair in pairs if (both := _scores(dimension, pair, scores)) is not None
+    }
     return PairReport(
         dimension=dimension,
         pairs=len(pairs),
         verdicts=sum(len(pair.verdicts) for pair in pairs),
-        nominal=agreement(ratings, seed=seed, credit="linear", weights=weights, shuffles=shuffles),
-        ordinal=agreement(ratings, seed=seed, scale="ordinal", credit="quadratic", weights=weights, shuffles=shuffles),
+        nominal=agreement(ratings, seed=SEED, credit="linear", weights=weights, shuffles=shuffles),
+        ordinal=agreement(ratings, seed=SEED, scale="ordinal", credit="quadratic", weights=weights, shuffles=shuffles),
         judgeability=agreement(
-            encode_ratings(can, ("no", "yes"), scenes), seed=seed, weights=weights, shuffles=shuffles
+            encode_ratings(can, ("no", "yes"), scenes), seed=SEED, weights=weights, shuffles=shuffles
         )
         if any("no" in row for row in can)
         else None,
-        metric=_against_people(pairs, dict(_by_id(found)), tie_threshold, seed, draws),
+        metric=_against_people(pairs, differences, tie_threshold, draws),
     )
 
 
@@ -254,12 +256,8 @@ def _scores(dimension: str, pair: JudgedPair, scores: Scores | None) -> tuple[fl
     return None if left is None or right is None else (left, right)
 
 
-def _by_id(found: Sequence[tuple[JudgedPair, tuple[float, float]]]) -> list[tuple[str, float]]:
-    return [(pair.id, left - right) for pair, (left, right) in found]
-
-
 def _against_people(
-    pairs: Sequence[JudgedPair], differences: Mapping[str, float], tie_threshold: float | None, seed: int, draws: int
+    pairs: Sequence[JudgedPair], differences: Mapping[str, float], tie_threshold: float | None, draws: int
 ) -> MetricAgainstPeople | None:
     known = [(pair, verdict) for pair in pairs if (verdict := pair.verdict) is not None and pair.id in differences]
     chosen: list[tuple[JudgedPair, int]] = []
@@ -275,11 +273,11 @@ def _against_people(
     scenes = [pair.scene for pair, _ in known]
     values, verdicts = np.array([differences[pair.id] for pair, _ in known]), np.array([found for _, found in known])
     predicted = predicted_verdicts(values, tie_threshold)
-    weights = scene_weights(len(set(scenes)), draws=draws, seed=seed)
+    weights = scene_weights(len(set(scenes)), draws=draws, seed=SEED)
     both = encode_ratings(
         [[f"{y}", f"{p}"] for y, p in zip(verdicts, predicted, strict=True)], ("-1", "0", "1"), scenes
     )
-    decisions = agreement(both, seed=seed, credit="linear", weights=weights, shuffles=0)
+    decisions = agreement(both, seed=SEED, credit="linear", weights=weights, shuffles=0)
     has_scores = np.array([pair.id in differences for pair in pairs])
     can = np.array([pair.verdict is not None for pair in pairs])
     return MetricAgainstPeople(
@@ -289,10 +287,10 @@ def _against_people(
         tie_accuracy=_share(predicted == verdicts, verdicts == 0, scenes),
         kappa=decisions.kappa,
         weighted_kappa=decisions.weighted_kappa,
-        test=sign_flip(_scene_sums(values * verdicts, scenes), seed=seed),
+        test=sign_flip(_scene_sums(values * verdicts, scenes), seed=SEED),
         ceiling=_ceiling([pair for pair, _ in known]),
         max_spearman=_max_spearman(verdicts),
-        models=_over_models(known, differences, seed),
+        models=_over_models(known, differences),
         judgeable=_share(has_scores, can, [pair.scene for pair in pairs]),
         not_judgeable=_share(~has_scores, ~can, [pair.scene for pair in pairs]),
     )
@@ -304,7 +302,7 @@ def _held_out_scenes(scenes: Sequence[str]) -> set[str]:
     return set(ordered[: int(len(ordered) * HELD_OUT_SHARE)])
 
 
-def _share(hits: Indices, counted: Indices, scenes: Sequence[str]) -> Estimate | None:
+def _share(hits: NDArray[np.bool_], counted: NDArray[np.bool_], scenes: Sequence[str]) -> Estimate | None:
     return clustered_share(hits[counted], np.asarray(scenes, np.str_)[counted].tolist())
 
 
@@ -336,9 +334,7 @@ def _spearman(values: Floats, verdicts: Indices, scenes: Sequence[str]) -> float
     return None if found is None else found.mean
 
 
-def _over_models(
-    known: Sequence[tuple[JudgedPair, int]], differences: Mapping[str, float], seed: int
-) -> RankCorrelation | None:
+def _over_models(known: Sequence[tuple[JudgedPair, int]], differences: Mapping[str, float]) -> RankCorrelation | None:
     """Ids of videos begin with their model, as those of rollouts do."""
     sums: dict[str, list[tuple[float, int]]] = {}
     for pair, verdict in known:
@@ -347,7 +343,7 @@ def _over_models(
     if len(sums) < 3 or any("/" not in video for pair, _ in known for video in (pair.left, pair.right)):
         return None
     metric, people = np.array([np.mean(found, axis=0) for found in sums.values()]).T
-    return rank_correlation(metric, people, seed=seed)
+    return rank_correlation(metric, people, seed=SEED)
 
 
 def print_pair_reports(reports: Sequence[PairReport], *, as_json: bool) -> None:
