@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from lookaway.cli.wrbench import slices_command
 from lookaway.core import Abstention, Reason, Score, UserError
 from lookaway.reports.wrbench.dimensions import (
     ALIGNMENT,
@@ -16,7 +17,15 @@ from lookaway.reports.wrbench.dimensions import (
     best_models,
     dimension_correlations,
 )
-from lookaway.reports.wrbench.factors import GATE, contrasts, dimension_rows, factored_rollouts, sliced_rows
+from lookaway.reports.wrbench.factors import (
+    FACTORS,
+    GATE,
+    contrasts,
+    dimension_rows,
+    factored_rollouts,
+    run_scores,
+    sliced_rows,
+)
 from lookaway.statistics.precision import Mark
 from tests.support.chosen_run import Clip, chosen_run
 from tests.support.command import lookaway
@@ -146,7 +155,7 @@ def test_slices_divide_the_rollouts(tmp_path):
     assert cameras["static", "alpha"].support.mean == 0.0
     assert cameras["yaw60_LR", "all models"].support.mean == 1.0
     interfaces = [(part, row.model) for part, row in sliced_rows(found, "interface")]
-    assert interfaces == [("model-inferred", "all models"), ("not stated", "all models")]
+    assert interfaces == [("model-inferred", "wan22_fun_5b_cam"), ("not stated", "alpha")]
     assert {part for part, _ in sliced_rows(found, "action")} == {"jump", "sit"}
     assert {part: row.outputs for part, row in sliced_rows(found, "moves") if row.model == "alpha"} == {
         "moves": 64,
@@ -237,3 +246,20 @@ def test_commands_print_table_slices_contrasts_and_correlations(tmp_path):
     assert "Pearson" in lookaway("wrbench", "correlations", run).out
     wrong = lookaway("wrbench", "table", run, "--interface", "alpha")
     assert (wrong.code, "'alpha' is not MODEL=INTERFACE" in wrong.err) == (2, True)
+
+
+def test_every_factor_can_be_named_on_the_command_line():
+    (by,) = [parameter for parameter in slices_command.params if parameter.name == "factor"]
+    assert set(by.type.choices) == set(FACTORS)
+
+
+def test_scores_for_pairs_are_those_of_rollouts_that_count(tmp_path):
+    score = run_scores(rollouts_of(tmp_path, grid("alpha", plain, FAMILIES[:1])))
+    turning = f"alpha/{FAMILIES[0]}__T0__none__yaw60_LR/0"
+    assert score("D5", turning) == pytest.approx(0.6)
+    assert score("D5", turning.replace("yaw60_LR", "static")) is None
+    assert score("D3", turning.replace("yaw60_LR", "static")) == pytest.approx(0.7)
+    with pytest.raises(UserError, match="There is no dimension 'D9'"):
+        score("D9", turning)
+    with pytest.raises(UserError, match="The run has no rollout 'beta/x/0'"):
+        score("D3", "beta/x/0")

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from lookaway.statistics.intervals import proportion
-from lookaway.statistics.pair_accuracy import pair_accuracy
+from lookaway.statistics.pair_accuracy import choose_tie_threshold, pair_accuracy, predicted_verdicts
 from tests.statistics.test_scene_replicates import draws
 
 
@@ -129,3 +129,28 @@ def test_what_is_no_comparison_is_refused():
         pair_accuracy(np.zeros(2), np.zeros(1, int), ["a"], tie_threshold=0)
     with pytest.raises(ValueError, match=r"\[replicates, 1 scenes\]"):
         pair_accuracy(np.array([1.0, 2.0]), np.array([1, 0]), ["a", "a"], tie_threshold=0, weights=np.ones((3, 2)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("levels", [None, 4])
+def test_no_other_tie_threshold_agrees_with_people_on_more_pairs(seed, levels):
+    differences, verdicts, _ = simulated(seed, levels=levels)
+    chosen = choose_tie_threshold(differences, verdicts)
+
+    def agreeing(threshold):
+        return int(np.sum(predicted_verdicts(differences, threshold) == verdicts))
+
+    others = [0.0, *np.abs(differences), *(np.abs(differences) + 1e-9)]
+    assert agreeing(chosen) == max(map(agreeing, others))
+
+
+def test_a_tie_threshold_is_0_where_people_never_tie_and_covers_all_where_they_always_do():
+    differences = np.array([0.5, -0.2, 0.1, 0.0])
+    assert choose_tie_threshold(differences, np.array([1, -1, 1, 0])) == 0.0
+    everything = choose_tie_threshold(differences, np.zeros(4, np.int64))
+    assert predicted_verdicts(differences, everything).tolist() == [0, 0, 0, 0]
+
+
+def test_a_tie_threshold_needs_a_pair():
+    with pytest.raises(ValueError, match="one verdict per difference, found 0 and 0"):
+        choose_tie_threshold(np.array([]), np.array([], np.int64))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lookaway.statistics.rank_correlation import ModelReplicates, rank_correlation
+from lookaway.statistics.rank_correlation import ModelReplicates, linear_correlation, rank_correlation
 
 
 def by_distance(models: int, squares: int) -> np.ndarray:
@@ -131,3 +131,24 @@ def test_one_model_or_lists_that_do_not_match_are_refused():
     for metric, people in [(np.ones(1), np.ones(1)), (np.ones(3), np.ones(4))]:
         with pytest.raises(ValueError, match="two or more models with a number of each"):
             rank_correlation(metric, people, seed=0)
+
+
+def test_a_linear_correlation_is_that_of_pearson_with_the_interval_of_fisher():
+    rng = np.random.default_rng(5)
+    one = rng.normal(size=23)
+    other = one + rng.normal(size=23)
+    found, expected = linear_correlation(one, other), stats.pearsonr(one, other)
+    assert found.value == pytest.approx(expected.statistic)
+    assert found.interval == pytest.approx(tuple(expected.confidence_interval(0.95)))
+    assert found.models == 23
+
+
+def test_a_linear_correlation_needs_three_models_that_differ():
+    assert linear_correlation(np.array([1.0, 2.0]), np.array([2.0, 1.0])) is None
+    assert linear_correlation(np.array([1.0, 1.0, 1.0]), np.array([1.0, 2.0, 3.0])) is None
+    three = linear_correlation(np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.0, 3.0]))
+    assert (three.models, three.interval) == (3, None)
+    perfect = linear_correlation(np.arange(5.0), np.arange(5.0))
+    assert (perfect.value, perfect.interval) == (pytest.approx(1.0), None)
+    with pytest.raises(ValueError, match="two numbers of each model"):
+        linear_correlation(np.arange(3.0), np.arange(4.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from lookaway.reports.wrbench.dimensions import (
 from lookaway.statistics.intervals import clustered_share, effective_size, mean_estimates
 from lookaway.statistics.paired_difference import CaseValues, false_discovery, paired_difference, signed_ranks
 from lookaway.statistics.scene_bootstrap import named_scene_sums
-from lookaway.suites.wrbench.records import EVENTS, CaseKey
+from lookaway.suites.wrbench.records import EVENTS, CaseKey, Change
 
 GATE: Final = f"{SUITE}.reobserved"
 ALL_MODELS: Final = "all models"
@@ -134,11 +134,12 @@ def dimension_rows(rollouts: Sequence[FactoredRollout]) -> list[DimensionRow]:
 
 
 def sliced_rows(rollouts: Sequence[FactoredRollout], factor: str) -> list[tuple[str, DimensionRow]]:
-    """One row for each slice and model, and one over all models, in which every rollout counts once."""
+    """One row for each slice and model, and where it has several one over all, in which every rollout counts once."""
     samples = []
     for part, own in sorted(_parts(rollouts, FACTORS[factor]).items()):
         models = sorted(_parts(own, lambda rollout: rollout.scored.model).items())
-        samples += [(part, ALL_MODELS, own), *((part, model, some) for model, some in models if len(models) > 1)]
+        samples += [(part, ALL_MODELS, own)] if len(models) > 1 else []
+        samples += [(part, model, some) for model, some in models]
     rows = _rows([(model, own) for _, model, own in samples])
     return [(part, row) for (part, _, _), row in zip(samples, rows, strict=True)]
 
@@ -239,43 +240,46 @@ def contrasts(rollouts: Sequence[FactoredRollout]) -> list[Contrast]:
     found = []
     for name in (SUPPORT, *DIMENSIONS):
         known = [(rollout, value) for rollout in rollouts if (value := rollout.value(name)) is not None]
+        models = _by_event(known)
         for factor in ("moves", "changes"):
             sides = [_side(known, factor, is_on=is_on) for is_on in (True, False)]
-            found.append((name, factor, paired_difference(*sides, span=1.0), _by_model(known, factor)))
+            found.append((name, factor, paired_difference(*sides, span=1.0), _differences(models, factor)))
         effects = [_moving_effect(known, changes=changes) for changes in (True, False)]
-        found.append((name, "interaction", paired_difference(*effects, span=2.0), _interactions(known)))
-    tests = [(name, factor, pair, by_model) for name, factor, pair, by_model in found if pair is not None]
-    q_values = false_discovery([pair.sign_flip.p for _, _, pair, _ in tests]).q
+        found.append((name, "interaction", paired_difference(*effects, span=2.0), _interactions(models)))
+    tested = [(name, factor, pair, by_model) for name, factor, pair, by_model in found if pair is not None]
+    q_values = false_discovery([pair.sign_flip.p for _, _, pair, _ in tested]).q
     return [
         Contrast(
             dimension=name,
             factor=factor,
             difference=pair.difference,
             p=pair.sign_flip.p,
-            q=pair.sign_flip.p if q is None else q,
+            q=q,
             by_model=by_model,
             published_mean=float(np.mean(list(by_model.values()))) if by_model else None,
             published_p=signed_ranks(np.array(list(by_model.values()))).p if by_model else None,
         )
-        for (name, factor, pair, by_model), q in zip(tests, q_values, strict=True)
+        for (name, factor, pair, by_model), q in zip(tested, q_values, strict=True)
+        if q is not None
     ]
 
 
-Known = Sequence[tuple[FactoredRollout, float]]
+Known: TypeAlias = Sequence[tuple[FactoredRollout, float]]
+EventValues: TypeAlias = Mapping[str, Mapping[Change, Sequence[float]]]
+"""Values by model and event."""
 
 
-def _has(rollout: FactoredRollout, factor: str) -> bool:
-    event = EVENTS[rollout.key.change]
-    return event.moves if factor == "moves" else event.changes
+def _has(change: Change, factor: str) -> bool:
+    return EVENTS[change].moves if factor == "moves" else EVENTS[change].changes
 
 
 def _side(known: Known, factor: str, *, is_on: bool) -> CaseValues:
     """Rollouts with or without a factor; those that differ in nothing else have one name."""
-    own = [(rollout, value) for rollout, value in known if _has(rollout, factor) == is_on]
+    own = [(rollout, value) for rollout, value in known if _has(rollout.key.change, factor) == is_on]
     other = "changes" if factor == "moves" else "moves"
     return CaseValues(
         values=np.array([value for _, value in own]),
-        cases=[f"{_twin(rollout)}/{_has(rollout, other)}" for rollout, _ in own],
+        cases=[f"{_twin(rollout)}/{_has(rollout.key.change, other)}" for rollout, _ in own],
         scenes=[rollout.scored.scene for rollout, _ in own],
     )
 
@@ -288,12 +292,12 @@ def _twin(rollout: FactoredRollout) -> str:
 
 def _moving_effect(known: Known, *, changes: bool) -> CaseValues:
     """What moving adds to each rollout that keeps or changes its state."""
-    own = [(rollout, value) for rollout, value in known if _has(rollout, "changes") == changes]
-    without = {_twin(rollout): value for rollout, value in own if not _has(rollout, "moves")}
+    own = [(rollout, value) for rollout, value in known if EVENTS[rollout.key.change].changes == changes]
+    without = {_twin(rollout): value for rollout, value in own if not EVENTS[rollout.key.change].moves}
     pairs = [
         (rollout, value - without[_twin(rollout)])
         for rollout, value in own
-        if _has(rollout, "moves") and _twin(rollout) in without
+        if EVENTS[rollout.key.change].moves and _twin(rollout) in without
     ]
     return CaseValues(
         values=np.array([difference for _, difference in pairs]),
@@ -302,31 +306,30 @@ def _moving_effect(known: Known, *, changes: bool) -> CaseValues:
     )
 
 
-def _model_means(known: Known, model: str) -> dict[str, float]:
-    """The mean of each event."""
-    events: dict[str, list[float]] = {}
+def _by_event(known: Known) -> EventValues:
+    found: dict[str, dict[Change, list[float]]] = {}
     for rollout, value in known:
-        if rollout.scored.model == model:
-            events.setdefault(rollout.key.change, []).append(value)
-    return {event: float(np.mean(values)) for event, values in events.items()}
+        found.setdefault(rollout.scored.model, {}).setdefault(rollout.key.change, []).append(value)
+    return dict(sorted(found.items()))
 
 
-def _by_model(known: Known, factor: str) -> dict[str, float]:
+def _differences(models: EventValues, factor: str) -> dict[str, float]:
+    """Mean of all rollouts with a factor less that of those without it, for every model that has both."""
     found = {}
-    for model in sorted({rollout.scored.model for rollout, _ in known}):
-        sides = [
-            [value for rollout, value in known if rollout.scored.model == model and _has(rollout, factor) == is_on]
+    for model, events in models.items():
+        on, off = (
+            [value for change, values in events.items() if _has(change, factor) == is_on for value in values]
             for is_on in (True, False)
-        ]
-        if all(sides):
-            found[model] = float(np.mean(sides[0]) - np.mean(sides[1]))
+        )
+        if on and off:
+            found[model] = float(np.mean(on) - np.mean(off))
     return found
 
 
-def _interactions(known: Known) -> dict[str, float]:
+def _interactions(models: EventValues) -> dict[str, float]:
     found = {}
-    for model in sorted({rollout.scored.model for rollout, _ in known}):
-        means = _model_means(known, model)
+    for model, events in models.items():
+        means = {change: float(np.mean(values)) for change, values in events.items()}
         if len(means) == len(EVENTS):
             found[model] = (means["full"] - means["state_only"]) - (means["spatial"] - means["none"])
     return found

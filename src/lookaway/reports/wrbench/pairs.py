@@ -379,7 +379,7 @@ def print_pair_reports(reports: Sequence[PairReport], *, as_json: bool) -> None:
 
 METRIC_COLUMNS: Final = (
     *("pairs", "held out", "tie region", "reversals", "exact", "strict", "tie", "kappa", "weighted", "Spearman", "p"),
-    *("ceiling", "highest"),
+    *("ceiling", "highest", "over models", "p over models"),
 )
 
 
@@ -388,7 +388,7 @@ def _coefficient(found: Coefficient | None) -> str:
 
 
 def _metric_line(dimension: str, metric: MetricAgainstPeople) -> dict[str, str]:
-    accuracy = metric.accuracy
+    accuracy, models = metric.accuracy, metric.models.spearman if metric.models else None
     mean = {
         name: fixed(found.mean if found else None)
         for name, found in (
@@ -412,4 +412,6 @@ def _metric_line(dimension: str, metric: MetricAgainstPeople) -> dict[str, str]:
         "p": probability(metric.test.p),
         "ceiling": fixed(metric.ceiling),
         "highest": fixed(metric.max_spearman),
+        "over models": fixed(models.value if models else None),
+        "p over models": probability(models.p if models else None),
     }

@@ -44,7 +44,8 @@ def read_published_models(path: Path) -> tuple[DimensionRow, ...]:
 
     The file has means and counts, and no value of a video. An interval of a mean is therefore the widest that values
     between 0 and 1 with this mean can have (Wilson's, as if every value were 0 or 1) if videos are independent. Marks
-    follow from it, and from the count as the effective sample size: it can only be smaller.
+    follow from it, and from the count as the effective sample size: it can only be smaller. Scenes are not known, so
+    that every video counts as one.
     """
     table = _results_table(path, read_printed(path))
     places = {name: place for place, name in enumerate(table.columns)}
