@@ -145,7 +145,8 @@ def test_a_linear_correlation_is_that_of_pearson_with_the_interval_of_fisher():
 
 def test_a_linear_correlation_needs_three_models_that_differ():
     assert linear_correlation(np.array([1.0, 2.0]), np.array([2.0, 1.0])) is None
-    assert linear_correlation(np.array([1.0, 1.0, 1.0]), np.array([1.0, 2.0, 3.0])) is None
+    for equal in (0.0, 0.1, 1.0):
+        assert linear_correlation(np.full(6, equal), np.arange(6.0)) is None
     three = linear_correlation(np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.0, 3.0]))
     assert (three.models, three.interval) == (3, None)
     perfect = linear_correlation(np.arange(5.0), np.arange(5.0))

@@ -169,11 +169,12 @@ def _rollouts(run: Path, interfaces: dict[str, str]) -> list[FactoredRollout]:
 
 
 def _model_rows(source: Path, interfaces: dict[str, str]) -> Sequence[DimensionRow]:
-    from lookaway.reports.wrbench.factors import dimension_rows
-    from lookaway.reports.wrbench.published import read_published_models
-
     if source.is_file():
+        from lookaway.reports.wrbench.published import read_published_models
+
         return read_published_models(source)
+    from lookaway.reports.wrbench.factors import dimension_rows
+
     return dimension_rows(_rollouts(source, interfaces))
 
 

@@ -50,9 +50,10 @@ def linear_correlation(one: Floats, other: Floats) -> LinearCorrelation | None:
     models = len(one)
     if models < MIN_POINTS - 1:
         return None
-    value = finite_or_none(_cosines((one - np.mean(one))[None], (other - np.mean(other))[None])[0])
-    if value is None:
+    # Equal numbers have a mean that differs in its last digits.
+    if any(np.ptp(values) <= CERTAIN * np.max(np.abs(values)) for values in (one, other)):
         return None
+    value = float(_cosines((one - np.mean(one))[None], (other - np.mean(other))[None])[0])
     interval = None
     if models >= MIN_POINTS and abs(value) <= 1 - CERTAIN:
         middle, reach = math.atanh(value), NormalDist().inv_cdf(0.975) / math.sqrt(models - 3)

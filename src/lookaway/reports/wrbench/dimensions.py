@@ -26,7 +26,7 @@ VISIBLE_SPACE, VISIBLE_STATE, RETURNED_SPACE, RETURNED_STATE = "D3", "D4", "D5",
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dimension:
+class DimensionSource:
     """A column of the table: where it is found in a run, and in the published results."""
 
     metric: str
@@ -35,15 +35,15 @@ class Dimension:
     """Whether only rollouts count in which the target left the view and was seen again."""
 
 
-DIMENSIONS: Final[Mapping[str, Dimension]] = {
-    PRECISION: Dimension(metric=f"{SUITE}.camera_precision", column="D1_CamPrec"),
-    ALIGNMENT: Dimension(metric=f"{SUITE}.camera_alignment", column="D1_CamAlign_common_yaw"),
-    STATIC_HOLD: Dimension(metric=f"{SUITE}.static_hold", column="D1_CamAlign_static_hold"),
-    INTEGRITY: Dimension(metric=f"{SUITE}.visual_integrity", column="D2"),
-    VISIBLE_SPACE: Dimension(metric=f"{SUITE}.d3.visible_spatial", column="D3"),
-    VISIBLE_STATE: Dimension(metric=f"{SUITE}.d4.visible_state", column="D4"),
-    RETURNED_SPACE: Dimension(metric=f"{SUITE}.d5.returned_spatial", column="D5", is_conditional=True),
-    RETURNED_STATE: Dimension(metric=f"{SUITE}.d6.returned_state", column="D6", is_conditional=True),
+DIMENSIONS: Final[Mapping[str, DimensionSource]] = {
+    PRECISION: DimensionSource(metric=f"{SUITE}.camera_precision", column="D1_CamPrec"),
+    ALIGNMENT: DimensionSource(metric=f"{SUITE}.camera_alignment", column="D1_CamAlign_common_yaw"),
+    STATIC_HOLD: DimensionSource(metric=f"{SUITE}.static_hold", column="D1_CamAlign_static_hold"),
+    INTEGRITY: DimensionSource(metric=f"{SUITE}.visual_integrity", column="D2"),
+    VISIBLE_SPACE: DimensionSource(metric=f"{SUITE}.d3.visible_spatial", column="D3"),
+    VISIBLE_STATE: DimensionSource(metric=f"{SUITE}.d4.visible_state", column="D4"),
+    RETURNED_SPACE: DimensionSource(metric=f"{SUITE}.d5.returned_spatial", column="D5", is_conditional=True),
+    RETURNED_STATE: DimensionSource(metric=f"{SUITE}.d6.returned_state", column="D6", is_conditional=True),
 }
 AVERAGED: Final = (ALIGNMENT, INTEGRITY, VISIBLE_SPACE, VISIBLE_STATE, RETURNED_SPACE, RETURNED_STATE)
 """The six of the published average; camera precision and support are not in it."""
