@@ -74,6 +74,13 @@ def test_the_tie_region_is_chosen_on_scenes_that_do_not_count():
     assert report.metric.kappa.estimate.mean == pytest.approx(1.0)
 
 
+def test_pairs_of_one_scene_need_a_given_tie_region():
+    found = [pair(n, (1, 1), (0.9, 0.1), scene="kitchen") for n in range(6)]
+    with pytest.raises(UserError, match="All pairs are of the scene 'kitchen'"):
+        pair_report("D2", found, **QUICK)
+    assert pair_report("D2", found, tie_threshold=0.1, **QUICK).metric.accuracy.pairs == 6
+
+
 def test_a_metric_without_a_relation_has_a_high_p():
     random = np.random.default_rng(3)
     found = [pair(n, (int(random.integers(-1, 2)),) * 2, (float(random.random()), 0.5)) for n in range(136)]

@@ -161,6 +161,19 @@ def test_the_command_prints_the_published_table_with_marks():
     assert [row["model"] for row in listed if row["average"] is None] == ["wan2_2_i2v_plus", "wanx2_1_i2v_turbo"]
 
 
+@needs_results
+def test_the_table_can_be_printed_as_published():
+    result = lookaway("wrbench", "table", CSV, "--as-published")
+    (line,) = [line for line in result.out.splitlines() if line.startswith("wanx2_1_i2v_turbo")]
+    assert line.split()[-3:] == ["0.855†", "0.777†", "0.644"]
+    (line,) = [line for line in result.out.splitlines() if line.startswith("gen3c")]
+    assert line.split()[-3:] == ["0.681", "0.640", "0.686"]
+    listed = json.loads(lookaway("wrbench", "table", CSV, "--as-published", "--json").out)
+    assert [row["model"] for row in listed if row["is_low_n"]] == json.loads(JSON.read_text())["aggregate_checks"][
+        "low_n_models"
+    ]
+
+
 def one_model(tmp_path, **changes):
     values = {name: "NA" if name.startswith("D1") else "0.5" for name in COLUMNS}
     values |= {name: "0" if name.startswith("D1") else "20" for name in COLUMNS if name.endswith("_n")}

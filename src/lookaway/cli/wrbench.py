@@ -52,17 +52,19 @@ def wrbench_command() -> None:
 
 @wrbench_command.command("table")
 @click.argument("source", type=FOLDER_OR_URL)
+@click.option("--as-published", is_flag=True, help="Print the means of the published table, with its daggers.")
 @interface_option
 @json_option
-def table_command(source: Path, interfaces: dict[str, str], as_json: bool) -> None:
+def table_command(source: Path, as_published: bool, interfaces: dict[str, str], as_json: bool) -> None:
     """Print support and all dimensions of every model of SOURCE: a run, or published results (.csv, .json).
 
     Support has Wilson's interval. A mean with † is imprecise, one of fewer than 10 values is not estimable and is in no
     average. Best cells are those of a viewpoint condition. The published average and its dagger are beside.
     """
-    from lookaway.reports.wrbench.dimensions import print_dimension_rows
+    from lookaway.reports.wrbench.dimensions import print_dimension_rows, print_published_rows
 
-    print_dimension_rows(_model_rows(source, interfaces), as_json=as_json)
+    show = print_published_rows if as_published else print_dimension_rows
+    show(_model_rows(source, interfaces), as_json=as_json)
 
 
 @wrbench_command.command("slices")

@@ -222,6 +222,33 @@ def print_dimension_rows(rows: Sequence[DimensionRow], *, as_json: bool, parts: 
     )
 
 
+def print_published_rows(rows: Sequence[DimensionRow], *, as_json: bool) -> None:
+    """One line for each model, as the published table has it: every mean, and a dagger where support is low."""
+    if as_json:
+        print_json([{"model": row.model, "condition": row.condition, **asdict(row.published)} for row in rows])
+        return
+    shown = [name for name in DIMENSIONS if any(name in row.published.values for row in rows)]
+    lines = [
+        {
+            "model": row.model,
+            "condition": row.condition,
+            "rollouts": f"{row.outputs}",
+            SUPPORT: fixed(row.published.support),
+            **{name: f"{fixed(row.published.values.get(name))}{_published_dagger(row, name)}" for name in shown},
+            "average": fixed(row.published.average),
+        }
+        for row in rows
+    ]
+    print_rows(lines, as_json=False, right=("rollouts", SUPPORT, *shown, "average"))
+    low = f"fewer than {MIN_VALUES} rollouts or less than {MIN_SUPPORT:.0%} re-observed, as published"
+    print_lines([f"{Mark.IMPRECISE.value} {low}"])
+
+
+def _published_dagger(row: DimensionRow, name: str) -> str:
+    is_marked = DIMENSIONS[name].is_conditional and row.published.is_low_n and name in row.published.values
+    return Mark.IMPRECISE.value if is_marked else ""
+
+
 def _star(row: DimensionRow, name: str, best: Mapping[tuple[str, str], str]) -> str:
     return "*" if best.get((row.condition, name)) == row.model else ""
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,14 +90,7 @@ def read_pairs(
             raise UserError(f"{row.where}: the rater {rater!r} has judged the pair {name!r} already.")
         if (pair.left, pair.right, pair.scene, pair.scores) != (first.left, first.right, first.scene, first.scores):
             raise UserError(f"{row.where}: the pair {name!r} has other videos, scores or another scene than before.")
-        pairs[name] = JudgedPair(
-            id=name,
-            left=first.left,
-            right=first.right,
-            scene=first.scene,
-            verdicts={**first.verdicts, **pair.verdicts},
-            scores=first.scores,
-        )
+        pairs[name] = replace(first, verdicts={**first.verdicts, **pair.verdicts})
     return {dimension: list(pairs.values()) for dimension, pairs in found.items()}
 
 
@@ -148,7 +141,7 @@ def _verdict_rows(path: Path, columns: Mapping[str, str]) -> list[_VerdictRow]:
             f"{path}: the columns {', '.join(missing)} are missing; found {', '.join(table.columns)!r:.300}. Declare "
             "what they are called, such as --column pair=pair_id."
         )
-    if ("left_score" in columns or names["left_score"] in table.columns) != (names["right_score"] in table.columns):
+    if (names["left_score"] in table.columns) != (names["right_score"] in table.columns):
         raise UserError(f"{path}: scores of one side alone; expected both left_score and right_score, or none.")
     places = {field: table.columns.index(name) for field, name in names.items() if name in table.columns}
     return [
@@ -202,7 +195,7 @@ class PairReport:
     """`None` where no pair has two scores and a verdict."""
 
 
-Scores = Callable[[str, str], float | None]
+Scores: TypeAlias = Callable[[str, str], float | None]
 """The score of a metric for a dimension and a video, or `None`."""
 
 
@@ -256,20 +249,21 @@ def _scores(dimension: str, pair: JudgedPair, scores: Scores | None) -> tuple[fl
     return None if left is None or right is None else (left, right)
 
 
+Decided: TypeAlias = Sequence[tuple[JudgedPair, int]]
+"""Pairs with what most raters say."""
+
+
 def _against_people(
     pairs: Sequence[JudgedPair], differences: Mapping[str, float], tie_threshold: float | None, draws: int
 ) -> MetricAgainstPeople | None:
-    known = [(pair, verdict) for pair in pairs if (verdict := pair.verdict) is not None and pair.id in differences]
-    chosen: list[tuple[JudgedPair, int]] = []
-    if tie_threshold is None:
-        held_out = _held_out_scenes([pair.scene for pair, _ in known])
-        chosen = [(pair, verdict) for pair, verdict in known if pair.scene in held_out]
-        known = [(pair, verdict) for pair, verdict in known if pair.scene not in held_out]
-    if not known or (tie_threshold is None and not chosen):
+    decided = [(pair, verdict) for pair in pairs if (verdict := pair.verdict) is not None and pair.id in differences]
+    if not decided:
         return None
+    held_out = _held_out_scenes(decided) if tie_threshold is None else set()
+    known = [(pair, verdict) for pair, verdict in decided if pair.scene not in held_out]
     if tie_threshold is None:
-        own = np.array([differences[pair.id] for pair, _ in chosen])
-        tie_threshold = choose_tie_threshold(own, np.array([verdict for _, verdict in chosen]))
+        chosen = [(differences[pair.id], verdict) for pair, verdict in decided if pair.scene in held_out]
+        tie_threshold = choose_tie_threshold(*(np.array(column) for column in zip(*chosen, strict=True)))
     scenes = [pair.scene for pair, _ in known]
     values, verdicts = np.array([differences[pair.id] for pair, _ in known]), np.array([found for _, found in known])
     predicted = predicted_verdicts(values, tie_threshold)
@@ -282,7 +276,7 @@ def _against_people(
     can = np.array([pair.verdict is not None for pair in pairs])
     return MetricAgainstPeople(
         accuracy=pair_accuracy(values, verdicts, scenes, tie_threshold=tie_threshold, weights=weights),
-        held_out=len(chosen),
+        held_out=len(decided) - len(known),
         strict_accuracy=_share(predicted == verdicts, verdicts != 0, scenes),
         tie_accuracy=_share(predicted == verdicts, verdicts == 0, scenes),
         kappa=decisions.kappa,
@@ -296,9 +290,15 @@ def _against_people(
     )
 
 
-def _held_out_scenes(scenes: Sequence[str]) -> set[str]:
+def _held_out_scenes(decided: Decided) -> set[str]:
     """Half of the scenes, in an order that no result can have influenced."""
-    ordered = sorted(set(scenes), key=lambda scene: hashlib.sha256(scene.encode()).hexdigest())
+    scenes = {pair.scene for pair, _ in decided}
+    if len(scenes) < 2:
+        raise UserError(
+            f"All pairs are of the scene {min(scenes)!r}, so that no tie region can be chosen on others. Give one with "
+            "--tie-threshold."
+        )
+    ordered = sorted(scenes, key=lambda scene: hashlib.sha256(scene.encode()).hexdigest())
     return set(ordered[: int(len(ordered) * HELD_OUT_SHARE)])
 
 
@@ -334,7 +334,7 @@ def _spearman(values: Floats, verdicts: Indices, scenes: Sequence[str]) -> float
     return None if found is None else found.mean
 
 
-def _over_models(known: Sequence[tuple[JudgedPair, int]], differences: Mapping[str, float]) -> RankCorrelation | None:
+def _over_models(known: Decided, differences: Mapping[str, float]) -> RankCorrelation | None:
     """Ids of videos begin with their model, as those of rollouts do."""
     sums: dict[str, list[tuple[float, int]]] = {}
     for pair, verdict in known:
