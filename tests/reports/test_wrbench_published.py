@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from tests.support.command import lookaway
 
 RESULTS = Path(__file__).parents[3] / "shared" / "data" / "wrbench" / "results"
 needs_results = pytest.mark.skipif(not RESULTS.is_dir(), reason="the published results are not beside the project")
+PAPER = RESULTS.parents[2] / "seeds" / "003_1256e812dc7f7cf6.txt"
 CSV = RESULTS / "wrbench_23model_results.csv"
 JSON = CSV.with_suffix(".json")
 
@@ -142,6 +144,38 @@ def test_correlations_over_models_are_those_of_the_paper(rows):
     assert low < -0.5 < 0.2 < high
     ours = {(one.first, one.second): one for one in dimension_correlations(list(rows.values()), shuffles=9)}
     assert (ours["D5", "D6"].models, ours["D3", "D4"].models) == (21, 23)
+
+
+def paper_lines():
+    """The rows of the paper's table of models: its text, shares, and numbers with three digits."""
+    text = PAPER.read_text(encoding="utf-8").partition("Table 2: Model-level")[2].partition("### Diagnostic")[0]
+    for line in text.splitlines():
+        numbers = [float(number) for number in re.findall(r"0\.\d{3}(?!\d)", line)]
+        if len(numbers) >= 7 and (share := re.search(r"(\d+\.\d)%", line)):
+            yield line, float(share[1]) / 100, numbers
+
+
+@needs_results
+@pytest.mark.skipif(not PAPER.is_file(), reason="the text of the paper is not beside the project")
+def test_the_paper_prints_these_numbers_but_for_three_averages_of_rounded_numbers(rows):
+    others = {}
+    for line, share, numbers in paper_lines():
+        *dimensions, average = numbers
+        names = AVERAGED if len(dimensions) == len(AVERAGED) else (PRECISION, *AVERAGED)
+        (row,) = [
+            row
+            for row in rows.values()
+            if [row.published.values.get(name) for name in names] == pytest.approx(dimensions, abs=0.0005 + 1e-9)
+            and row.support.mean == pytest.approx(share, abs=0.0005 + 1e-9)
+        ]
+        assert (PRECISION in row.published.values) == (PRECISION in names)
+        assert row.published.is_low_n == ("\u2020" in line or "dagger" in line)
+        if row.published.average != pytest.approx(average, abs=0.0005 + 1e-9):
+            others[row.model] = (average, sum(dimensions[-6:]) / 6)
+    assert others.keys() == {"hunyuan_worldplay", "lingbot_world", "wan21_fun_14b_cam"}
+    for printed, mean_of_rounded in others.values():
+        assert printed == pytest.approx(mean_of_rounded, abs=0.0005 + 1e-9)
+    assert len(list(paper_lines())) == 23
 
 
 @needs_results
