@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -23,13 +24,16 @@ from lookaway.reports.wrbench.factors import (
     contrasts,
     dimension_rows,
     factored_rollouts,
+    interface_of,
     run_scores,
     sliced_rows,
 )
+from lookaway.reports.wrbench.published import read_published_models
 from lookaway.statistics.precision import Mark
 from tests.support.chosen_run import Clip, chosen_run
 from tests.support.command import lookaway
 
+RESULTS = Path(__file__).parents[3] / "shared" / "data" / "wrbench" / "results" / "wrbench_23model_results.csv"
 FAMILIES = tuple(f"room{number:02d}_cat_bed_{action}" for number in range(8) for action in ("jump", "sit"))
 LEVELS = ("T0", "T1", "T2_div_a", "T2_div_b")
 CAMERAS = ("static", "yaw60_LR")
@@ -221,6 +225,12 @@ def test_cases_without_event_and_camera_are_refused(tmp_path):
     clip = Clip(metric=DIMENSIONS["D2"].metric, case="c01", outcome=Score(0.5))
     with pytest.raises(UserError, match="'c01' does not name its event and camera"):
         rollouts_of(tmp_path, [clip])
+
+
+@pytest.mark.skipif(not RESULTS.is_file(), reason="the published results are not beside the project")
+def test_the_interfaces_of_published_models_are_those_of_the_results():
+    for row in read_published_models(RESULTS):
+        assert interface_of(row.model, {}) == row.condition
 
 
 def test_runs_of_other_suites_are_refused(tmp_path):
