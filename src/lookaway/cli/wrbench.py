@@ -171,7 +171,9 @@ def _rollouts(run: Path, interfaces: dict[str, str]) -> list[FactoredRollout]:
 
 
 def _model_rows(source: Path, interfaces: dict[str, str]) -> Sequence[DimensionRow]:
-    if source.is_file():
+    from lookaway.io.object_storage import is_remote
+
+    if not is_remote(source) and source.is_file():
         from lookaway.reports.wrbench.published import read_published_models
 
         return read_published_models(source)
