@@ -224,7 +224,7 @@ class Contrast:
     difference: Estimate
     """Mean over pairs of rollouts that differ in nothing else, with its interval over scenes."""
     p: float
-    """Of a sign-flip test over scenes."""
+    """The probability of a sign-flip test over scenes."""
     q: float
     """p after Benjamini and Hochberg's correction for all contrasts of the table."""
     by_model: Mapping[str, float]
@@ -232,7 +232,7 @@ class Contrast:
     published_mean: float | None
     """Mean of these over models; `None` where no model has all cells."""
     published_p: float | None
-    """Of Wilcoxon's signed-rank test over models."""
+    """The probability of Wilcoxon's signed-rank test over models."""
 
 
 def contrasts(rollouts: Sequence[FactoredRollout]) -> list[Contrast]:
