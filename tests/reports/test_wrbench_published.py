@@ -245,6 +245,11 @@ def test_a_table_that_contradicts_itself_is_refused(tmp_path, changes, message):
         read_published_models(one_model(tmp_path, **changes))
 
 
+def test_published_results_take_no_other_interface(tmp_path):
+    result = lookaway("wrbench", "table", one_model(tmp_path), "--interface", "alpha=source-video")
+    assert (result.code, "--interface is for runs" in result.err) == (2, True)
+
+
 def test_a_model_that_is_there_twice_is_refused(tmp_path):
     path = one_model(tmp_path)
     path.write_text(path.read_text() + path.read_text().splitlines()[1] + "\n")

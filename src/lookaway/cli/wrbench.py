@@ -176,6 +176,8 @@ def _model_rows(source: Path, interfaces: dict[str, str]) -> Sequence[DimensionR
     if not is_remote(source) and source.is_file():
         from lookaway.reports.wrbench.published import read_published_models
 
+        if interfaces:
+            raise click.UsageError("Published results name the interface of every model; --interface is for runs.")
         return read_published_models(source)
     from lookaway.reports.wrbench.factors import dimension_rows
 
