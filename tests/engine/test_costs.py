@@ -163,6 +163,9 @@ class JudgeHandle(Brightness):
     def questions_per_rollout(self, rollout) -> int:
         return ASKS
 
+    def conditional_questions(self, rollout) -> int:
+        return 0
+
     def load_with(self, asking: Any) -> Any:
         raise NotImplementedError
 

@@ -395,6 +395,9 @@ class Verdict(ExtractorBase):
     def questions_per_rollout(self, rollout: Rollout) -> int:
         return self.questions
 
+    def conditional_questions(self, rollout: Rollout) -> int:
+        return 0
+
     def load_with(self, asking: JudgeHandle) -> Any:
         return _LoadedVerdict(self, asking)
 

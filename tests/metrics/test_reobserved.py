@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from lookaway.core import Feature
-from lookaway.metrics.gates import Reobserved, why_not_reobserved
+from lookaway.core.visits import why_not_reobserved
+from lookaway.metrics.gates import Reobserved
 from tests.metrics.two_view_scenes import rollout
 
 

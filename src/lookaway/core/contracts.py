@@ -404,7 +404,11 @@ class JudgeExtractor(Protocol):
         ...
 
     def questions_per_rollout(self, rollout: Rollout) -> int:
-        """How many questions it puts, repeats included."""
+        """How many questions it puts at most, repeats included."""
+        ...
+
+    def conditional_questions(self, rollout: Rollout) -> int:
+        """How many of them depend on an earlier answer, such as that of a gate."""
         ...
 
     def load_with(self, asking: JudgeHandle) -> LoadedExtractor:

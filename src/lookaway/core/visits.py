@@ -1,13 +1,14 @@
-"""What a camera saw, left and saw again: the views of a trajectory, projected into each other."""
+"""What was seen, left and seen again: the views of a trajectory, projected into each other, or a subject."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookaway.core.features import Floats
+from lookaway.core.features import Feature, Floats
 from lookaway.core.trajectory import Trajectory
 
 GRID = (24, 14)
@@ -101,6 +102,39 @@ def mirrored_frames(camera_to_world: Floats, tolerance: float) -> tuple[int, ...
         if len(out) > longest and np.abs(away - away[0]).max() > MIN_WAY:
             longest, outs, backs = len(out), out[::-1], total - out
     return tuple(map(int, (*outs, *backs))) if longest else None
+
+
+def judgeable_seconds(reobservation: Feature) -> list[bool]:
+    """Whether more than half of the repeats say that the subject can be judged, for each second."""
+    said = reobservation["judgeable"]
+    return [bool(second) for second in 2 * said.sum(axis=1) > said.shape[1]]
+
+
+def why_gate_closed(reobservation: Feature) -> str | None:
+    """Why a rollout is not re-observed, by what a judge said; `None` where it is.
+
+    Where the judge also said whether the return itself can be judged, more than half of the repeats must say so.
+    """
+    reason = why_not_reobserved(judgeable_seconds(reobservation))
+    supported = reobservation.arrays.get("is_supported")
+    if reason is None and supported is not None and 2 * supported.sum() <= len(supported):
+        return "return_not_judgeable"
+    return reason
+
+
+def why_not_reobserved(judgeable: Sequence[bool]) -> str | None:
+    """Which of seen, lost and seen again is missing; `None` where none is.
+
+    >>> why_not_reobserved([True, False, True]), why_not_reobserved([True, False])
+    (None, 'no_return')
+    """
+    if all(judgeable):
+        return "no_oov"
+    first_seen = next((place for place, seen in enumerate(judgeable) if seen), len(judgeable))
+    lost = next((place for place in range(first_seen, len(judgeable)) if not judgeable[place]), None)
+    if lost is None:
+        return "no_initial_judgeable"
+    return None if any(judgeable[lost:]) else "no_return"
 
 
 def _earlier_views(trajectory: Trajectory, frame: int, grid: tuple[int, int]) -> NDArray[np.bool_]:

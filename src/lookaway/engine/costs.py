@@ -207,13 +207,15 @@ class Cost:
     stages: tuple[StageCost, ...]
     disk_bytes: float
     judge_calls: int
-    """Questions to a judge, without failed attempts."""
+    """Questions to a judge at most, without failed attempts."""
     judge_tokens: int
     judge_measured_calls: int
     """How many calls of earlier runs the tokens are based on; zero for an order of magnitude."""
     judge_seconds: float | None
     """Until all questions are answered; `None` if the speed of the judge is unknown."""
     looked_at: int
+    conditional_judge_calls: int = 0
+    """How many of the questions depend on an earlier answer, such as that of a gate."""
 
     @property
     def cpu_seconds(self) -> float:
@@ -280,6 +282,7 @@ def estimate_cost(
         judge_measured_calls=known.calls if known else 0,
         judge_seconds=_judge_seconds(calls, judge, measured),
         looked_at=looked_at,
+        conditional_judge_calls=round(demand.conditional_questions),
     )
 
 
@@ -329,6 +332,7 @@ class _Demand:
 
     stages: dict[str, _StageDemand] = field(default_factory=dict)
     questions: float = 0.0
+    conditional_questions: float = 0.0
     pictures: float = 0.0
     weight: float = 1.0
     """How many rollouts the next one represents."""
@@ -348,6 +352,7 @@ class _Demand:
             if isinstance(recipe, JudgeExtractor) and request is not None:
                 questions = self.weight * recipe.questions_per_rollout(work.rollout)
                 self.questions += questions
+                self.conditional_questions += self.weight * recipe.conditional_questions(work.rollout)
                 self.pictures += questions * len(request.indices)
         if job.timeline is not None:
             self._add_decoding(job.timeline, [request for request in requests.values() if request])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -120,6 +120,8 @@ class FeatureJob:
     wanted: Iterable[Extractor]
     decoded_frames: int = 0
     is_dry_run: bool = False
+    idle: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Entered while a feature from outside this process is waited for that another one needs."""
     timeline: Timeline | None = None
     """Timeline of the video, once it is open."""
     perceived: dict[Extractor, Perceived] = field(default_factory=dict)
@@ -229,7 +231,8 @@ class FeatureJob:
             self._finish(recipe)
         missing = [recipe for recipe in missing if recipe not in self.perceived]
         if any(need in self._pending for recipe in missing for need in recipe.needs.values()):
-            self.wait()
+            with self.idle():
+                self.wait()
         return [recipe for recipe in missing if recipe not in self.perceived and recipe not in self._pending]
 
     def _start_all(self, timeline: Timeline, missing: Sequence[Extractor]) -> list[Extractor]:

@@ -6,7 +6,8 @@ import stat
 import threading
 import time
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from lookaway.core import (
@@ -141,7 +142,16 @@ class RolloutWorker:
         problem = video_problem(work.rollout)
         declined = {bound.name: problem or why_not_applicable_safely(bound, work.rollout) for bound in bounds}
         recipes = [recipe for bound in bounds if declined[bound.name] is None for recipe in bound.recipes.values()]
-        return bounds, declined, FeatureJob(self._extractors, work.rollout, work.content, recipes)
+        return bounds, declined, FeatureJob(self._extractors, work.rollout, work.content, recipes, idle=self._unlocked)
+
+    @contextmanager
+    def _unlocked(self) -> Iterator[None]:
+        """Let other rollouts use the networks meanwhile."""
+        self._lock.release()
+        try:
+            yield
+        finally:
+            self._lock.acquire()
 
     def _measured(self, work: Work, name: str, outcome: Outcome) -> Measured:
         """The outcome with its key; a failure if the metric returned something that cannot be stored."""

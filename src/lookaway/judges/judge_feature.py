@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from lookaway.core import (
     Abstention,
+    Extraction,
     ExtractorBase,
     Feature,
     Features,
@@ -109,8 +110,12 @@ class JudgeFeature(ExtractorBase):
         return self.lacks(rollout)
 
     def questions_per_rollout(self, rollout: Rollout) -> int:
-        """How many questions it asks, repeats included."""
+        """How many questions it asks at most, repeats included."""
         return len(self.questions(rollout)) * self.judge.repeats
+
+    def conditional_questions(self, rollout: Rollout) -> int:
+        """How many of them depend on an earlier answer; by default none."""
+        return 0
 
     def load(self) -> NoReturn:
         """It cannot be loaded without a judge."""
@@ -128,8 +133,12 @@ class LoadedJudgeFeature:
     recipe: JudgeFeature
     client: JudgeHandle
 
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> JudgeFeatureExtraction:
-        """Request the frames that the judge will see."""
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Extraction:
+        """Request the frames that the judge will see; or an `Unmeasurable`."""
+        return self.extraction(rollout, timeline)
+
+    def extraction(self, rollout: Rollout, timeline: Timeline) -> JudgeFeatureExtraction:
+        """Asks all questions about the frames of the recipe."""
         indices = frozenset(self.recipe.frames.indices(timeline, rollout))
         request = FrameRequest(indices, min(self.recipe.height, timeline.height))
         return JudgeFeatureExtraction(self.recipe, self.client, self.recipe.questions(rollout), request)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -18,6 +21,7 @@ Part: TypeAlias = str | tuple[Picture, ...]
 """Text, or pictures that are sent as one part: a single frame, or all frames of a video."""
 Turn: TypeAlias = tuple[Literal["system", "user", "assistant"], tuple[Part, ...]]
 
+MAX_ENCODED_BYTES = 128 * 2**20
 SCHEMA_IN_WORDS = "The answer is one JSON object, with no other text before or after it, of this JSON schema:"
 
 
@@ -54,12 +58,49 @@ def _frames(request: JudgeRequest) -> Iterator[Part]:
         yield (picture,)
 
 
-def completion_fields(request: JudgeRequest) -> dict[str, Any]:
+class EncodedPictures:
+    """Encoded pictures, each made once for all questions about it; the oldest are dropped above a total size."""
+
+    def __init__(self, max_bytes: int = MAX_ENCODED_BYTES) -> None:
+        self._max_bytes, self._bytes = max_bytes, 0
+        self._made: OrderedDict[tuple[object, ...], Future[str]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def data_url(self, pictures: tuple[Picture, ...], media: Media) -> str:
+        """A single picture, or all pictures as a video."""
+        times = [picture.time_seconds for picture in pictures] if media == "video" else ()
+        return self._get((media, *times, *(picture.sha256 for picture in pictures)), lambda: _encode(pictures, media))
+
+    def _get(self, key: tuple[object, ...], make: Callable[[], str]) -> str:
+        with self._lock:
+            is_new = key not in self._made
+            future = self._made.setdefault(key, Future())
+        if is_new:
+            try:
+                future.set_result(make())
+            except BaseException as error:
+                future.set_exception(error)
+                with self._lock:
+                    self._made.pop(key)
+                raise
+            with self._lock:
+                self._bytes += len(future.result())
+                self._shrink()
+        return future.result()
+
+    def _shrink(self) -> None:
+        """Drop what was made first; what is still being made is at the end."""
+        while self._bytes > self._max_bytes and (oldest := next(iter(self._made.values()))).done():
+            self._bytes -= len(oldest.result())
+            self._made.popitem(last=False)
+
+
+def completion_fields(request: JudgeRequest, encoded: EncodedPictures | None = None) -> dict[str, Any]:
     """All fields of a chat completion request, pictures included."""
-    sampling = request.judge.sampling
+    sampling, encoded = request.judge.sampling, encoded or EncodedPictures()
     fields: dict[str, Any] = {
         "model": request.judge.model,
-        "messages": [_message(turn, request.judge.media) for turn in turns(request)],
+        "messages": [_message(turn, request.judge.media, encoded) for turn in turns(request)],
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,
         "max_tokens": request.max_tokens or sampling.max_tokens,
@@ -73,20 +114,24 @@ def completion_fields(request: JudgeRequest) -> dict[str, Any]:
     return fields
 
 
-def _message(turn: Turn, media: Media) -> dict[str, Any]:
+def _message(turn: Turn, media: Media, encoded: EncodedPictures) -> dict[str, Any]:
     role, parts = turn
     if role == "user":
-        return {"role": role, "content": [_content(part, media) for part in parts]}
+        return {"role": role, "content": [_content(part, media, encoded) for part in parts]}
     return {"role": role, "content": "".join(part for part in parts if isinstance(part, str))}
 
 
-def _content(part: Part, media: Media) -> dict[str, Any]:
+def _content(part: Part, media: Media, encoded: EncodedPictures) -> dict[str, Any]:
     if isinstance(part, str):
         return {"type": "text", "text": part}
+    kind = "video_url" if media == "video" else "image_url"
+    return {"type": kind, kind: {"url": encoded.data_url(part, media)}}
+
+
+def _encode(pictures: tuple[Picture, ...], media: Media) -> str:
     if media == "video":
-        return {"type": "video_url", "video_url": {"url": _data_url("video/mp4", _video(part))}}
-    encoded = (png_bytes if media == "png" else jpeg_bytes)(part[0].pixels)
-    return {"type": "image_url", "image_url": {"url": _data_url(f"image/{media}", encoded)}}
+        return _data_url("video/mp4", _video(pictures))
+    return _data_url(f"image/{media}", (png_bytes if media == "png" else jpeg_bytes)(pictures[0].pixels))
 
 
 def _video(pictures: tuple[Picture, ...]) -> bytes:

@@ -9,12 +9,29 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lookaway.core import Abstention, Json, Reason, Rollout, Sampler
+from lookaway.core import (
+    Abstention,
+    Extraction,
+    Extractor,
+    Features,
+    Json,
+    JudgeHandle,
+    Reason,
+    Rollout,
+    Sampler,
+    Timeline,
+    Unmeasurable,
+)
+from lookaway.core.visits import why_gate_closed
 from lookaway.io.sampling import AtFps
-from lookaway.judges.judge_feature import JudgeFeature
+from lookaway.judges.judge_feature import JudgeFeature, LoadedJudgeFeature
 from lookaway.judges.prompt_escaping import too_long
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import YesNo, YesNoQuestion
+from lookaway.judges.reobservation import Reobservation, lacks_subject, subject_of
+
+GATE = "reobservation"
+"""The feature of the gate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,27 +115,53 @@ class ProbeProbabilities(JudgeFeature):
         *HIDDEN_STATE,
     )
     max_doubt: Annotated[float, "how much of `p_yes` words that were not listed may leave open"] = 1e-3
+    subject: Annotated[Prompt | None, "prompt file that tells the subject's name; without it it is not told"] = None
+    gate: Annotated[Reobservation | None, "asked first whether the subject is lost and seen again, if given"] = None
 
     def __post_init__(self) -> None:
         names = [probe.name for probe in self.probes]
         if not names or len(set(names)) < len(names):
             raise ValueError(f"expected at least one probe, each with a unique name, found {names}.")
 
+    @property
+    def needs(self) -> Mapping[str, Extractor]:
+        """What the gate was told, if there is one."""
+        return {} if self.gate is None else {GATE: self.gate}
+
     def lacks(self, rollout: Rollout) -> Abstention | None:
-        """The case needs the text of an event, of limited length."""
+        """The case needs the text of an event, of limited length, and the subject's name if that is told."""
         if not rollout.case.prompt:
             return Abstention(
                 Reason.MISSING_INPUT, f"the case {rollout.case.id} has no sentence that says what should happen."
             )
+        if self.gate is not None and self.gate.closes(rollout):
+            return Abstention(Reason.GATE_CLOSED, f"the gate is closed for the case {rollout.case.id}.")
+        if self.subject is not None and (lacking := lacks_subject(rollout)) is not None:
+            return lacking
         return too_long(_material(rollout))
 
     def questions(self, rollout: Rollout) -> tuple[YesNoQuestion, ...]:
         """One question per probe."""
-        material = _material(rollout)
+        material, more = _material(rollout), ()
+        if self.subject is not None:
+            material, more = {**material, **subject_of(rollout)}, (self.subject,)
         return tuple(
-            YesNoQuestion(name=probe.name, prompts=probe.prompts, material=material, max_doubt=self.max_doubt)
+            YesNoQuestion(
+                name=probe.name,
+                prompts=(*probe.prompts[:1], *more, *probe.prompts[1:]),
+                material=material,
+                max_doubt=self.max_doubt,
+            )
             for probe in self.probes
         )
+
+    def conditional_questions(self, rollout: Rollout) -> int:
+        """All, where there is a gate."""
+        return 0 if self.gate is None else self.questions_per_rollout(rollout)
+
+    def load_with(self, client: JudgeHandle) -> LoadedJudgeFeature:
+        """The extractor, with the client of its judge."""
+        return LoadedProbeProbabilities(self, client)
 
     def answered(self, answers: Sequence[Sequence[YesNo]]) -> tuple[dict[str, NDArray[Any]], dict[str, Json]]:
         """One row per probe, one column per repeat."""
@@ -131,6 +174,19 @@ class ProbeProbabilities(JudgeFeature):
             "medians": np.median(arrays["p_yes"], axis=1).tolist(),
         }
         return {**arrays, "is_positive": np.array([probe.is_positive for probe in self.probes])}, facts
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedProbeProbabilities(LoadedJudgeFeature):
+    """Asks the probes of those rollouts that the gate lets through."""
+
+    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Extraction:
+        """Request the frames that the judge will see; `gate_closed` where the gate is."""
+        if GATE in features and (reason := why_gate_closed(features[GATE])) is not None:
+            raise Unmeasurable(
+                Reason.GATE_CLOSED, f"the subject is not lost and seen again ({reason}), so the probes are not asked."
+            )
+        return self.extraction(rollout, timeline)
 
 
 def _material(rollout: Rollout) -> dict[str, Json]:

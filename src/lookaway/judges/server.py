@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from lookaway.core import Json, JudgeRequest, JudgeUnusable, MissingExtra, UserError
 from lookaway.judges.errors import PermanentError, TransientError
-from lookaway.judges.openai_format import completion_fields
+from lookaway.judges.openai_format import EncodedPictures, completion_fields
 
 HIDDEN = "***"
 SHORTEST = 4
@@ -131,6 +131,7 @@ class ServerJudge:
             raise MissingExtra("A judge behind a server", "judge") from error
         self._openai: Any = openai
         self._connection = connection
+        self._encoded = EncodedPictures()
         self._client = openai.AsyncOpenAI(
             base_url=connection.url,
             api_key=connection.key.reveal() or "none",
@@ -141,7 +142,7 @@ class ServerJudge:
     async def reply(self, request: JudgeRequest) -> Json:
         """A chat completion; raises a typed error if there is none."""
         # Pictures are encoded in another thread, so that the event loop can serve other requests.
-        fields = await asyncio.to_thread(completion_fields, request)
+        fields = await asyncio.to_thread(completion_fields, request, self._encoded)
         extra = json.loads(request.judge.extra)
         fields = {name: value for name, value in fields.items() if name not in extra}
         more = {name: value for name, value in extra.items() if value is not None}

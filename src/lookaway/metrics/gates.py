@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lookaway.core import Abstention, Features, MetricBase, Outcome, Reason, Rollout, Score
+from lookaway.core.visits import judgeable_seconds, why_gate_closed
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,9 @@ class Reobserved(MetricBase):
     """1 where the main subject can be judged in one second, cannot in a later one, and can again after that.
 
     Otherwise 0, and `detail.reason` says why: `no_oov` where it is never out of view, `no_initial_judgeable` where it
-    is not seen before it is out of view, `no_return` where it does not return. A second is judgeable where more than
-    half of the repeats say so. One hidden second is enough, and several losses count as one.
+    is not seen before it is out of view, `no_return` where it does not return, `return_not_judgeable` where the judge
+    says that place or state after the return cannot be judged. A second is judgeable where more than half of the
+    repeats say so. One hidden second is enough, and several losses count as one.
 
     Abstains: never by itself; a reason of the judge where it did not answer.
     """
@@ -52,23 +53,6 @@ class Reobserved(MetricBase):
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
         feature = features["reobservation"]
-        said = feature["judgeable"]
-        judgeable = [bool(second) for second in 2 * said.sum(axis=1) > said.shape[1]]
-        reason = why_not_reobserved(judgeable)
+        reason, judgeable = why_gate_closed(feature), judgeable_seconds(feature)
         hidden = [int(second) for second, seen in zip(feature["seconds"], judgeable, strict=True) if not seen]
         return Score(float(reason is None), detail={"reason": reason, "hidden_seconds": hidden})
-
-
-def why_not_reobserved(judgeable: Sequence[bool]) -> str | None:
-    """Which of seen, lost and seen again is missing; `None` where none is.
-
-    >>> why_not_reobserved([True, False, True]), why_not_reobserved([True, False])
-    (None, 'no_return')
-    """
-    if all(judgeable):
-        return "no_oov"
-    first_seen = next((place for place, seen in enumerate(judgeable) if seen), len(judgeable))
-    lost = next((place for place in range(first_seen, len(judgeable)) if not judgeable[place]), None)
-    if lost is None:
-        return "no_initial_judgeable"
-    return None if any(judgeable[lost:]) else "no_return"

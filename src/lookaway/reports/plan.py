@@ -108,7 +108,8 @@ def _judge(cost: Cost) -> str:
         return "no calls"
     source = f"measured on {amount(cost.judge_measured_calls, 'call')}" if cost.judge_measured_calls else "declared"
     calls = f"about {amount(cost.judge_calls, 'call')} of {cost.judge_tokens:,} tokens in all ({source})"
-    return f"{calls}; replies that are stored already are included"
+    gated = f"; {cost.conditional_judge_calls:,} of them only if a gate opens" if cost.conditional_judge_calls else ""
+    return f"{calls}{gated}; replies that are stored already are included"
 
 
 def _wall(cost: Cost, workers: int | None, gpus: int) -> str:
