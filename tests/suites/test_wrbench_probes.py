@@ -105,9 +105,7 @@ def test_a_closed_gate_is_the_reason_why_returned_probes_are_not_asked(name, pat
     client = ScriptedClient(lambda request: words({"Yes": -0.1, "No": -2.4}))
     loaded = recipe_of(name).load_with(client)
     with pytest.raises(Unmeasurable, match=reason) as caught:
-        loaded.start(
-            rollout_of(EVENT), TIMELINE, {"reobservation": gate_feature(pattern)}
-        )
+        loaded.start(rollout_of(EVENT), TIMELINE, {"reobservation": gate_feature(pattern)})
     assert caught.value.reason is Reason.GATE_CLOSED
     assert client.requests == []
 
@@ -210,11 +208,11 @@ def test_an_all_knowing_judge_is_asked_as_often_as_the_plan_says_and_a_replay_gi
     monkeypatch.setattr(
         openai_format, "_encode", lambda pictures, media: encoded.append(pictures[0].sha256) or encode(pictures, media)
     )
-    dataset = lookaway.read(world)
+    dataset = lookaway.read(world, suite="folder")
     named = Overrides(judge=JudgeModel(model="oracle")).apply(probe_metrics({}))
     cost = estimate_cost(make_plan(dataset, named).work(), named)
     with OracleServer(world, key=KEY) as server:
-        lookaway.evaluate(world, tmp_path / "run", judge=settings(server))
+        lookaway.evaluate(dataset, tmp_path / "run", judge=settings(server))
         asked = server.request_log.received.total() - 1  # the introduction
     found = values(tmp_path / "run")
     assert found["perfect"] == {**dict.fromkeys((*VISIBLE, *RETURNED), 0.95), GATE: 1.0}
@@ -230,5 +228,5 @@ def test_an_all_knowing_judge_is_asked_as_often_as_the_plan_says_and_a_replay_gi
     assert len(encoded) == len(set(encoded))
 
     replay = settings(None, is_replay=True, replies=tmp_path / "run" / "replies")
-    lookaway.evaluate(world, tmp_path / "replay", judge=replay)
+    lookaway.evaluate(dataset, tmp_path / "replay", judge=replay)
     assert table_text(tmp_path / "replay") == table_text(tmp_path / "run")

@@ -1,4 +1,4 @@
-"""`lookaway wrbench`: tables and contrasts of runs of WRBench, and people's verdicts on pairs."""
+"""`lookaway wrbench`: tables, contrasts and failures of runs of WRBench, and people's verdicts on pairs."""
 
 from __future__ import annotations
 
@@ -111,6 +111,35 @@ def correlations_command(source: Path, as_published: bool, as_json: bool) -> Non
     from lookaway.reports.wrbench.dimensions import dimension_correlations, print_correlations
 
     print_correlations(dimension_correlations(_model_rows(source, {}), as_published=as_published), as_json=as_json)
+
+
+@wrbench_command.command("attribution")
+@click.argument("run", type=FOLDER_OR_URL, required=False)
+@click.option("--rules", is_flag=True, help="Print the rules instead; needs no run.")
+@click.option("-o", "--output", type=PATH, help="Also write one row per rollout: .csv or .parquet.")
+@json_option
+def attribution_command(run: Path | None, rules: bool, output: Path | None, as_json: bool) -> None:
+    """Print where the rollouts of RUN fail first, from the camera to the state after the return.
+
+    Each rollout has one outcome: the camera did not move, the video is unreadable, the event is wrong while visible,
+    the subject is never re-observed, it returned in the wrong place or in the wrong state, or all is correct. Shares
+    have 95 % intervals (Wilson); `left` is the share that has come so far. The report of RUN shows them as a funnel.
+    """
+    from lookaway.engine.run import Run
+    from lookaway.reports.numbers import print_lines, print_rows
+    from lookaway.reports.wrbench.attribution import attributions, print_attributions, rule_rows, write_attributions
+
+    if rules:
+        print_rows(rule_rows(), as_json=as_json)
+        return
+    if run is None:
+        raise click.UsageError("Name a run, or print the rules with --rules.")
+    rows = attributions(Run(run))
+    if output is not None:
+        write_attributions(rows, output)
+    print_attributions(rows, as_json=as_json)
+    if output is not None and not as_json:
+        print_lines([f"Wrote {output}"])
 
 
 @wrbench_command.command("pairs")

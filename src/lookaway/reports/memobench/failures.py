@@ -106,12 +106,13 @@ def judge_failures(values: Mapping[str, float], rules: Sequence[FailureRule] = R
         if is_untested and category not in WITHOUT_MEMORY:
             found[category] = CategoryVerdict(category=category, is_found=None, why="never looked away")
             continue
-        own = [_applied(rule, values, found) for rule in rules if rule.category == category]
-        found[category] = min(own, key=_strength)
+        own = [apply_rule(rule, values, found) for rule in rules if rule.category == category]
+        found[category] = strongest(own)
     return {category: found[category] for category in CATEGORIES if category in found}
 
 
-def _applied(rule: FailureRule, values: Mapping[str, float], found: Mapping[str, CategoryVerdict]) -> CategoryVerdict:
+def apply_rule(rule: FailureRule, values: Mapping[str, float], found: Mapping[str, CategoryVerdict]) -> CategoryVerdict:
+    """What one rule says of the scores of a rollout, given the verdicts on the categories that it excludes."""
     value = values.get(rule.metric)
     if value is None:
         return CategoryVerdict(category=rule.category, is_found=None, why=f"needs {rule.metric}")
@@ -128,6 +129,11 @@ def _applied(rule: FailureRule, values: Mapping[str, float], found: Mapping[str,
             category=rule.category, is_found=None, why=f"{why}, but {unknown[0]} {found[unknown[0]].why}"
         )
     return CategoryVerdict(category=rule.category, is_found=True, why=why)
+
+
+def strongest(verdicts: Sequence[CategoryVerdict]) -> CategoryVerdict:
+    """The verdict on a category that several rules judge."""
+    return min(verdicts, key=_strength)
 
 
 def _strength(verdict: CategoryVerdict) -> int:
