@@ -107,7 +107,7 @@ def judge_failures(values: Mapping[str, float], rules: Sequence[FailureRule] = R
             found[category] = CategoryVerdict(category=category, is_found=None, why="never looked away")
             continue
         own = [apply_rule(rule, values, found) for rule in rules if rule.category == category]
-        found[category] = strongest(own)
+        found[category] = min(own, key=_strength)
     return {category: found[category] for category in CATEGORIES if category in found}
 
 
@@ -129,11 +129,6 @@ def apply_rule(rule: FailureRule, values: Mapping[str, float], found: Mapping[st
             category=rule.category, is_found=None, why=f"{why}, but {unknown[0]} {found[unknown[0]].why}"
         )
     return CategoryVerdict(category=rule.category, is_found=True, why=why)
-
-
-def strongest(verdicts: Sequence[CategoryVerdict]) -> CategoryVerdict:
-    """The verdict on a category that several rules judge."""
-    return min(verdicts, key=_strength)
 
 
 def _strength(verdict: CategoryVerdict) -> int:

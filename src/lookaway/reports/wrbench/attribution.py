@@ -16,7 +16,7 @@ from lookaway.engine.run import Run
 from lookaway.reports.charts.funnel import FunnelStep, funnel
 from lookaway.reports.charts.svg import Chart
 from lookaway.reports.export.rows import write_row_file
-from lookaway.reports.memobench.failures import FailureRule, CategoryVerdict, apply_rule, strongest
+from lookaway.reports.memobench.failures import FailureRule, CategoryVerdict, apply_rule
 from lookaway.reports.numbers import fixed, print_json, print_lines, print_rows
 from lookaway.statistics.intervals import Proportion, proportion
 from lookaway.store.run_folder import RunFolder
@@ -98,7 +98,8 @@ def attribute(scores: Mapping[str, float], reasons: Mapping[str, str], rules: Se
     found: dict[str, CategoryVerdict] = {}
     for category in dict.fromkeys(rule.category for rule in rules):
         own = [_verdict(rule, scores, reasons, found) for rule in rules if rule.category == category]
-        found[category] = strongest(own)
+        # One failure is enough; that there is none takes all rules.
+        found[category] = min(own, key=lambda verdict: (True, None, False).index(verdict.is_found))
     for outcome, verdict in ((outcome, found[outcome]) for outcome in OUTCOMES if outcome in found):
         if verdict.is_found:
             return Attribution(outcome=outcome, why=verdict.why)
