@@ -29,10 +29,9 @@ def plan_command(output: Path | None, shard: Shard | None, workers: int | None, 
     Estimates use the times of earlier runs on this kind of machine, else what each extractor declares. No judge calls
     are made. Questions with stored replies count as calls, since only the frames would show which they are.
     """
-    from lookaway.engine.binding import Overrides
     from lookaway.engine.costs import estimate_cost, read_machine_costs
     from lookaway.engine.coverage import coverage
-    from lookaway.engine.judging import planned_judge, without_judged_gates
+    from lookaway.engine.judging import with_planned_judge, without_judged_gates
     from lookaway.engine.plan import make_plan
     from lookaway.reports.plan import print_plan
     from lookaway.store.run_folder import RunFolder
@@ -42,7 +41,7 @@ def plan_command(output: Path | None, shard: Shard | None, workers: int | None, 
     if judge is None:
         metrics = without_judged_gates(metrics)
     else:
-        metrics = Overrides(judge=planned_judge(judge, output)).apply(metrics)
+        metrics = with_planned_judge(metrics, judge, output)
     plan = make_plan(dataset, metrics, shard)
     folder = RunFolder(output) if output else None
     kept = features or (folder.features if folder else None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,6 +29,8 @@ MODEL = (
         "--judge-file", type=PATH, help="Private TOML file with url, key and model; also LOOKAWAY_JUDGE_FILE."
     ),
     click.option("--judge-backend", default="server", show_default=True, help="Kind of judge: server or local."),
+    click.option("--gate-judge-model", help="Another model for the questions of gates, with the same options."),
+    click.option("--gate-judge-url", help="URL of its server; by default that of the judge."),
 )
 
 
@@ -157,6 +160,7 @@ def chosen_judge(options: dict[str, Any]) -> JudgeSettings | None:
 
     given = {name.removeprefix(PREFIX): options.pop(name) for name in list(options) if name.startswith(PREFIX)}
     replies, is_replay = options.pop("replies"), options.pop("replay")
+    gate_model, gate_url = options.pop("gate_judge_model"), options.pop("gate_judge_url")
     file = read_private_file(given["file"])
     model, url, key = (find_setting(name, given[name], file) for name in ("model", "url", "key"))
     if not model:
@@ -164,7 +168,7 @@ def chosen_judge(options: dict[str, Any]) -> JudgeSettings | None:
     sampling = Sampling(temperature=given["temperature"], seed=given["seed"], max_tokens=given["answer_tokens"])
     prompt_price, answer_price = given["prices"]
     folder = Path(model) if given["backend"] == "local" else None
-    return JudgeSettings(
+    settings = JudgeSettings(
         model=JudgeModel(
             backend=given["backend"],
             model=folder.resolve().name if folder else model,
@@ -187,6 +191,18 @@ def chosen_judge(options: dict[str, Any]) -> JudgeSettings | None:
         ),
         replies=replies,
         is_replay=is_replay,
+    )
+    return settings if gate_model is None else replace(settings, gate=_gate_judge(settings, gate_model, gate_url))
+
+
+def _gate_judge(judge: JudgeSettings, model: str, url: str | None) -> JudgeSettings:
+    """The judge with another model, and perhaps another server."""
+    folder = Path(model) if judge.folder else None
+    return replace(
+        judge,
+        model=replace(judge.model, model=folder.resolve().name if folder else model),
+        connection=replace(judge.connection, url=url or judge.connection.url),
+        folder=folder,
     )
 
 

@@ -48,6 +48,7 @@ def requested_options(judge: JudgeSettings | None, reading: Mapping[str, Any], *
     """The options that the user set, without defaults and without secrets."""
     if judge is not None:
         options |= {"judge": _judge(judge), "replies": judge.replies}
+        options["gate_judge"] = None if judge.gate is None else _judge(judge.gate)
     options["reading"] = {name: _plain(value) for name, value in reading.items()}
     return {name: _plain(value) for name, value in options.items() if value}
 

@@ -21,6 +21,7 @@ from lookaway.core import (
 )
 from lookaway.engine.locking import source_sha256
 from lookaway.engine.reading import load_suite
+from lookaway.judges.judge_feature import JudgeFeature
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +34,8 @@ class Overrides:
     """Device and precision of all networks."""
     judge: JudgeModel | None = None
     """The judge that answers all questions."""
+    gate_judge: JudgeModel | None = None
+    """The judge that answers the questions of gates; by default the same."""
 
     def apply(self, bounds: tuple[BoundMetric, ...]) -> tuple[BoundMetric, ...]:
         """The metrics with these recipes."""
@@ -48,17 +51,21 @@ class Overrides:
     def _value(self, name: str, value: Any) -> Any:
         if isinstance(value, Compute):
             return self.compute or value
-        if isinstance(value, JudgeModel):
-            return self.judge or value
         if name == "device" and isinstance(value, str) and self.compute is not None:
             return self.compute.device
         if not dataclasses.is_dataclass(value) or isinstance(value, type):
             return value
         value = self._recipe(name, value)
-        fields = dataclasses.fields(value)
-        inner = {entry.name: self._value(entry.name, getattr(value, entry.name)) for entry in fields}
+        inner = {entry.name: self._inner(value, entry.name) for entry in dataclasses.fields(value)}
         changed = {name: new for name, new in inner.items() if new is not getattr(value, name)}
         return dataclasses.replace(value, **changed) if changed else value
+
+    def _inner(self, recipe: Any, name: str) -> Any:
+        value = getattr(recipe, name)
+        if not isinstance(value, JudgeModel):
+            return self._value(name, value)
+        is_gate = isinstance(recipe, JudgeFeature) and recipe.asks_for_gate
+        return (self.gate_judge if is_gate else None) or self.judge or value
 
     def _recipe(self, feature: str, usual: Any) -> Any:
         """The recipe of a feature; one for the generated and one for the reference video never change places."""

@@ -29,12 +29,20 @@ def without_judged_gates(metrics: tuple[BoundMetric, ...]) -> tuple[BoundMetric,
 
 
 def with_judge(metrics: tuple[BoundMetric, ...], settings: JudgeSettings, run: Path) -> tuple[BoundMetric, ...]:
-    """The metrics with the model that the judge reports, which the lock records; sends it a probe."""
-    return Overrides(judge=settings.identify(run)).apply(metrics)
+    """The metrics with the models that the judges report, which the lock records; sends each a probe."""
+    gate = None if settings.gate is None else settings.gate.identify(run)
+    return Overrides(judge=settings.identify(run), gate_judge=gate).apply(metrics)
 
 
-def planned_judge(settings: JudgeSettings, run: Path | None) -> JudgeModel:
-    """The model that the judge reported last, or else the requested one. No judge calls are made."""
+def with_planned_judge(
+    metrics: tuple[BoundMetric, ...], settings: JudgeSettings, run: Path | None
+) -> tuple[BoundMetric, ...]:
+    """The metrics with the models that the judges reported last, or else the requested ones. No judge is asked."""
+    gate = None if settings.gate is None else _planned(settings.gate, run)
+    return Overrides(judge=_planned(settings, run), gate_judge=gate).apply(metrics)
+
+
+def _planned(settings: JudgeSettings, run: Path | None) -> JudgeModel:
     try:
         return replace(settings, is_replay=True).identify(run or Path())
     except JudgeUnusable:

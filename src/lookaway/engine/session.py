@@ -328,5 +328,5 @@ def make_worker(
     if JUDGE in clients:
         client = RemoteJudge(clients[JUDGE])
     elif judge is not None:
-        client = judge.open_client(folder.path)
+        client = judge.open_clients(folder.path)
     return RolloutWorker(folder, FeatureStore(features), {bound.name: bound for bound in metrics}, client, networks)

@@ -15,6 +15,7 @@ from lookaway.core import (
     Extractor,
     Json,
     JudgeExtractor,
+    JudgeHandle,
     JudgeRequest,
     PythonEnvironment,
     Service,
@@ -25,7 +26,6 @@ from lookaway.core import (
 from lookaway.engine.feature_job import with_needs
 from lookaway.engine.networks import NetworkService, service_name
 from lookaway.engine.timings import device_of
-from lookaway.judges.client import JudgeClient
 from lookaway.judges.settings import JudgeSettings
 
 JUDGE = "judge"
@@ -60,7 +60,7 @@ class JudgeService:
     """Asks a judge for all workers, within one rate limit."""
 
     def __init__(self, settings: JudgeSettings, run: Path, copies: int) -> None:
-        self._client: JudgeClient = settings.open_client(run, workers=copies)
+        self._client: JudgeHandle = settings.open_clients(run, workers=copies)
 
     def __call__(self, request: JudgeRequest) -> Future[Json]:
         """The reply."""

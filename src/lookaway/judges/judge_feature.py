@@ -83,6 +83,8 @@ class JudgeFeature(ExtractorBase):
     """Base class of extractors that ask a judge; subclasses define the questions and the arrays."""
 
     bytes_per_frame: ClassVar[float] = 64.0
+    asks_for_gate: ClassVar[bool] = False
+    """Whether its answers decide which rollouts count: then the judge of gates is asked, if there is one."""
 
     judge: Annotated[JudgeModel, "which model is asked, and how"] = JudgeModel()
     frames: Annotated[Sampler, "which frames the judge sees"] = UniformFrames(8)

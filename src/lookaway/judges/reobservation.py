@@ -72,6 +72,7 @@ class Reobservation(JudgeFeature):
     """Whether the judge can tell, in each whole second, where the main subject is and what it does."""
 
     name: ClassVar[str] = "reobservation"
+    asks_for_gate: ClassVar[bool] = True
     arrays: ClassVar[Mapping[str, str]] = {
         "judgeable": "bool [seconds, repeats]: whether the main subject can be judged in that second",
         "seconds": "int64 [seconds]: the whole seconds of which frames were shown",

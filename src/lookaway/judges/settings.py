@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from lookaway.core import Compute, Judge, JudgeHandle, JudgeModel, JudgeRequest, JudgeUnusable, Unmeasurable, plugins
+from lookaway.core import (
+    Compute,
+    Json,
+    Judge,
+    JudgeHandle,
+    JudgeModel,
+    JudgeRequest,
+    JudgeUnusable,
+    Unmeasurable,
+    UserError,
+    plugins,
+)
 from lookaway.core.judging import Wording
 from lookaway.judges.budget import Budget, Spending
 from lookaway.judges.client import JudgeClient, RetryPolicy
@@ -95,6 +108,22 @@ def _is_ready(reply: Reply) -> bool:
     return reply.text.strip().startswith("{")
 
 
+@dataclass(frozen=True, slots=True)
+class JudgeClients:
+    """Sends each request to the judge that it names."""
+
+    by_model: Mapping[str, JudgeClient]
+
+    def ask(self, request: JudgeRequest) -> Future[Json]:
+        """The reply, stored or new."""
+        return self.by_model[request.judge.model].ask(request)
+
+    def close(self) -> None:
+        """Cancel all requests in flight, and stop all threads."""
+        for client in self.by_model.values():
+            client.close()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeSettings:
     """Which model is asked, how, how fast, and within which budget."""
@@ -112,6 +141,22 @@ class JudgeSettings:
     replies: Path | None = None
     """A folder of replies to share between runs; by default they are stored with the run."""
     is_replay: bool = False
+    gate: JudgeSettings | None = None
+    """The judge of gates, another model; by default the same judge answers all questions."""
+
+    def __post_init__(self) -> None:
+        if self.gate is not None and self.gate.model.model == self.model.model:
+            raise UserError(
+                f"The judge of gates is {self.model.model!r}, as the judge of all other questions is. Leave it out, or "
+                "name another model."
+            )
+
+    def open_clients(self, run: Path, *, workers: int = 1) -> JudgeClient | JudgeClients:
+        """A client for one of several workers of a run, or one of each judge."""
+        own = self.open_client(run, workers=workers)
+        if self.gate is None:
+            return own
+        return JudgeClients({self.model.model: own, self.gate.model.model: self.gate.open_client(run, workers=workers)})
 
     def open_client(self, run: Path, *, workers: int = 1) -> JudgeClient:
         """A client for one of several workers of a run."""

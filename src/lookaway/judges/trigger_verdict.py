@@ -30,6 +30,7 @@ class TriggerVerdict(JudgeFeature):
     """Whether the video triggers the memory test that its captions describe."""
 
     name: ClassVar[str] = "trigger_verdict"
+    asks_for_gate: ClassVar[bool] = True
     arrays: ClassVar[Mapping[str, str]] = {
         "triggered": "bool [repeats]: whether the test is posed",
         "confidence": "float64 [repeats]: of the judge, from 0 to 1",

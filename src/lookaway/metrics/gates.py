@@ -43,7 +43,8 @@ class Reobserved(MetricBase):
     says that place or state after the return cannot be judged. A second is judgeable where more than half of the
     repeats say so. One hidden second is enough, and several losses count as one.
 
-    Abstains: never by itself; a reason of the judge where it did not answer.
+    Abstains: `no_judge` where none is named; `judge_failed` where it could not be reached or parsed; `judge_refused`
+    where it declined to answer; `missing_input` where the judge should be told the subject's name, and there is none.
     """
 
     name = "reobserved"

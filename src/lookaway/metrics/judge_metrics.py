@@ -81,7 +81,8 @@ class ProbeSupport(MetricBase):
     That is `p_yes` for positive probes and 1 - `p_yes` for negative ones; `p_yes` is the median over repeats. All
     probes have equal weight.
 
-    Abstains: `missing_input` where a named probe was not asked; a reason of the judge where one was not answered.
+    Abstains: `missing_input` without the text of an event, or where a named probe was not asked; `gate_closed` where
+    the probes are about a return that there is not; a reason of the judge where one was not answered.
     """
 
     name = "probe_support"

@@ -102,9 +102,13 @@ def _settings(run: LoadedRun, requested: Mapping[str, Any]) -> Iterator[str]:
             yield f"--use={feature}={recipe['kind']}"
     if requested.get("ignore_gates"):
         yield "--ignore-trigger"
-    judges = [recipe["judge"] for recipe in recipes.values() if _mapping(recipe.get("judge")).get("model")]
+    locked = [_mapping(recipe.get("judge")) for recipe in recipes.values()]
+    judges = {str(judge["model"]): judge for judge in locked if judge.get("model")}
     if judges:
-        yield from _judge(min(judges, key=lambda judge: str(judge["model"])), _mapping(requested.get("judge")))
+        named, gate = (_mapping(requested.get(name)) for name in ("judge", "gate_judge"))
+        yield from _judge(judges.get(named.get("model", ""), judges[min(judges)]), named)
+        if gate:
+            yield f"--gate-judge-model={gate['model']}"
         if kept := _replies(run, requested):
             yield from (f"--replies={kept}", "--replay")
 
