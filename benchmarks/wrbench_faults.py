@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from benchmarks.mbench_sensitivity import outcome_of
 from lookaway.core import (
@@ -253,7 +253,7 @@ def main() -> None:
     options = parser.parse_args()
     height, width = (int(side) for side in options.size.split("x"))
     families = options.families.split(",") if options.families else list(FAMILIES)[: options.scenes]
-    events = options.events.split(",")
+    events = [event for event in get_args(Event) if event in options.events.split(",")]
     world = options.folder / "world"
     for family in families:
         form = ClipRecipe(

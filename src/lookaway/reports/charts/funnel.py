@@ -47,7 +47,7 @@ def funnel(title: str, steps: Sequence[FunnelStep]) -> Chart:
     return Chart(
         title=title,
         summary=summary,
-        svg=picture(size, title, summary, *parts),
+        svg=picture(size, title, summary, *parts, class_="chart funnel"),
         head=("outcome", "rollouts", "share", "95 %"),
         rows=tuple(_row(step) for step in steps),
     )

@@ -14,7 +14,7 @@ from lookaway.reports.runs import LoadedRun
 from lookaway.reports.site.costs import SESSION_HEADS, STAGE_HEADS, cost_summaries
 from lookaway.reports.site.data_files import DataFile
 from lookaway.reports.site.facts import appendix, counts, facts
-from lookaway.reports.site.profile import coverage_charts, drift_charts, profiles
+from lookaway.reports.site.profile import attribution_funnels, coverage_charts, drift_charts, profiles
 from lookaway.reports.site.rendering import Sources, environment, rendered_page, slug, write_page
 from lookaway.reports.site.slices import phase_tables, seed_rows, subset_tables
 from lookaway.reports.site.tables import (
@@ -26,6 +26,7 @@ from lookaway.reports.site.tables import (
     seed_table,
 )
 from lookaway.reports.site.warnings import warnings
+from lookaway.reports.wrbench.attribution import SUITE as WRBENCH
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -39,6 +40,7 @@ KINDS = {
     "pairs": ("Pairs", "index/pairwise.html.j2"),
     "profile": ("Profiles", "index/profile.html.j2"),
     "drift": ("Drift", "index/drift.html.j2"),
+    "attribution": ("Attribution", "index/attribution.html.j2"),
     "breakdown": ("Breakdown", "index/breakdown.html.j2"),
 }
 """Sections of a suite, in the order of reading: title in the navigation, and template."""
@@ -202,6 +204,7 @@ def _suite(site: Site, suite: str, styles: Mapping[str, int]) -> dict[str, Any]:
         "profiles": profiles(leaderboards, styles),
         "coverage": coverage_charts(leaderboards, styles),
         "drift": drift_charts(own_runs, leaderboards, styles),
+        "attribution": attribution_funnels(own_runs) if suite == WRBENCH else [],
         "subsets": subset_tables(leaderboards),
         "phases": phase_tables(own_runs, leaderboards),
         "seeds": seed_table(leaderboards, seeds) if seeds else None,

@@ -15,6 +15,7 @@ from lookaway.reports.charts.svg import Chart
 from lookaway.reports.drift import Drift, drifts, half_life_row
 from lookaway.reports.leaderboards import Leaderboard, LeaderboardRow
 from lookaway.reports.runs import LoadedRun
+from lookaway.reports.wrbench.attribution import attribution_notes, attributions, funnels
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -125,6 +126,27 @@ def _point(row: LeaderboardRow, styles: Mapping[str, int]) -> CoveragePoint | No
         combined=gated.combined,
         control=row.control,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributionSection:
+    """Where the rollouts of a run fail first, for each model."""
+
+    run: str
+    charts: tuple[Chart, ...]
+    notes: tuple[str, ...]
+    """Why outcomes are not known."""
+
+
+def attribution_funnels(runs: Sequence[LoadedRun]) -> list[AttributionSection]:
+    """A section for each run of WRBench whose rollouts have a known outcome."""
+    found = []
+    for run in runs:
+        rows = attributions(run.run)
+        if charts := funnels(rows):
+            notes = tuple(attribution_notes(rows))
+            found.append(AttributionSection(run=run.name, charts=tuple(charts), notes=notes))
+    return found
 
 
 FRAMES = "frames since the mark"
