@@ -5,15 +5,30 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import InitVar, dataclass
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import InitVar, dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from lookaway.core import BudgetSpent, ExtractorBase, Feature, Reason, Unmeasurable
+from lookaway.core import (
+    BoundMetric,
+    BudgetSpent,
+    ExtractorBase,
+    Feature,
+    Lock,
+    MetricBase,
+    Reason,
+    Score,
+    Unmeasurable,
+)
 from lookaway.engine.feature_job import Extractors, FeatureJob
 from lookaway.engine.inline import Inline
+from lookaway.engine.worker import RolloutWorker, Work
+from lookaway.store.feature_store import FeatureStore
+from lookaway.store.run_folder import RunFolder
 from tests.support.clips import numbered_frames, write_clip
 from tests.support.watching import rollout_of
 
@@ -31,8 +46,8 @@ class Later:
 class Talk:
     """What happened, and what goes wrong; no part of a recipe."""
 
-    def __init__(self, problem: Exception | None = None) -> None:
-        self.problem = problem
+    def __init__(self, problem: Exception | None = None, then: Callable[[], object] | None = None) -> None:
+        self.problem, self.then = problem, then
         self.log: list[str] = []
 
 
@@ -71,6 +86,8 @@ class Asked(ExtractorBase):
         self._talk.log.append(f"{self.said} is waited for")
         if self._talk.problem is not None:
             raise self._talk.problem
+        if self._talk.then is not None:
+            self._talk.then()
         return Feature({"value": np.array([1.0])})
 
 
@@ -101,6 +118,53 @@ def test_what_is_made_from_an_answer_waits_for_it(rollout):
     found = FeatureJob(Extractors(None), rollout, "content", [second]).run()
     assert all(isinstance(feature, Feature) for feature in found.values())
     assert talk.log.index("first is waited for") < talk.log.index("second begins with ['of']")
+
+
+def test_only_the_wait_for_an_answer_that_another_feature_needs_is_idle(rollout):
+    talk = Talk()
+    first = Asked("first", talk)
+
+    @contextmanager
+    def idle():
+        talk.log.append("idle")
+        yield
+        talk.log.append("busy")
+
+    FeatureJob(Extractors(None), rollout, "content", [Asked("second", talk, of=first)], idle=idle).run()
+    assert [line for line in talk.log if "begins" not in line] == [
+        "first is asked",
+        "idle",
+        "first is waited for",
+        "busy",
+        "second is asked",
+        "second is waited for",
+    ]
+
+
+@dataclass(frozen=True)
+class Answered(MetricBase):
+    """1 where there is an answer."""
+
+    name = "answered"
+    needs = ("value",)
+
+    def measure(self, rollout, features):
+        return Score(1.0)
+
+
+def test_rollouts_that_wait_for_a_gate_do_not_wait_for_each_other(rollout, tmp_path):
+    rollouts = [rollout, replace(rollout, model="another")]
+    all_wait = threading.Barrier(len(rollouts), timeout=30)
+    gate = Asked("gate", Talk(then=all_wait.wait))
+    bound = BoundMetric(name="answered", metric=Answered(), recipes={"value": Asked("probe", Talk(), of=gate)})
+    folder = RunFolder(tmp_path / "run")
+    about = {"suite": "folder", "lock_sha256": Lock({}).sha256, "metrics": [], "problems": []}
+    folder.start(Lock({}), [(each, each.id) for each in rollouts], about)
+    worker = RolloutWorker(folder, FeatureStore(tmp_path / "features"), {"answered": bound})
+    works = [[Work(rollout=each, content=each.id, metrics=("answered",))] for each in rollouts]
+    with ThreadPoolExecutor(len(works)) as pool:
+        found = [report for batch in pool.map(worker, works) for report in batch.reports]
+    assert [(report.scores, report.failures) for report in found] == [(1, 0), (1, 0)]
 
 
 def test_an_answer_that_does_not_come_is_one_feature_less(rollout):

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import csv
 from itertools import product
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
 
 from lookaway.core import Abstention, Reason, Score, UserError
 from lookaway.reports.charts.funnel import FULL, FunnelStep, funnel
+from lookaway.reports.site.profile import attribution_funnels
+from lookaway.reports.site.rendering import environment
 from lookaway.reports.wrbench.attribution import (
     CAMERA,
     CORRECT,
@@ -208,3 +211,13 @@ def test_a_run_of_another_suite_is_refused(tmp_path):
     run = attributed_run(tmp_path, {("alpha", "bed"): outcomes(scores())}, suite="mind")
     with pytest.raises(UserError, match="is a run of 'mind'"):
         attributions(run)
+
+
+def test_the_report_has_a_funnel_for_each_model_and_says_what_is_not_known(tmp_path):
+    sections = attribution_funnels([SimpleNamespace(run=small_run(tmp_path), name="one")])
+    template = environment().get_template("index/attribution.html.j2")
+    page = template.render(anchor="wrbench-attribution", suite={"attribution": sections}, styles={})
+    assert page.count('class="chart funnel"') == 2
+    assert "the outcome is not known for 1" in page
+    assert "<b>&" not in page
+    assert template.render(anchor="x", suite={"attribution": []}, styles={}).strip() == ""

@@ -11,6 +11,7 @@ import pytest
 
 from lookaway.core import BoundMetric, UserError, plugins
 from lookaway.engine.locking import metric_key
+from lookaway.judges.reobservation import Reobservation
 from lookaway.perception.quality.lab_means import LabMeans
 
 BOUND = {
@@ -40,6 +41,8 @@ def another(value: Any, hint: Any) -> Any:
         return next(option for option in choices if option != value)
     match value:
         case None:
+            if "Reobservation" in str(hint):
+                return Reobservation()
             return LabMeans() if "Extractor" in str(hint) else 60
         case str():
             return value[:-1] if len(value) > 1 else "x"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import lookaway
-from lookaway.core import Feature, JudgeModel, Reason, Timeline, Unmeasurable
+from lookaway.core import Feature, JudgeModel, Reason, Timeline, Unmeasurable, UserError
 from lookaway.engine.binding import Overrides
 from lookaway.engine.costs import estimate_cost
 from lookaway.engine.locking import metric_key
@@ -230,3 +230,35 @@ def test_an_all_knowing_judge_is_asked_as_often_as_the_plan_says_and_a_replay_gi
     replay = settings(None, is_replay=True, replies=tmp_path / "run" / "replies")
     lookaway.evaluate(dataset, tmp_path / "replay", judge=replay)
     assert table_text(tmp_path / "replay") == table_text(tmp_path / "run")
+
+
+@pytest.mark.render
+@pytest.mark.merge
+@pytest.mark.usefixtures("as_wrbench")
+def test_another_judge_model_answers_the_questions_of_the_gate_and_nothing_else(world, tmp_path):
+    dataset = lookaway.read(world, suite="folder").select(lambda rollout: rollout.model == "perfect")
+    with OracleServer(world, key=KEY) as server, OracleServer(world, key=KEY) as gatekeeper:
+        gate = settings(gatekeeper, model=JudgeModel(model="gatekeeper"))
+        run = lookaway.evaluate(dataset, tmp_path / "run", judge=settings(server, gate=gate))
+        asked = [each.request_log.received.total() for each in (server, gatekeeper)]
+    assert asked == [1 + VISIBLE_CALLS + RETURNED_CALLS, 1 + 1]
+    locked = {name: entries["features"] for name, entries in run.lock.entries["metrics"].items()}
+    assert locked[GATE]["reobservation"]["judge"]["reported"] == "gatekeeper"
+    for name in RETURNED:
+        probes = locked[name]["probe_probabilities"]
+        assert (probes["judge"]["model"], probes["gate"]["judge"]["model"]) == ("oracle", "gatekeeper")
+
+
+def test_two_judges_of_one_name_are_refused():
+    with pytest.raises(UserError, match="Leave it out, or name another model"):
+        settings(None, gate=settings(None))
+
+
+def test_the_judge_of_gates_is_set_for_gates_alone():
+    models = {"judge": JudgeModel(model="scorer"), "gate_judge": JudgeModel(model="gatekeeper")}
+    metrics = {metric.name: metric for metric in Overrides(**models).apply(probe_metrics({}))}
+    assert metrics[GATE].recipes["reobservation"].judge.model == "gatekeeper"
+    for name in (*VISIBLE, *RETURNED):
+        recipe = metrics[name].recipes["probe_probabilities"]
+        assert recipe.judge.model == "scorer"
+        assert recipe.gate is None or recipe.gate == metrics[GATE].recipes["reobservation"]
