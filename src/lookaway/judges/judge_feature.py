@@ -24,6 +24,7 @@ from lookaway.core import (
     JudgeHandle,
     JudgeModel,
     JudgeRequest,
+    Pending,
     Picture,
     Reason,
     Rollout,
@@ -160,7 +161,7 @@ class JudgeFeatureExtraction:
         """Collect a frame."""
         self.pictures.append(Picture(frame.index, round(frame.time_seconds, 6), frame.pixels))
 
-    def finish(self) -> PendingAnswers:
+    def finish(self) -> Pending:
         """Send all questions."""
         pictures, judge = tuple(self.pictures), self.recipe.judge
         requests = [

@@ -142,9 +142,8 @@ class ProbeProbabilities(JudgeFeature):
 
     def questions(self, rollout: Rollout) -> tuple[YesNoQuestion, ...]:
         """One question per probe."""
-        material, more = _material(rollout), ()
-        if self.subject is not None:
-            material, more = {**material, **subject_of(rollout)}, (self.subject,)
+        material = _material(rollout) | ({} if self.subject is None else subject_of(rollout))
+        more = () if self.subject is None else (self.subject,)
         return tuple(
             YesNoQuestion(
                 name=probe.name,

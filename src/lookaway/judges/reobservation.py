@@ -18,6 +18,7 @@ from lookaway.core import (
     Features,
     Json,
     JudgeHandle,
+    Pending,
     Reason,
     Rollout,
     Sampler,
@@ -31,7 +32,6 @@ from lookaway.judges.judge_feature import (
     JudgeFeature,
     JudgeFeatureExtraction,
     LoadedJudgeFeature,
-    PendingAnswers,
     agreement,
 )
 from lookaway.judges.prompt_escaping import too_long
@@ -234,7 +234,7 @@ class TwoStageExtraction(JudgeFeatureExtraction):
 class PendingSecondLook:
     """The first answer, which is still to come, and the question that may follow it."""
 
-    first: PendingAnswers
+    first: Pending
     second: TwoStageExtraction
 
     def result(self) -> Feature:
