@@ -221,6 +221,17 @@ def test_questions_are_counted_where_cases_differ_and_metrics_do_not(root, monke
     assert estimate_cost(work, metrics).judge_calls == ASKS
 
 
+def test_questions_that_depend_on_a_gate_are_counted_apart_and_among_all(root, monkeypatch):
+    class Gated(JudgeHandle):
+        def conditional_questions(self, rollout) -> int:
+            return ASKS - 2
+
+    script(monkeypatch, bound("judged", Gated(name="judge")), bound("other", JudgeHandle(name="plain_judge")))
+    metrics = bind_metrics(lookaway.read(root, suite="scripted"))
+    cost = estimate_cost(many(root, lambda n: ("judged", "other"), 40), metrics)
+    assert (cost.judge_calls, cost.conditional_judge_calls) == (40 * 2 * ASKS, 40 * (ASKS - 2))
+
+
 def test_seconds_of_a_gpu_stand_apart_and_are_those_of_the_wall(root, monkeypatch):
     script(monkeypatch, bound(recipe=OnGpu()))
     name = "brightness cuda float16"
@@ -316,4 +327,8 @@ def test_a_plan_says_that_kept_replies_count_and_when_the_pace_of_a_judge_is_not
     assert "judge: about 3 calls of 9 tokens in all (declared); replies that are stored already are included" in out
     assert "with 1 worker and 1 GPU, without the judge, whose speed is not known until a run has mostly waited" in out
     print_plan(plan, [], a_cost(judge_calls=3, judge_tokens=9), as_json=False)
-    assert "whose speed" not in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "whose speed" not in out
+    assert "gate" not in out
+    print_plan(plan, [], a_cost(judge_calls=3, judge_tokens=9, conditional_judge_calls=2), as_json=False)
+    assert "(declared); 2 of them only if a gate opens; replies" in capsys.readouterr().out

@@ -13,9 +13,7 @@ import pytest
 import lookaway
 from lookaway.core import Feature, JudgeModel, Reason, Timeline, Unmeasurable, UserError
 from lookaway.engine.binding import Overrides
-from lookaway.engine.costs import estimate_cost
 from lookaway.engine.locking import metric_key
-from lookaway.engine.plan import make_plan
 from lookaway.judges import openai_format
 from lookaway.judges.oracle import OracleServer
 from lookaway.suites.folder import Folder
@@ -24,6 +22,7 @@ from lookaway.world.grid import Grid
 from tests.judges.scripted_client import JUDGE, ScriptedClient, judged, rollout_of, words
 from tests.judges.test_judge_runs import KEY, settings
 from tests.judges.test_reobservation import FIVE_SECONDS, said
+from tests.support.command import lookaway as command
 from tests.support.rendered import copy_clips
 from tests.support.runs import outcomes, table_text
 from tests.support.world import FORM
@@ -209,8 +208,8 @@ def test_an_all_knowing_judge_is_asked_as_often_as_the_plan_says_and_a_replay_gi
         openai_format, "_encode", lambda pictures, media: encoded.append(pictures[0].sha256) or encode(pictures, media)
     )
     dataset = lookaway.read(world, suite="folder")
-    named = Overrides(judge=JudgeModel(model="oracle")).apply(probe_metrics({}))
-    cost = estimate_cost(make_plan(dataset, named).work(), named)
+    planned = ("plan", world, "--suite", "folder", "--judge-url", "http://127.0.0.1:9/v1", "--judge-model", "oracle")
+    cost = command(*planned, "--json").json["cost"]
     with OracleServer(world, key=KEY) as server:
         lookaway.evaluate(dataset, tmp_path / "run", judge=settings(server))
         asked = server.request_log.received.total() - 1  # the introduction
@@ -223,8 +222,8 @@ def test_an_all_knowing_judge_is_asked_as_often_as_the_plan_says_and_a_replay_gi
 
     rollouts, support = len(dataset.rollouts), 2
     assert asked == VISIBLE_CALLS * rollouts + rollouts + RETURNED_CALLS * support
-    assert cost.conditional_judge_calls == RETURNED_CALLS * rollouts
-    assert cost.judge_calls - cost.conditional_judge_calls == (VISIBLE_CALLS + 1) * rollouts
+    assert cost["conditional_judge_calls"] == RETURNED_CALLS * rollouts
+    assert cost["judge_calls"] - cost["conditional_judge_calls"] == (VISIBLE_CALLS + 1) * rollouts
     assert len(encoded) == len(set(encoded))
 
     replay = settings(None, is_replay=True, replies=tmp_path / "run" / "replies")
