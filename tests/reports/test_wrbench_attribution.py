@@ -23,6 +23,7 @@ from lookaway.reports.wrbench.attribution import (
     WRONG_STATE,
     WRONG_WHILE_VISIBLE,
     attribute,
+    attribution_notes,
     attributions,
     funnels,
     outcome_shares,
@@ -152,6 +153,20 @@ def test_a_run_has_one_outcome_for_each_rollout_and_shares_of_those_that_are_kno
         0.667,
         0.333,
     ]
+
+
+def test_what_is_never_reobserved_has_the_reason_of_the_gate_and_a_camera_that_should_hold_still_is_noted(tmp_path):
+    gate = {"wrbench.reobserved": Score(0.0, detail={"reason": "no_return", "hidden_seconds": [1, 2]})}
+    run = attributed_run(
+        tmp_path,
+        {
+            ("alpha", "bed__T0__none__yaw60_LR"): {**outcomes(never_back(), CLOSED), **gate},
+            ("alpha", "bed__T0__none__static"): outcomes(never_back(), CLOSED),
+        },
+    )
+    rows = attributions(run)
+    assert [row.why for row in rows] == ["wrbench.reobserved 0.000 < 0.5", "wrbench.reobserved 0.000 < 0.5, no_return"]
+    assert list(attribution_notes(rows)) == ["note: 1 of those never re-observed were asked to hold the camera still."]
 
 
 def test_a_model_whose_outcomes_are_all_unknown_has_no_shares(tmp_path):

@@ -17,7 +17,8 @@ def attributed_run(
     """By model and case, then by metric."""
     rollouts, measured = [], []
     for (model, name), found in outcomes.items():
-        case = Case(id=name, subset="yaw", scene=name.partition("__")[0])
+        subset = "static" if name.endswith("static") else "yaw"
+        case = Case(id=name, subset=subset, scene=name.partition("__")[0])
         rollout = Rollout(case=case, model=model, video=Path("nowhere.mp4"))
         rollouts.append(rollout)
         measured += [

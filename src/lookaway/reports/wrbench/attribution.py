@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +23,9 @@ from lookaway.statistics.intervals import Proportion, proportion
 from lookaway.store.run_folder import RunFolder
 
 SUITE: Final = "wrbench"
+GATE: Final = f"{SUITE}.reobserved"
+HOLDS: Final = "static"
+"""The subset of cases whose camera is asked to stand still."""
 CAMERA, UNREADABLE, WRONG_WHILE_VISIBLE = "camera did not move", "unreadable", "event wrong while visible"
 NEVER, WRONG_PLACE, WRONG_STATE = "never re-observed", "returned in the wrong place", "returned in the wrong state"
 CORRECT, UNKNOWN = "correct", "unknown"
@@ -38,7 +42,7 @@ OUTCOMES: Final[Mapping[str, str]] = {
 RULES: Final = (
     FailureRule(category=CAMERA, metric="wrbench.camera_alignment", comparison="<", limit=0.1),
     FailureRule(category=UNREADABLE, metric="wrbench.visual_integrity", comparison="<", limit=0.5),
-    FailureRule(category=NEVER, metric="wrbench.reobserved", comparison="<", limit=0.5),
+    FailureRule(category=NEVER, metric=GATE, comparison="<", limit=0.5),
     FailureRule(category=WRONG_PLACE, metric="wrbench.d5.returned_spatial", comparison="<", limit=0.5),
     FailureRule(category=WRONG_STATE, metric="wrbench.d6.returned_state", comparison="<", limit=0.5),
     # D3 and D4 are about all that is seen, also after the return: a wrong return is wrong while visible, too.
@@ -142,6 +146,14 @@ class _Measured:
 
     scores: dict[str, float] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
+    closed: str | None = None
+    """What the gate says is missing."""
+
+    def attribution(self) -> Attribution:
+        """Its outcome; one that the gate decides has the gate's reason."""
+        found = attribute(self.scores, self.reasons)
+        is_explained = found.outcome == NEVER and self.closed is not None
+        return replace(found, why=f"{found.why}, {self.closed}") if is_explained else found
 
 
 def attributions(run: Run) -> list[AttributionRow]:
@@ -154,6 +166,8 @@ def attributions(run: Run) -> list[AttributionRow]:
         own = measured[row["rollout"]]
         if row["status"] == "score":
             own.scores[row["metric"]] = row["value"]
+            if row["metric"] == GATE:
+                own.closed = json.loads(row["detail"] or "{}").get("reason")
         else:
             own.reasons[row["metric"]] = row["reason"]
     rows = [
@@ -162,7 +176,7 @@ def attributions(run: Run) -> list[AttributionRow]:
             subset=row["subset"],
             case=row["case"],
             rollout=name,
-            **asdict(attribute(measured[name].scores, measured[name].reasons)),
+            **asdict(measured[name].attribution()),
         )
         for name, row in rollouts.items()
     ]
@@ -241,7 +255,9 @@ def print_attributions(rows: Sequence[AttributionRow], *, as_json: bool) -> None
 
 
 def attribution_notes(rows: Sequence[AttributionRow]) -> Iterator[str]:
-    """Why outcomes are not known."""
+    """Why outcomes are not known, and how many rollouts could not be re-observed."""
+    if held := sum(row.outcome == NEVER and row.subset == HOLDS for row in rows):
+        yield f"note: {held} of those never re-observed were asked to hold the camera still."
     for why, count in Counter(row.why for row in rows if row.outcome == UNKNOWN).items():
         yield f"note: the outcome is not known for {count}: {why}."
 
