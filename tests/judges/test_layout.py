@@ -15,15 +15,24 @@ from lookaway.judges.question import answer_schema
 from lookaway.judges.question_verdicts import BankAnswer
 from lookaway.judges.question_writing import WrittenQuestions
 from lookaway.judges.rating import RatingAnswer
-from lookaway.judges.reobservation import ReobservationAnswer
+from lookaway.judges.reobservation import ReobservationAnswer, SecondLookAnswer
 from lookaway.judges.settings import Ready
 from lookaway.judges.trigger_verdict import TriggerAnswer
 from tests.judges.requests import question
 
 WORDS_OF_VERSION = {1: "c23388efba10b629e494b88dd96be7339ba4c8befe573b316674ede392ba58f9"}
 
-ANSWERS = (BankAnswer, Description, RatingAnswer, Ready, ReobservationAnswer, TriggerAnswer, WrittenQuestions)
-SCHEMAS_OF_VERSION = {1: "3deb307a62a61c66892b09379c1d0f7f94e01d8376a238c0e6de02ce9ebc84b5"}
+ANSWERS = (
+    BankAnswer,
+    Description,
+    RatingAnswer,
+    Ready,
+    ReobservationAnswer,
+    SecondLookAnswer,
+    TriggerAnswer,
+    WrittenQuestions,
+)
+SCHEMAS_OF_VERSION = {1: "be4ed33d42f0d7e742f11e55b27c2d16b188ad6efe5b72b0fe24e4e7afc0574f"}
 
 
 def words(media: str) -> list[object]:

@@ -47,7 +47,7 @@ def another(value: Any, hint: Any) -> Any:
         case str():
             return value[:-1] if len(value) > 1 else "x"
         case tuple():
-            return value[:-1] if len(value) > 1 else (*value, *value)
+            return value[:-1] if len(value) > 1 else (*value, *value) or ("x",)
         case bool():
             return not value
         case int():

@@ -14,7 +14,8 @@ from lookaway.core import Reason, UserError
 from lookaway.engine.run import Run
 from lookaway.reports.export.mbench import folder_name
 from lookaway.reports.export.rows import plain_text, write_csv_file, write_file
-from lookaway.reports.memobench.scores import SUITE, require_memobench
+from lookaway.reports.memobench.scores import SUITE
+from lookaway.reports.scored_rollouts import require_suite
 from lookaway.store.run_folder import RunFolder
 
 FILE_NAME: Final = "eval_both.csv"
@@ -87,7 +88,7 @@ def export_memobench_table(run: Run, output: Path) -> list[Path]:
     the published code adds one. Percentages are made from rounded values, and composites from rounded percentages, as
     there.
     """
-    require_memobench(run)
+    require_suite(run, SUITE)
     rows: dict[str, dict[str, Row]] = {}
     for row in run.items():
         rows.setdefault(row["rollout"], {})[row["metric"]] = row
@@ -244,7 +245,7 @@ def export_memobench_leaderboard(runs: Sequence[Run], path: Path) -> None:
     """
     clips: dict[str, tuple[Row, dict[str, Row]]] = {}
     for run in runs:
-        require_memobench(run)
+        require_suite(run, SUITE)
         for rollout in RunFolder(run.path).rollouts().to_pylist():
             clips.setdefault(rollout["rollout"], (rollout, {}))
         for row in run.items():

@@ -13,7 +13,8 @@ from lookaway.engine.run import Run
 from lookaway.judges.question_writing import DIMENSIONS
 from lookaway.reports.export.mbench import folder_name
 from lookaway.reports.export.rows import write_csv_file
-from lookaway.reports.memobench.scores import SUITE, require_memobench
+from lookaway.reports.memobench.scores import SUITE
+from lookaway.reports.scored_rollouts import require_suite
 
 METRICS: Final = {f"{SUITE}.vqa.{name.lower().replace(' ', '_')}": name for name in DIMENSIONS}
 CLIP_COLUMNS: Final = ("scene", "video_id", "folder", "Evaluation", "score")
@@ -28,7 +29,7 @@ def export_memobench_answers(run: Run, output: Path) -> list[Path]:
     Scores are pass rates over all questions of the bank and all repeats, to 4 decimals; an answer is that of most
     repeats. A clip whose questions were not all answered has no file, and a row in `overall.csv` that says why.
     """
-    require_memobench(run)
+    require_suite(run, SUITE)
     requested = [metric.name for metric in run.metrics if metric.name in METRICS]
     if not requested:
         return []

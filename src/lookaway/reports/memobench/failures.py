@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import pyarrow as pa
 
 from lookaway.engine.run import Run
 from lookaway.reports.export.rows import write_row_file
-from lookaway.reports.memobench.scores import REVISITED, require_memobench, scored_rollouts
-from lookaway.reports.numbers import fixed, print_json, print_lines, print_rows
+from lookaway.reports.failure_rules import CategoryVerdict, FailureRule, apply_rule
+from lookaway.reports.memobench.scores import REVISITED, SUITE
+from lookaway.reports.numbers import print_json, print_lines, print_rows
+from lookaway.reports.scored_rollouts import require_suite, scored_rollouts
 
 CATEGORIES: Final[Mapping[str, str]] = {
     "vanish": "the target does not come back",
@@ -22,23 +24,6 @@ CATEGORIES: Final[Mapping[str, str]] = {
     "background": "the surroundings are not those of the reference",
     "camera": "the camera does not take the path of the reference",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailureRule:
-    """A comparison that finds a category of failure."""
-
-    category: str
-    metric: str
-    """Its name in a run; `probe_support/hidden_state.progress` is one unit of a metric."""
-    comparison: Literal["<", ">"]
-    limit: float
-    unless: tuple[str, ...] = ()
-    """Categories that explain the same score: where one of them is found, the rule finds nothing."""
-
-    def holds(self, value: float) -> bool:
-        """Whether a score is on the wrong side of the limit."""
-        return value < self.limit if self.comparison == "<" else value > self.limit
 
 
 RULES: Final = (
@@ -80,17 +65,6 @@ WITHOUT_MEMORY: Final = frozenset({"camera"})
 """Categories that say something of a video that never looks away."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CategoryVerdict:
-    """Whether one category is found in one rollout."""
-
-    category: str
-    is_found: bool | None
-    """`None` where it is not known."""
-    why: str
-    """The comparison that decided, or what is missing."""
-
-
 def judge_failures(values: Mapping[str, float], rules: Sequence[FailureRule] = RULES) -> dict[str, CategoryVerdict]:
     """A verdict on every category, from the scores of one rollout; several may be found.
 
@@ -109,26 +83,6 @@ def judge_failures(values: Mapping[str, float], rules: Sequence[FailureRule] = R
         own = [apply_rule(rule, values, found) for rule in rules if rule.category == category]
         found[category] = min(own, key=_strength)
     return {category: found[category] for category in CATEGORIES if category in found}
-
-
-def apply_rule(rule: FailureRule, values: Mapping[str, float], found: Mapping[str, CategoryVerdict]) -> CategoryVerdict:
-    """What one rule says of the scores of a rollout, given the verdicts on the categories that it excludes."""
-    value = values.get(rule.metric)
-    if value is None:
-        return CategoryVerdict(category=rule.category, is_found=None, why=f"needs {rule.metric}")
-    is_bad = rule.holds(value)
-    sign = rule.comparison if is_bad else {"<": ">=", ">": "<="}[rule.comparison]
-    why = f"{rule.metric} {fixed(value)} {sign} {rule.limit:g}"
-    others = {name: found[name].is_found for name in rule.unless if name in found}
-    if not is_bad:
-        return CategoryVerdict(category=rule.category, is_found=False, why=why)
-    if explained := [name for name, is_there in others.items() if is_there]:
-        return CategoryVerdict(category=rule.category, is_found=False, why=f"{why}, but {explained[0]}")
-    if unknown := [name for name, is_there in others.items() if is_there is None]:
-        return CategoryVerdict(
-            category=rule.category, is_found=None, why=f"{why}, but {unknown[0]} {found[unknown[0]].why}"
-        )
-    return CategoryVerdict(category=rule.category, is_found=True, why=why)
 
 
 def _strength(verdict: CategoryVerdict) -> int:
@@ -153,7 +107,7 @@ class FailureRow:
 
 def failures(run: Run) -> list[FailureRow]:
     """A row for each rollout and category."""
-    require_memobench(run)
+    require_suite(run, SUITE)
     rollouts = scored_rollouts(run)
     values = {rollout.id: dict(rollout.values) for rollout in rollouts}
     measured = {metric.name for metric in run.metrics}

@@ -14,15 +14,13 @@ from lookaway.reports.memobench.scores import (
     MOTION_GATE,
     REVISITED,
     SUITE,
-    ScoredRollout,
     by_model,
     counted_gate,
     mean_scores,
-    require_memobench,
-    scored_rollouts,
 )
 from lookaway.reports.metric_facts import metric_facts
 from lookaway.reports.numbers import estimate_interval, fixed, print_json, print_lines, print_rows, probability, signed
+from lookaway.reports.scored_rollouts import ScoredRollout, require_suite, scored_rollouts
 from lookaway.statistics.paired_difference import CaseValues, paired_difference
 
 PHASES: Final = ("visible", "disappeared", "reappeared")
@@ -50,7 +48,7 @@ def phase_drops(run: Run, *, ignore_gates: bool = False) -> list[PhaseDrop]:
 
     All phases are over the same rollouts: those that tested memory, or all of them on demand.
     """
-    require_memobench(run)
+    require_suite(run, SUITE)
     facts, gate = metric_facts(run), counted_gate(run, ignore_gates=ignore_gates)
     names = {name: [f"{SUITE}.{phase}.{name}" for phase in PHASES] for name in _phased([m.name for m in run.metrics])}
     if not names:
@@ -159,7 +157,7 @@ def gated_tables(run: Run) -> GatedTables:
     Gates are columns here, whatever the run says about them: also metrics of the first phase are over the chosen
     rollouts alone.
     """
-    require_memobench(run)
+    require_suite(run, SUITE)
     metrics = [metric for metric in run.metrics if metric.name not in (MOTION_GATE, REVISITED)]
     ranges = {metric.name: metric.range for metric in metrics}
     rollouts = scored_rollouts(run)

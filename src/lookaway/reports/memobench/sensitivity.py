@@ -12,8 +12,9 @@ import numpy as np
 from lookaway.core import Estimate, Floats, Indices, UserError
 from lookaway.engine.run import Run
 from lookaway.metrics.reappearance import ReappearanceScore, apply_min_score
-from lookaway.reports.memobench.scores import SUITE, ScoredRollout, counted_gate, require_memobench, scored_rollouts
+from lookaway.reports.memobench.scores import SUITE, counted_gate
 from lookaway.reports.numbers import estimate_interval, fixed, print_json, print_rows, probability
+from lookaway.reports.scored_rollouts import ScoredRollout, require_suite, scored_rollouts
 from lookaway.statistics.rank_correlation import ModelReplicates, rank_correlation
 from lookaway.statistics.scene_bootstrap import SEED, scene_weights
 from lookaway.statistics.scene_replicates import resampled_sums, safe_divide
@@ -85,7 +86,7 @@ def ors_sensitivity(run: Run, other: Run | None = None, *, ignore_gates: bool = 
 
 
 def _clips(run: Run, *, ignore_gates: bool) -> list[_Clip]:
-    require_memobench(run)
+    require_suite(run, SUITE)
     gate = counted_gate(run, ignore_gates=ignore_gates)
     counted = {rollout.id: rollout for rollout in scored_rollouts(run) if rollout.passes(gate)}
     clips = []

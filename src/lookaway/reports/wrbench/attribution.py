@@ -11,14 +11,15 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from lookaway.core import Reason, UserError
+from lookaway.core import Reason
 from lookaway.core.outcomes import OF_THE_MACHINE
 from lookaway.engine.run import Run
 from lookaway.reports.charts.funnel import FunnelStep, funnel
 from lookaway.reports.charts.svg import Chart
 from lookaway.reports.export.rows import write_row_file
-from lookaway.reports.memobench.failures import FailureRule, CategoryVerdict, apply_rule
+from lookaway.reports.failure_rules import CategoryVerdict, FailureRule, apply_rule
 from lookaway.reports.numbers import fixed, print_json, print_lines, print_rows
+from lookaway.reports.scored_rollouts import require_suite
 from lookaway.statistics.intervals import Proportion, proportion
 from lookaway.store.run_folder import RunFolder
 
@@ -90,7 +91,9 @@ class Attribution:
     """The comparison that decided, or what is missing."""
 
 
-def attribute(scores: Mapping[str, float], reasons: Mapping[str, str], rules: Sequence[FailureRule] = RULES) -> Attribution:
+def attribute(
+    scores: Mapping[str, float], reasons: Mapping[str, str], rules: Sequence[FailureRule] = RULES
+) -> Attribution:
     """The one outcome of a rollout, from its scores by metric, and from the reasons why metrics have none.
 
     >>> attribute({"wrbench.camera_alignment": 0.02}, {}).outcome
@@ -158,8 +161,7 @@ class _Measured:
 
 def attributions(run: Run) -> list[AttributionRow]:
     """A row for each rollout, in the order of models and cases."""
-    if (suite := run.about["suite"]) != SUITE:
-        raise UserError(f"{run.path} is a run of {suite!r}; this analysis is of runs of {SUITE!r}.")
+    require_suite(run, SUITE)
     rollouts = {row["rollout"]: row for row in RunFolder(run.path).rollouts().to_pylist()}
     measured = {name: _Measured() for name in rollouts}
     for row in run.items():

@@ -10,8 +10,8 @@ import numpy as np
 
 from lookaway.core import Estimate, UserError
 from lookaway.engine.run import Run
-from lookaway.reports.memobench.scores import ScoredRollout, scored_rollouts
 from lookaway.reports.numbers import estimate_interval, print_json, print_rows, probability, signed
+from lookaway.reports.scored_rollouts import ScoredRollout, require_suite, scored_rollouts
 from lookaway.reports.wrbench.dimensions import (
     ALIGNMENT,
     DIMENSIONS,
@@ -97,8 +97,7 @@ def interface_of(model: str, given: Mapping[str, str]) -> str:
 
 def factored_rollouts(run: Run, interfaces: Mapping[str, str] | None = None) -> list[FactoredRollout]:
     """All rollouts of a run of WRBench; refuses runs of other suites, and ids that do not name event and camera."""
-    if (suite := run.about["suite"]) != SUITE:
-        raise UserError(f"{run.path} is a run of {suite!r}; this analysis is of runs of {SUITE!r}.")
+    require_suite(run, SUITE)
     found = []
     for rollout in scored_rollouts(run):
         key = CaseKey.parse(rollout.case)

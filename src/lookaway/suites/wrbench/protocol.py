@@ -17,6 +17,7 @@ from lookaway.perception.poses.supplied_poses import SuppliedPoses
 from lookaway.perception.poses.tracked_poses import TrackedPoses
 from lookaway.perception.similarity.dinov2_embeddings import Dinov2Embeddings
 from lookaway.suites.gate import revisited_gate
+from lookaway.suites.wrbench.probes import probe_metrics
 
 TURNS, MOVES, HOLDS = "yaw", "pan", "static"
 """Subsets: what the requested camera does."""
@@ -42,6 +43,7 @@ def protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
         *_integrity(as_published, is_example=bool(settings.get(EXAMPLE_SAMPLING))),
         # Its share is shown, but it is no gate here: WRBench has its own for what is seen again.
         replace(revisited_gate("wrbench.revisited", supplied or POSES, (TURNS, MOVES)), is_gate=False),
+        *probe_metrics(settings),
     )
 
 

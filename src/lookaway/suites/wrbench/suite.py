@@ -10,6 +10,7 @@ from lookaway.core import BoundMetric, Dataset, Group, Option, Table
 from lookaway.statistics.cells import gated_cells
 from lookaway.suites.options import ALLOW_OUTSIDE, AS_PUBLISHED
 from lookaway.suites.wrbench.layout import WrBenchReader, looks_like_wrbench
+from lookaway.suites.wrbench.probes import NAMES_SUBJECT
 from lookaway.suites.wrbench.protocol import CACHED_POSES, EXAMPLE_SAMPLING, protocol
 
 NATURAL25: Final = Option(
@@ -30,6 +31,12 @@ CACHED: Final = Option(
     moves_numbers=True,
     help="Take the camera from the pose files that the list of videos names, instead of tracking it.",
 )
+NAMED: Final = Option(
+    name=NAMES_SUBJECT,
+    type=bool,
+    moves_numbers=True,
+    help="Name the subject in the questions of D3 to D6 and of their gate; WRBench's own do not.",
+)
 
 
 class WrBench:
@@ -38,7 +45,7 @@ class WrBench:
     name: ClassVar[str] = "wrbench"
     version: ClassVar[int] = 1
     title: ClassVar[str] = "WRBench: events go on while the camera looks away and comes back"
-    options: ClassVar[tuple[Option, ...]] = (NATURAL25, CACHED, AS_PUBLISHED, EXAMPLE, ALLOW_OUTSIDE)
+    options: ClassVar[tuple[Option, ...]] = (NATURAL25, CACHED, AS_PUBLISHED, EXAMPLE, NAMED, ALLOW_OUTSIDE)
 
     def recognises(self, root: Path) -> bool:
         """Whether there is a list of videos beside prompts of Natural-25."""
