@@ -56,6 +56,7 @@ from lookaway.reports.wrbench.attribution import (
     WRONG_PLACE,
     WRONG_STATE,
     WRONG_WHILE_VISIBLE,
+    Attribution,
     attribute,
 )
 from lookaway.suites.wrbench.probes import GATE, RETURNED, VISIBLE, probe_metrics
@@ -167,15 +168,21 @@ def bound_metrics(poses: Extractor | None = None) -> tuple[BoundMetric, ...]:
 
 @dataclass(frozen=True)
 class Measured:
-    """Scores of a rollout by metric, and reasons why metrics have none."""
+    """Scores of a rollout by metric, reasons why metrics have none, and what the gate says is missing."""
 
     scores: Mapping[str, float]
     reasons: Mapping[str, str]
+    closed: str | None
 
     @property
     def outcome(self) -> str:
         """Where it fails first."""
-        return attribute(self.scores, self.reasons).outcome
+        return self.attribution.outcome
+
+    @property
+    def attribution(self) -> Attribution:
+        """Where it fails first, and why."""
+        return attribute(self.scores, self.reasons, self.closed)
 
 
 def measure(rollout: Rollout, bounds: Sequence[BoundMetric], judge: OracleInProcess) -> Measured:
@@ -184,9 +191,11 @@ def measure(rollout: Rollout, bounds: Sequence[BoundMetric], judge: OracleInProc
     recipes = [recipe for bound in own for recipe in bound.recipes.values()]
     perceived = FeatureJob(Extractors(None, judge=judge), rollout, content_key(rollout), recipes).run()
     outcomes = {bound.name: outcome_of(bound, rollout, perceived) for bound in own}
+    gate = outcomes.get(GATE)
     return Measured(
         {name: outcome.value for name, outcome in outcomes.items() if isinstance(outcome, Score)},
         {name: outcome.reason.value for name, outcome in outcomes.items() if isinstance(outcome, Abstention)},
+        gate.detail["reason"] if isinstance(gate, Score) else None,
     )
 
 
@@ -203,9 +212,8 @@ def print_attribution(kind: str, found: Sequence[tuple[Rollout, Measured]]) -> N
     if wrong:
         print("| case | fault | right | found | why |\n| --- | --- | --- | --- | --- |")
         for rollout, own in wrong:
-            why = attribute(own.scores, own.reasons).why
             expected = " or ".join(sorted(right_outcomes(rollout)))
-            print(f"| {rollout.case.id} | {fault_of(rollout)} | {expected} | {own.outcome} | {why} |")
+            print(f"| {rollout.case.id} | {fault_of(rollout)} | {expected} | {own.outcome} | {own.attribution.why} |")
 
 
 def print_standing_still(found: Sequence[tuple[Rollout, Measured]]) -> None:

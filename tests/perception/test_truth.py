@@ -1,14 +1,23 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from lookaway.core import MaskTrack, Reason, Rollout, Trajectory, Unmeasurable
+from lookaway.core import MaskTrack, Reason, Reference, Rollout, Trajectory, Unmeasurable
 from lookaway.io.sampling import EveryFrame, UniformFrames
 from lookaway.io.world_clips import CARD, DEPTH, VIDEO
-from lookaway.perception.truth import TrueBoxes, TrueDepth, TrueMasks, TruePoses, TrueStates
+from lookaway.perception.truth import (
+    TrueBoxes,
+    TrueDepth,
+    TrueMasks,
+    TruePoses,
+    TrueReferencePoses,
+    TrueRequestedPoses,
+    TrueStates,
+)
 from tests.support.watching import check_documented, perceive, rollout_of
 from tests.support.world_clip import (
     FRAMES,
@@ -20,7 +29,14 @@ from tests.support.world_clip import (
     write_clip_folder,
 )
 
-ALL = [TruePoses(), TrueMasks(EveryFrame()), TrueBoxes(EveryFrame()), TrueDepth(EveryFrame()), TrueStates()]
+ALL = [
+    TruePoses(),
+    TrueRequestedPoses(),
+    TrueMasks(EveryFrame()),
+    TrueBoxes(EveryFrame()),
+    TrueDepth(EveryFrame()),
+    TrueStates(),
+]
 
 
 @pytest.fixture
@@ -65,6 +81,23 @@ def test_poses_are_those_of_the_camera(rollout):
     trajectory = Trajectory.from_feature(perceive(TruePoses(), rollout))
     np.testing.assert_array_equal(trajectory.camera_to_world, clip_arrays().camera_to_world)
     assert trajectory.frame_count == FRAMES
+
+
+def test_requested_poses_are_those_of_the_request(rollout):
+    trajectory = Trajectory.from_feature(perceive(TrueRequestedPoses(), rollout))
+    np.testing.assert_array_equal(trajectory.camera_to_world, clip_arrays().requested_camera_to_world)
+
+
+def test_poses_of_the_reference_are_those_of_its_own_truth(tmp_path, rollout):
+    write_clip_folder(tmp_path / "faulty")
+    reference = Reference(video=rollout.video, artifacts=rollout.artifacts)
+    faulty = rollout_of(tmp_path / "faulty" / VIDEO, artifacts={"truth": tmp_path / "faulty" / CARD})
+    assert TrueReferencePoses().declines(faulty).reason is Reason.MISSING_INPUT
+    compared = replace(faulty, case=replace(faulty.case, reference=reference))
+    trajectory = Trajectory.from_feature(perceive(TrueReferencePoses(), compared))
+    np.testing.assert_array_equal(trajectory.camera_to_world, clip_arrays().camera_to_world)
+    bare = replace(compared, case=replace(compared.case, reference=Reference(video=rollout.video)))
+    assert TrueReferencePoses().declines(bare).reason is Reason.MISSING_INPUT
 
 
 def test_masks_are_those_of_the_target_in_the_sampled_frames(rollout):

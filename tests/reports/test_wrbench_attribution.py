@@ -86,7 +86,12 @@ def test_a_wrong_return_explains_what_is_wrong_while_visible():
         assert attribute(scores(**BAD[WRONG_PLACE], **{name: 0.1}), {}).outcome == WRONG_PLACE
         assert attribute(scores(**BAD[WRONG_STATE], **{name: 0.1}), {}).outcome == WRONG_STATE
         assert attribute(scores(**{name: 0.1}), {}).outcome == WRONG_WHILE_VISIBLE
-        assert attribute(never_back(**{name: 0.1}), CLOSED).outcome == WRONG_WHILE_VISIBLE
+        assert attribute(never_back(**{name: 0.1}), CLOSED, "no_oov").outcome == WRONG_WHILE_VISIBLE
+
+
+def test_an_event_that_is_not_seen_to_its_end_because_nothing_comes_back_is_never_reobserved():
+    for name in ("wrbench.d3.visible_spatial", "wrbench.d4.visible_state"):
+        assert attribute(never_back(**{name: 0.1}), CLOSED, "no_return").outcome == NEVER
 
 
 def test_a_closed_gate_is_never_reobserved_and_not_an_unknown_return():

@@ -46,6 +46,24 @@ def test_takes_are_seeds(world):
     assert [rollout.seed for rollout in read(world).rollouts] == ["0", "1"]
 
 
+FAULT = {"fault": "vanish", "severity": 1.0, "dose": 1.0, "dose_unit": "target"}
+
+
+def test_the_clip_without_a_fault_is_the_reference_of_its_case(world):
+    other = FOLDER.replace("perfect", "vanish-1")
+    write_clip_folder(world / other, model="vanish-1", injections=[FAULT])
+    for rollout in read(world).rollouts:
+        reference = rollout.case.reference
+        assert (reference.video, reference.end) == (world / FOLDER / "video.mp4", FRAMES)
+        assert dict(reference.phase_starts) == {"visible": 0, "disappeared": 2, "reappeared": 4}
+
+
+def test_a_case_whose_clips_all_have_faults_has_no_reference(world):
+    write_clip_folder(world / FOLDER, model="vanish-1", injections=[FAULT])
+    (rollout,) = read(world).rollouts
+    assert rollout.case.reference is None
+
+
 def test_a_card_that_is_not_valid_is_listed_and_the_others_are_read(world):
     broken = world / FOLDER.replace("/0", "/1")
     write_clip_folder(broken, take=1)

@@ -66,7 +66,7 @@ def card_fields() -> dict[str, Any]:
         "seed": 0,
         "model": "perfect",
         "take": 0,
-        "injections": [{"fault": "vanish", "severity": 0.5, "dose": 0.5, "dose_unit": "opacity"}],
+        "injections": [],
         "width": WIDTH,
         "height": HEIGHT,
         "fps": 8,

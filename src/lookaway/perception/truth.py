@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Final
 
 import numpy as np
@@ -25,6 +25,7 @@ from lookaway.core import (
     Timeline,
 )
 from lookaway.io.sampling import UniformFrames
+from lookaway.io.video import probe
 from lookaway.io.world_clips import WorldClip
 from lookaway.perception.masks.grounding_dino_boxes import BOX_ARRAYS
 
@@ -79,6 +80,45 @@ class TruePoses(TruthExtractor):
     def read(self, rollout: Rollout, timeline: Timeline, features: Features) -> Feature:
         """Read the camera of every frame."""
         return open_truth(rollout, timeline).trajectory().to_feature()
+
+
+@dataclass(frozen=True, slots=True)
+class TrueRequestedPoses(TruthExtractor):
+    """The path that the camera was asked to take, from the truth of the simulated world."""
+
+    name: ClassVar[str] = "true_requested_poses"
+    bytes_per_frame: ClassVar[float] = 250.0
+    arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS
+
+    def read(self, rollout: Rollout, timeline: Timeline, features: Features) -> Feature:
+        """Read the requested camera of every frame."""
+        clip = open_truth(rollout, timeline)
+        requested = clip.arrays().requested_camera_to_world
+        return replace(clip.trajectory(), camera_to_world=requested).to_feature()
+
+
+@dataclass(frozen=True, slots=True)
+class TrueReferencePoses(TruthExtractor):
+    """The executed path of the camera of the reference, from the truth of the simulated world."""
+
+    name: ClassVar[str] = "true_reference_poses"
+    bytes_per_frame: ClassVar[float] = 250.0
+    arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS
+    of_reference: ClassVar[bool] = True
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Whether there is a reference with a truth."""
+        reference = rollout.case.reference
+        if reference is None:
+            return Abstention(Reason.MISSING_INPUT, "the world has no clip of this case without a fault.")
+        return lacks_truth(replace(rollout, artifacts=reference.artifacts))
+
+    def read(self, rollout: Rollout, timeline: Timeline, features: Features) -> Feature:
+        """Read the camera of every frame of the reference."""
+        reference = rollout.case.reference
+        assert reference is not None  # noqa: S101 - `declines` refuses a case without one
+        own = replace(rollout, artifacts=reference.artifacts)
+        return open_truth(own, probe(reference.video)).trajectory().to_feature()
 
 
 @dataclass(frozen=True, slots=True)

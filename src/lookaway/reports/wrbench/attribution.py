@@ -30,6 +30,10 @@ HOLDS: Final = "static"
 CAMERA, UNREADABLE, WRONG_WHILE_VISIBLE = "camera did not move", "unreadable", "event wrong while visible"
 NEVER, WRONG_PLACE, WRONG_STATE = "never re-observed", "returned in the wrong place", "returned in the wrong state"
 CORRECT, UNKNOWN = "correct", "unknown"
+LOST: Final = "subject does not come back"
+"""No outcome of its own: the part of `never re-observed` that also explains why an event is not seen to its end."""
+NO_RETURN: Final = "no_return"
+"""The gate's reason for it."""
 OUTCOMES: Final[Mapping[str, str]] = {
     CAMERA: "the camera makes less than a tenth of the requested turn, or turns to the other side",
     UNREADABLE: "the file cannot be decoded, or its pictures fall apart",
@@ -46,20 +50,20 @@ RULES: Final = (
     FailureRule(category=NEVER, metric=GATE, comparison="<", limit=0.5),
     FailureRule(category=WRONG_PLACE, metric="wrbench.d5.returned_spatial", comparison="<", limit=0.5),
     FailureRule(category=WRONG_STATE, metric="wrbench.d6.returned_state", comparison="<", limit=0.5),
-    # D3 and D4 are about all that is seen, also after the return: a wrong return is wrong while visible, too.
+    # D3 and D4 are about all that is seen, also after the return: a wrong return, or none, is wrong while visible, too.
     FailureRule(
         category=WRONG_WHILE_VISIBLE,
         metric="wrbench.d3.visible_spatial",
         comparison="<",
         limit=0.5,
-        unless=(WRONG_PLACE, WRONG_STATE),
+        unless=(WRONG_PLACE, WRONG_STATE, LOST),
     ),
     FailureRule(
         category=WRONG_WHILE_VISIBLE,
         metric="wrbench.d4.visible_state",
         comparison="<",
         limit=0.5,
-        unless=(WRONG_PLACE, WRONG_STATE),
+        unless=(WRONG_PLACE, WRONG_STATE, LOST),
     ),
 )
 """An outcome is found where one of its rules finds it. Rules stand after those of the outcomes that they exclude."""
@@ -92,9 +96,14 @@ class Attribution:
 
 
 def attribute(
-    scores: Mapping[str, float], reasons: Mapping[str, str], rules: Sequence[FailureRule] = RULES
+    scores: Mapping[str, float],
+    reasons: Mapping[str, str],
+    closed: str | None = None,
+    rules: Sequence[FailureRule] = RULES,
 ) -> Attribution:
     """The one outcome of a rollout, from its scores by metric, and from the reasons why metrics have none.
+
+    `closed` is what the gate says is missing.
 
     >>> attribute({"wrbench.camera_alignment": 0.02}, {}).outcome
     'camera did not move'
@@ -102,7 +111,8 @@ def attribute(
     broken = next((reason for reason in reasons.values() if reason in BROKEN_FILE), None)
     if broken is not None:
         return Attribution(outcome=UNREADABLE, why=broken)
-    found: dict[str, CategoryVerdict] = {}
+    is_lost = closed == NO_RETURN
+    found = {LOST: CategoryVerdict(category=LOST, is_found=is_lost, why=closed or "the gate does not say so")}
     for category in dict.fromkeys(rule.category for rule in rules):
         own = [_verdict(rule, scores, reasons, found) for rule in rules if rule.category == category]
         # One failure is enough; that there is none takes all rules.
@@ -154,7 +164,7 @@ class _Measured:
 
     def attribution(self) -> Attribution:
         """Its outcome; one that the gate decides has the gate's reason."""
-        found = attribute(self.scores, self.reasons)
+        found = attribute(self.scores, self.reasons, self.closed)
         is_explained = found.outcome == NEVER and self.closed is not None
         return replace(found, why=f"{found.why}, {self.closed}") if is_explained else found
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from lookaway.core import (
     DatasetError,
     GivenPair,
     Problem,
+    Reference,
     Rollout,
     Target,
     Unmeasurable,
@@ -32,6 +33,8 @@ PATTERN_FIELDS: Final = ("model", "case", "seed", "subset", "scene")
 PATTERNS_BY_DEPTH: Final = {1: "{case}", 2: "{model}/{case}", 3: "{model}/{case}/{seed}"}
 POSES_SUFFIX: Final = ".poses.npz"
 REQUEST_SUFFIX: Final = ".request.npz"
+PHASES: Final = ("visible", "disappeared", "reappeared")
+"""Of the target of a clip of the simulated world."""
 
 
 class ManifestLine(BaseModel):
@@ -238,13 +241,18 @@ def is_world(root: Path) -> bool:
 
 
 def world_rollouts(root: Path) -> tuple[tuple[Rollout, ...], list[Problem]]:
-    """All clips, and problems of those with invalid files or repeated ids."""
+    """All clips, and problems of those with invalid files or repeated ids.
+
+    The clip of a case without any fault is the reference of all clips of the case.
+    """
     rollouts: dict[str, Rollout] = {}
+    references: dict[str, Reference] = {}
     problems = []
     for folder in clip_folders(root):
         where = folder.relative_to(root).as_posix()
         try:
-            rollout = _rollout(WorldClip.open(folder))
+            clip = WorldClip.open(folder)
+            rollout = _rollout(clip)
         except (DatasetError, ArtifactError) as error:
             problems.append(Problem(where=where, message=str(error)))
             continue
@@ -252,7 +260,23 @@ def world_rollouts(root: Path) -> tuple[tuple[Rollout, ...], list[Problem]]:
             problems.append(Problem(where=where, message=f"{rollout.id} is listed twice; left out"))
             continue
         rollouts[rollout.id] = rollout
-    return tuple(rollouts.values()), problems
+        if not clip.card.injections:
+            references.setdefault(clip.card.case, _reference(clip))
+    return tuple(_with_reference(rollout, references) for rollout in rollouts.values()), problems
+
+
+def _reference(clip: WorldClip) -> Reference:
+    phases = clip.card.phases
+    return Reference(
+        video=clip.video,
+        end=clip.card.frames,
+        artifacts={"truth": clip.folder / CARD},
+        phase_starts={name: getattr(phases, name)[0] for name in PHASES},
+    )
+
+
+def _with_reference(rollout: Rollout, references: Mapping[str, Reference]) -> Rollout:
+    return replace(rollout, case=replace(rollout.case, reference=references.get(rollout.case.id)))
 
 
 def _rollout(clip: WorldClip) -> Rollout:
@@ -266,7 +290,7 @@ def _rollout(clip: WorldClip) -> Rollout:
         action=clip.timed_action(),
         target=Target(name=card.target.name, attributes=(card.process[1],), box=box),
     )
-    phases = {name: getattr(card.phases, name) for name in ("visible", "disappeared", "reappeared")}
+    phases = {name: getattr(card.phases, name) for name in PHASES}
     return Rollout(
         case=case,
         model=card.model,
