@@ -14,6 +14,7 @@ from lookaway.reports.site.rendering import environment
 from lookaway.reports.wrbench.attribution import (
     CAMERA,
     CORRECT,
+    LOST,
     NEVER,
     OUTCOMES,
     RULES,
@@ -64,7 +65,7 @@ def never_back(**changed):
 
 def test_every_outcome_but_correct_has_a_rule_and_rules_follow_those_they_exclude():
     assert {rule.category for rule in RULES} == set(OUTCOMES) - {CORRECT}
-    order = list(dict.fromkeys(rule.category for rule in RULES))
+    order = [LOST, *dict.fromkeys(rule.category for rule in RULES)]
     for rule in RULES:
         assert all(order.index(other) < order.index(rule.category) for other in rule.unless)
 

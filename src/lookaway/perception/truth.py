@@ -89,6 +89,7 @@ class TrueRequestedPoses(TruthExtractor):
     name: ClassVar[str] = "true_requested_poses"
     bytes_per_frame: ClassVar[float] = 250.0
     arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS
+    of_reference: ClassVar[bool] = True
 
     def read(self, rollout: Rollout, timeline: Timeline, features: Features) -> Feature:
         """Read the requested camera of every frame."""
