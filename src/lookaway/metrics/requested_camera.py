@@ -52,7 +52,7 @@ class RequestedCameraPrecision(MetricBase):
     Abstains: `missing_input` without poses or without a requested path; `not_applicable` for a request that stands
     still, except as published; `too_short` for fewer than `min_frames` posed frames; `invalid_record` where a sidecar
     contradicts the path; `pose_failed` where poses hold no valid camera; as published, `invalid_input` where the path
-    has not one pose for each frame (`length_mismatch`).
+    has not one pose for each frame, which the code calls a length mismatch.
     """
 
     name = "requested_camera_precision"

@@ -34,7 +34,7 @@ PATTERNS_BY_DEPTH: Final = {1: "{case}", 2: "{model}/{case}", 3: "{model}/{case}
 POSES_SUFFIX: Final = ".poses.npz"
 REQUEST_SUFFIX: Final = ".request.npz"
 PHASES: Final = ("visible", "disappeared", "reappeared")
-"""Of the target of a clip of the simulated world."""
+"""Phases of the target of a clip of the simulated world."""
 
 
 class ManifestLine(BaseModel):
