@@ -190,6 +190,13 @@ def test_a_sideways_request_is_followed_by_moves_and_not_by_turns():
     assert measured(OURS["precision"], turned, request, "pan_left_then_right").value < 0.7
 
 
+def test_alignment_without_a_path_is_full_at_the_turn_that_the_case_names_except_as_published():
+    case = replace(asked().case, turn_degrees=60.0)
+    rollout, features = replace(asked(), case=case), {"poses": path(there_and_back(30))}
+    assert OURS["alignment"].measure(rollout, features).value == pytest.approx(28 / 58)
+    assert PUBLISHED["alignment"].measure(rollout, features).value == pytest.approx(1)
+
+
 def test_alignment_without_a_requested_path_is_full_at_30_degrees():
     assert measured(OURS["alignment"], path(there_and_back(30)), request=None).value == pytest.approx(1)
     assert measured(OURS["alignment"], path(there_and_back(30))).value == pytest.approx(28 / 58)

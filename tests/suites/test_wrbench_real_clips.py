@@ -34,7 +34,7 @@ CLIPS = {
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory):
-    """Alignment of every clip; no path was requested that could be read, so that 30 degrees are enough."""
+    """Alignment of every clip; no path was requested that could be read, so that its label says how far to turn."""
     root = tmp_path_factory.mktemp("real")
     suite = Natural25.read(DATA / "natural25")
     entries = []
@@ -60,6 +60,16 @@ def test_most_clips_turn_to_the_side_that_was_asked_for(rows):
     scored = {name: rows["camera_alignment", name]["value"] for name in CLIPS}
     right = [name for name, value in scored.items() if value is not None and value > 0]
     assert len(right) >= 8, scored
+
+
+def test_a_turn_is_held_against_the_degrees_that_the_label_of_its_camera_names(rows):
+    facts = {
+        name: json.loads(rows["camera_alignment", name]["detail"])
+        for name in CLIPS
+        if rows["camera_alignment", name]["value"]
+    }
+    assert {abs(facts[name]["requested_degrees"]) for name in facts if "rl60" in name} == {60.0}
+    assert {abs(facts[name]["requested_degrees"]) for name in facts if "rl60" not in name} == {30.0}
 
 
 def test_without_a_requested_path_nothing_is_compared_with_it(rows):

@@ -56,6 +56,8 @@ class Case:
     """Cases of one scene are not independent; intervals resample scenes."""
     prompt: tuple[str, ...] = ()
     action: str | None = None
+    turn_degrees: float | None = None
+    """How far the camera is asked to turn at most; `None` is unknown."""
     target: Target | None = None
     first_frame: Path | None = None
     controls: tuple[str, ...] | None = None

@@ -131,8 +131,9 @@ class RequestedCameraAlignment(MetricBase):
     """Whether the camera turns to the side that was asked for, and how far; or whether it holds; WRBench's CamAlign.
 
     (|peak| - `min_yaw_degrees`) / (|requested peak| - `min_yaw_degrees`) between 0 and 1, and 0 where the peak is on
-    the other side. Where no path was requested, as of models that are only prompted, or as published, the requested
-    peak is `full_yaw_degrees`. Coming back is not required. For a request that stands still the value is 1 - the larger
+    the other side. The requested peak is that of the path or, where there is none, the one that the case names.
+    Where neither is known, as of models that are only prompted, or as published, it is `full_yaw_degrees`. Coming back
+    is not required. For a request that stands still the value is 1 - the larger
     of turn / `hold_degrees` and move / `hold_translation`, at least 0; moves are in median depths, and as published in
     the unit of the poses. The raw value is the peak in degrees, to the right if positive.
 
@@ -188,7 +189,7 @@ class RequestedCameraAlignment(MetricBase):
             loss = max(pair.largest_turn / self.hold_degrees, pair.largest_move / self.hold_translation)
             detail |= {"turned_degrees": pair.largest_turn, "moved": pair.largest_move}
             return Score(max(0.0, 1 - loss), raw=pair.yaw, detail=detail)
-        full = self._full_degrees(features)
+        full = self._full_degrees(rollout, features)
         peak = abs(pair.yaw)
         detail["requested_degrees"] = side * full
         if peak < self.min_yaw_degrees or pair.yaw * side < 0:
@@ -197,12 +198,13 @@ class RequestedCameraAlignment(MetricBase):
         value = min(1.0, (peak - self.min_yaw_degrees) / (full - self.min_yaw_degrees))
         return Score(value, raw=pair.yaw, detail={**detail, "status": "ok"})
 
-    def _full_degrees(self, features: Features) -> float:
-        if not self.as_published and "requested_poses" in features:
+    def _full_degrees(self, rollout: Rollout, features: Features) -> float:
+        if self.as_published:
+            return self.full_yaw_degrees
+        requested = rollout.case.turn_degrees or 0.0
+        if "requested_poses" in features:
             requested = abs(peak_yaw_degrees(features["requested_poses"]["camera_to_world"]))
-            if requested > self.min_yaw_degrees:
-                return requested
-        return self.full_yaw_degrees
+        return requested if requested > self.min_yaw_degrees else self.full_yaw_degrees
 
 
 @dataclass(frozen=True, slots=True)

@@ -262,7 +262,8 @@ def print_attributions(rows: Sequence[AttributionRow], *, as_json: bool) -> None
         }
         for own in shares
     ]
-    print_rows(table, as_json=False, right=("rollouts", "share", "95 %", "left"))
+    if table:
+        print_rows(table, as_json=False, right=("rollouts", "share", "95 %", "left"))
     print_lines(attribution_notes(rows))
 
 

@@ -208,7 +208,7 @@ def print_dimension_rows(rows: Sequence[DimensionRow], *, as_json: bool, parts: 
             "95 %": estimate_interval(row.support),
             **{name: f"{_cell_text(row.cells.get(name))}{_star(row, name, best)}" for name in shown},
             "average": fixed(row.average),
-            "as published": f"{fixed(row.published.average)}{Mark.IMPRECISE.value if row.published.is_low_n else ''}",
+            "as published": f"{fixed(row.published.average)}{_average_dagger(row)}",
         }
         for row, part in zip(rows, parts or [""] * len(rows), strict=True)
     ]
@@ -242,6 +242,10 @@ def print_published_rows(rows: Sequence[DimensionRow], *, as_json: bool) -> None
     print_rows(lines, as_json=False, right=("rollouts", SUPPORT, *shown, "average"))
     low = f"fewer than {MIN_VALUES} rollouts or less than {MIN_SUPPORT:.0%} re-observed, as published"
     print_lines([f"{Mark.IMPRECISE.value} {low}"])
+
+
+def _average_dagger(row: DimensionRow) -> str:
+    return Mark.IMPRECISE.value if row.published.is_low_n and row.published.average is not None else ""
 
 
 def _published_dagger(row: DimensionRow, name: str) -> str:

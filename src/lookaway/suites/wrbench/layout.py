@@ -228,6 +228,7 @@ class WrBenchReader:
             scene=record.family_id,
             prompt=(record.event_text,),
             action=ACTIONS[record.view.camera_type],
+            turn_degrees=record.view.degrees,
             target=Target(name=record.subject) if record.subject else None,
             first_frame=first_frame,
         )
