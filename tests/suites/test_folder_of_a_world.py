@@ -105,3 +105,19 @@ def test_metrics_can_be_fed_with_the_truth(world):
     metrics = ["camera_interaction", "rendering_lighting"]
     evaluate(world, world / "run", suite="folder", using={"poses": "true_poses"}, metrics=metrics)
     assert statuses(world / "run")["rendering_lighting"] != "missing_input"
+
+
+@pytest.mark.merge  # binds and imports what all suites need
+def test_one_run_measures_all_suites_on_a_world(world):
+    other = FOLDER.replace("perfect", "vanish-1")
+    write_clip_folder(world / other, model="vanish-1", injections=[FAULT])
+    poses = {
+        "poses": "true_poses",
+        "reference_poses": "true_reference_poses",
+        "requested_poses": "true_requested_poses",
+    }
+    suites = ["mbench-a", "mind", "memobench", "wrbench", "revisit"]
+    evaluate(world, world / "run", metrics=suites, using=poses)
+    scored = {name for name, status in statuses(world / "run").items() if status == "score"}
+    assert {"mbencha.environment.spatial_epipolar", "mind.lcm.psnr", "memobench.all.psnr"} <= scored
+    assert {"wrbench.static_hold", "revisited"} <= scored
