@@ -6,6 +6,7 @@ whole: one for each metric, and the changelog.
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import inspect
 import re
@@ -14,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -29,6 +31,7 @@ from lookaway.cli.main import lookaway as command_line_root
 from lookaway.cli.suite_options import DatasetCommand
 from lookaway.core import BoundMetric, ExtractorBase, Metric, Option, Reason, errors, plugins
 from lookaway.engine.reading import load_suite
+from lookaway.io import limits as io_limits
 from lookaway.io.clip_card import ClipCard
 from lookaway.judges.prompts import Prompt
 from lookaway.perception.weights import CATALOGUE, Weights
@@ -493,6 +496,17 @@ def error_list() -> str:
     return _table(("Error", "Meaning"), [(f"`{kind.__name__}`", _summary(kind)) for kind in ordered])
 
 
+def limits() -> str:
+    """Every limit on the files of a dataset, with the comment that follows it in the source."""
+    body = ast.parse(inspect.getsource(io_limits)).body
+    rows = []
+    for constant, meaning in pairwise(body):
+        if isinstance(constant, ast.AnnAssign) and isinstance(meaning, ast.Expr):
+            name = ast.unparse(constant.target)
+            rows.append((f"`{name}`", f"{getattr(io_limits, name):,}", _text(ast.literal_eval(meaning.value))))
+    return _table(("Limit", "Value", "Of"), rows)
+
+
 def run_files() -> str:
     """The files of a run as the source lists them."""
     lines = [
@@ -533,6 +547,7 @@ GENERATED: dict[str, Callable[[], str]] = {
     "error-list": error_list,
     "error-tree": error_tree,
     "extractors": extractors,
+    "limits": limits,
     "metrics": metrics,
     "outcome-columns": outcome_columns,
     "packages": packages,

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from lookaway.core import Reason, UnsafePath
-from lookaway.io.files import inside
+from lookaway.io.dataset_files import inside
 
 
 @pytest.fixture

@@ -173,7 +173,7 @@ def test_a_verdict_that_contradicts_its_answer_is_named_and_the_answer_counts(tm
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"scene": "Havana"}, "the row is about Havana-3, expected Nordic-3"),
+        ({"scene": "Havana"}, "the row is about another clip, expected Nordic-3"),
         ({"Start Questions": "5"}, "expected a list of questions"),
         ({"Start Questions": "["}, "Start Questions: not valid JSON"),
         ({"Start Questions": [entry("1")]}, "Start Questions: ID: "),

@@ -200,7 +200,7 @@ def test_a_line_adds_to_its_sample_and_goes_before_it(writer):
     ("content", "message"),
     [
         ("{", "not valid JSON"),
-        ("[]", "found []"),
+        ("[]", "found a list"),
         ('{"metadata": 3}', "metadata: "),
         ('{"metadata": {"x": NaN}}', "NaN"),
     ],
@@ -288,7 +288,7 @@ def test_each_subset_of_each_setting_has_its_own_requirements(tmp_path, dataset_
         ({"x": 0.5, "y": 0.4, "w": 0.2, "h": 0.1}, None),
         ([0.5, 0.5, True, 0.2], None),
         (["0.5", 0.5, 0.2, 0.2], None),
-        ([10**400, 0.5, 0.2, 0.2], None),
+        ([10**200, 0.5, 0.2, 0.2], None),
         ("middle", None),
     ],
 )
@@ -321,23 +321,23 @@ def test_the_target_of_setting_t_has_a_name_and_attributes(tmp_path):
     [
         (
             {"object_card": {"name": "cup", "core_attributes": "red, ceramic"}},
-            "metadata.object_card.core_attributes is 'red, ceramic', expected a list of texts",
+            "metadata.object_card.core_attributes is text, expected a list of texts",
         ),
         (
             {"object_card": {"name": "cup", "core_attributes": ["red", 3]}},
-            "metadata.object_card.core_attributes is ['red', 3], expected a list of texts",
+            "metadata.object_card.core_attributes is a list, expected a list of texts",
         ),
         (
             {"object_card": {"name": "cup", "attributes": {"colour": "red"}}},
-            "metadata.object_card.attributes is {'colour': 'red'}, expected a list of texts",
+            "metadata.object_card.attributes is a mapping, expected a list of texts",
         ),
-        ({"object_card": "cup"}, "metadata.object_card is 'cup', expected a mapping with a name and core_attributes"),
-        ({"object_card": {"name": 3}}, "metadata.object_card is {'name': 3}, expected a mapping with a name"),
-        ({"caption_segments": "a door; a hall"}, "metadata.caption_segments is 'a door; a hall', expected a list"),
-        ({"caption_segments": ["a door", None]}, "metadata.caption_segments is ['a door', None], expected a list"),
-        ({"caption": ["a door"]}, "metadata.caption is ['a door'], expected a text"),
-        ({"scene": 3}, "metadata.scene is 3, expected the name of a scene"),
-        ({"scene": " "}, "metadata.scene is ' ', expected the name of a scene"),
+        ({"object_card": "cup"}, "metadata.object_card is text, expected a mapping with a name and core_attributes"),
+        ({"object_card": {"name": 3}}, "metadata.object_card is a mapping, expected a mapping with a name"),
+        ({"caption_segments": "a door; a hall"}, "metadata.caption_segments is text, expected a list"),
+        ({"caption_segments": ["a door", None]}, "metadata.caption_segments is a list, expected a list"),
+        ({"caption": ["a door"]}, "metadata.caption is a list, expected a text"),
+        ({"scene": 3}, "metadata.scene is a number, expected the name of a scene"),
+        ({"scene": " "}, "metadata.scene is text, expected the name of a scene"),
     ],
 )
 def test_metadata_in_another_form_is_told_where_it_stands(tmp_path, metadata, message):
@@ -379,20 +379,20 @@ def test_segments_in_another_form_are_not_replaced_by_the_caption(tmp_path, segm
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"subset": 3}, "subset: Input should be a valid string, found 3"),
-        ({"sample_id": None}, "sample_id: Input should be a valid string, found None"),
+        ({"subset": 3}, "subset: Input should be a valid string, found a number"),
+        ({"sample_id": None}, "sample_id: Input should be a valid string, found null"),
         ({"sample_id": "../../etc"}, "sample_id: Value error, a name must not be empty"),
         ({"condition_id": ""}, "condition_id: Value error, a name must not be empty"),
         ({"media": {"videos": []}}, "media.videos: List should have at least 1 item"),
         ({"media": {"videos": [{"path": 7}]}}, "media.videos.0.path: Input should be a valid string"),
         ({"media": "video.mp4"}, "media: Input should be"),
-        ({"artifacts": {"da3": "results.npz"}}, "artifacts.da3: Input should be"),
+        ({"artifacts": {"da3": "results.npz"}}, "artifacts.*: Input should be"),
         ({"metadata": []}, "metadata: Input should be a valid dictionary"),
-        ({"item_id": "environment:other:left"}, "item_id is 'environment:other:left', expected 'environment:"),
-        ({"model_id": "other"}, "model_id is 'other', expected 'truth'"),
-        ({"dataset_id": "mbencht"}, "dataset_id is 'mbencht', expected 'mbencha'"),
-        ({"item_id": None, "subset": "enviroment"}, "no subset 'enviroment'; did you mean 'environment'?"),
-        ({"item_id": None, "subset": "zzz"}, "no subset 'zzz'; known: environment, human, object, causal"),
+        ({"item_id": "environment:other:left"}, "item_id is another text than subset, sample_id and condition_id"),
+        ({"model_id": "other"}, "model_id is another text than the name of its folder, 'truth'"),
+        ({"dataset_id": "mbencht"}, "dataset_id is another text than 'mbencha'"),
+        ({"item_id": None, "subset": "enviroment"}, "no subset; did you mean 'environment'?"),
+        ({"item_id": None, "subset": "zzz"}, "no subset; known: environment, human, object, causal"),
     ],
 )
 def test_a_wrong_line_is_reported_with_its_place_and_the_rest_is_read(writer, change, message):
@@ -473,9 +473,9 @@ def test_a_suite_refuses_the_dataset_of_the_other_setting(tmp_path):
 @pytest.mark.parametrize(
     ("card", "message"),
     [
-        ("dataset_id: mbench\n", "dataset_id: Input should be 'mbencha' or 'mbencht', found 'mbench'"),
+        ("dataset_id: mbench\n", "dataset_id: Input should be 'mbencha' or 'mbencht', found text"),
         ("dataset_name: mine\n", "dataset_id: Field required"),
-        ("- a\n- b\n", "expected keys such as dataset_id, found list"),
+        ("- a\n- b\n", "expected keys such as dataset_id, found a list"),
         ("dataset_id: [\n", "not readable as YAML"),
         ("dataset_id: mbencha\nextrinsics_convention: sideways\n", "extrinsics_convention: Input should be"),
         ("dataset_id: !!python/object/apply:os.getcwd []\n", "not readable as YAML"),

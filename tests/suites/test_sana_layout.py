@@ -186,5 +186,5 @@ def test_a_folder_without_scenes_or_without_videos_is_refused(writer, has_scenes
 def test_a_split_without_its_list_of_scenes_is_refused(writer):
     (writer.root / SIMPLE).mkdir(parents=True)
     writer.video("indoor_001")
-    with pytest.raises(DatasetError, match="the list of scenes cannot be read"):
+    with pytest.raises(DatasetError, match=r"run_manifest\.jsonl: there is no such file"):
         SanaReader(writer.root).rollouts()

@@ -6,15 +6,15 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from lookaway.core import DatasetError, Floats, Indices
+from lookaway.core import Floats, Indices
 from lookaway.io.arrays import ArrayArchive
-from lookaway.io.files import read_json, write_whole
+from lookaway.io.files import write_whole
 
 Frames = tuple[int, int]
 """First frame, and one past the last."""
@@ -225,24 +225,3 @@ def _read(archive: ArrayArchive, name: str, shape: tuple[int, ...]) -> NDArray[A
     if not np.isfinite(values).all():
         raise archive.error(f"{name} holds NaN or infinity; render the clip again.")
     return values
-
-
-Model = TypeVar("Model", bound=BaseModel)
-
-
-def read_record(path: Path, model: type[Model]) -> Model:
-    """The record in a JSON file, or a `DatasetError` with what was found and expected."""
-    value = read_json(path)
-    try:
-        return model.model_validate(value)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(step) for step in first["loc"]) or "the record"
-        raise DatasetError(f"{path}: {field}: {first['msg']}; found {_shown(first['input'])}.") from error
-
-
-def _shown(value: object) -> str:
-    try:
-        return f"{value!r:.80}"
-    except ValueError:  # a number of more digits than Python spells out
-        return "a number of thousands of digits"

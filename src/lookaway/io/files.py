@@ -1,4 +1,4 @@
-"""Files and objects: atomic writes, strict JSON, safe paths, content hashes."""
+"""Files and objects: atomic writes, strict JSON, content hashes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
-from lookaway.core import DatasetError, Json, Reason, StorageError, UnsafePath
+from lookaway.core import DatasetError, Json, StorageError
 from lookaway.io import object_storage
+from lookaway.io.limits import MAX_DIGITS
 from lookaway.io.object_storage import is_remote
 
 PARTIAL = ".partial"
@@ -101,7 +102,7 @@ def read_json(path: Path) -> Json:
 def parse_json(text: str | bytes, where: str) -> Json:
     """Parse JSON, with `where` for messages; numbers must be finite and text valid Unicode."""
     try:
-        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_bounded)
         if isinstance(text, bytes) or "\\u" in text:
             _refuse_half_characters(value)
     except (ValueError, RecursionError) as error:
@@ -129,8 +130,14 @@ def _refuse_constant(name: str) -> float:
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{text} is too large for a number")
+        raise ValueError("a number is too large")
     return number
+
+
+def _bounded(text: str) -> int:
+    if len(text) > MAX_DIGITS:
+        raise ValueError(f"an integer has more than {MAX_DIGITS} digits")
+    return int(text)
 
 
 def _refuse_half_characters(value: Json) -> None:
@@ -139,31 +146,6 @@ def _refuse_half_characters(value: Json) -> None:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         raise ValueError("an escape is half of a surrogate pair") from error
-
-
-def inside(root: Path, path: str, *, base: Path | None = None, allow_outside: bool = False) -> Path:
-    """The file that a dataset names; raises an `UnsafePath` if it lies outside the dataset's root.
-
-    Links are resolved first. Relative paths start from `base`.
-    """
-    if not path:
-        raise UnsafePath(Reason.UNSAFE_PATH, "the path is empty.")
-    named = os.path.join(base or root, path)
-    try:
-        os.lstat(named)
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
-        pass  # the reader of the file will say so
-    except (OSError, ValueError) as error:  # too long, a ring of links, NUL, half a surrogate pair
-        raise UnsafePath(Reason.UNSAFE_PATH, f"the path {path[:80]!r} is not a valid path ({error}).") from error
-    if allow_outside:
-        return Path(os.path.normpath(named))
-    real = Path(os.path.realpath(named))
-    if not real.is_relative_to(os.path.realpath(root)):
-        raise UnsafePath(
-            Reason.UNSAFE_PATH,
-            f"the path {path!r} leads out of the dataset. Move the file into it, or allow it with --allow-outside.",
-        )
-    return real
 
 
 BLOCK_BYTES = 64 * 1024

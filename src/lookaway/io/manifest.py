@@ -8,8 +8,9 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict
 
 from lookaway.core import DatasetError
-from lookaway.io.clip_card import HashesCard, read_record
-from lookaway.io.files import inside, write_json
+from lookaway.io.clip_card import HashesCard
+from lookaway.io.dataset_files import DatasetTree, checked
+from lookaway.io.files import write_json
 from lookaway.io.world_clips import open_world
 
 MANIFEST: Final = "manifest.json"
@@ -57,10 +58,11 @@ def write_manifest(root: Path) -> Manifest:
 
 def read_manifest(root: Path) -> Manifest:
     """The manifest; every path is inside the root and listed once."""
-    manifest = read_record(root / MANIFEST, Manifest)
+    tree = DatasetTree(root)
+    manifest = checked(Manifest, tree.json(MANIFEST), str(root / MANIFEST))
     paths = [entry.path for entry in manifest.clips]
     for path in paths:
-        inside(root, path)
+        tree.path(path)
     if len(set(paths)) < len(paths):
         twice = next(path for path in paths if paths.count(path) > 1)
         raise DatasetError(f"{root / MANIFEST}: {twice} is listed more than once; write the manifest again.")

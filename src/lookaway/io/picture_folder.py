@@ -11,7 +11,8 @@ from pathlib import Path
 import av
 import numpy as np
 
-from lookaway.core import Pixels, Reason, VideoError
+from lookaway.core import DatasetError, Pixels, Reason, VideoError
+from lookaway.io.dataset_files import read_limited
 from lookaway.io.decoding import MAX_PIXELS, USUAL_FPS, FrameIndex
 from lookaway.io.files import picture_names
 from lookaway.io.pictures import picture_pixels
@@ -103,11 +104,9 @@ class PictureFolder:
     def _pixels(self, name: str) -> Pixels:
         path = self._path / name
         try:
-            if path.stat().st_size > MAX_PICTURE_BYTES:
-                raise self.error(Reason.UNDECODABLE, f"{name} has more than {MAX_PICTURE_BYTES} bytes.")
-            encoded = path.read_bytes()
-        except OSError as error:
-            raise self.error(Reason.UNDECODABLE, f"{name} cannot be read: {error.strerror}.") from error
+            encoded = read_limited(path, MAX_PICTURE_BYTES, name)
+        except DatasetError as error:
+            raise self.error(Reason.UNDECODABLE, str(error)) from error
         size = announced_size(encoded)
         if size is None or not 0 < size[0] * size[1] <= MAX_PIXELS:
             raise self.error(Reason.UNDECODABLE, f"{name} is not a PNG or JPEG picture of 1 to {MAX_PIXELS} pixels.")

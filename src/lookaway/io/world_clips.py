@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from lookaway.core import ArtifactError, DatasetError, Floats, Problem, Reason, Trajectory, Unmeasurable
 from lookaway.io.camera_steps import camera_steps, timed_action
-from lookaway.io.clip_card import ClipArrays, ClipCard, hash_arrays, hash_pictures, read_clip_arrays, read_record
-from lookaway.io.files import inside
+from lookaway.io.clip_card import ClipArrays, ClipCard, hash_arrays, hash_pictures, read_clip_arrays
+from lookaway.io.dataset_files import inside, read_record
 from lookaway.io.planes import read_planes
 from lookaway.io.video import Video
 
@@ -24,6 +24,7 @@ INSTANCES: Final = "masks.mkv"
 ARRAYS: Final = "truth.npz"
 CARD: Final = "clip.json"
 """Written last: a clip with a card is complete."""
+FILES: Final = (VIDEO, DEPTH, INSTANCES, ARRAYS, CARD)
 DEPTH_STRIDE: Final = 8
 """Every eighth pixel in both directions is enough for a median."""
 
@@ -51,7 +52,7 @@ class WorldClip:
     @property
     def files(self) -> tuple[Path, ...]:
         """All files of the clip."""
-        return tuple(self.folder / name for name in (VIDEO, DEPTH, INSTANCES, ARRAYS, CARD))
+        return tuple(self.folder / name for name in FILES)
 
     def arrays(self) -> ClipArrays:
         """Cameras, poses and states."""
@@ -149,6 +150,7 @@ def open_world(root: Path) -> list[WorldClip]:
     """
     clips: dict[tuple[str, str, int], WorldClip] = {}
     for folder in clip_folders(root):
+        check_inside(root, folder)
         clip = WorldClip.open(folder)
         take = (clip.card.case, clip.card.model, clip.card.take)
         if take in clips:
@@ -164,9 +166,13 @@ def clip_folders(root: Path) -> list[Path]:
         if not _is_text(folder):
             shown = os.fsencode(folder).decode(errors="backslashreplace")
             raise DatasetError(f"{root}: the name {shown} is not UTF-8; rename the folder.")
-        for name in (VIDEO, DEPTH, INSTANCES, ARRAYS, CARD):
-            inside(root, f"{folder.as_posix()}/{name}")
     return [root / folder for folder in found]
+
+
+def check_inside(root: Path, folder: Path) -> None:
+    """Raise an `UnsafePath` if a file of a clip leads out of the root."""
+    for name in FILES:
+        inside(root, name, base=folder)
 
 
 def _is_text(path: Path) -> bool:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal, Self, TypeAlias, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from lookaway.core import ArtifactError, DatasetError, Json, Reason, digest
-from lookaway.io.clip_card import read_record
+from lookaway.io.dataset_files import decoded, read_limited, read_record
 from lookaway.io.files import parse_json, write_json
 
 MAX_QUESTIONS = 100
@@ -197,13 +197,13 @@ def _published(path: Path) -> PublishedBank:
     match = PUBLISHED_NAME.fullmatch(path.name)
     if match is None:
         raise ValueError("expected a name like Havana-1-questions.csv.")
-    rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""), strict=True))
+    text = decoded(read_limited(path, MAX_BYTES, path.name), path.name).removeprefix("\ufeff")
+    rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
     if len(rows) != 1:
         raise ValueError(f"found {len(rows)} rows of data, expected 1.")
     row = rows[0]
-    named = f"{row.get('scene')}-{row.get('video_id')}"
-    if named != match["name"]:
-        raise ValueError(f"the row is about {named}, expected {match['name']}.")
+    if f"{row.get('scene')}-{row.get('video_id')}" != match["name"]:
+        raise ValueError(f"the row is about another clip, expected {match['name']} in scene and video_id.")
     banks = {column: _bank(_entries(row, column, _PublishedQuestion), match["name"]) for column in (WRITTEN, FINAL)}
     written = {question.id: question for question in banks[WRITTEN].questions}
     if changed := [question.id for question in banks[FINAL].questions if written.get(question.id) != question]:

@@ -278,7 +278,7 @@ FIRST, *OTHERS = image_lines()
     [
         ("", Reason.INVALID_INPUT, "no image"),
         (HEAD, Reason.INVALID_INPUT, "no image"),
-        (FIRST + FIRST, Reason.INVALID_INPUT, "repeats the image"),
+        (FIRST + FIRST, Reason.INVALID_INPUT, "repeats an image"),
         (FIRST + FIRST.replace("images/", "more/"), Reason.INVALID_INPUT, "must increase"),
         (FIRST.replace("frame_000000", "frame"), Reason.INVALID_INPUT, "does not end in the number"),
         (FIRST.replace("000000", "9" * 40), Reason.INVALID_INPUT, "does not end in the number"),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from lookaway.core import ArtifactError, Floats, Reason, Trajectory
+from lookaway.core import ArtifactError, DatasetError, Floats, Reason, Trajectory
+from lookaway.io.dataset_files import decoded, read_limited
 from lookaway.io.pose_files.checks import Refuse, as_intrinsics, as_numbers, spread_over_video
 from lookaway.io.pose_files.source import PoseSource, PosesRead, assumed_depths
 
@@ -62,18 +64,18 @@ def _rows(path: Path, refuse: Refuse) -> Floats:
         raise refuse("there is no such file.", Reason.MISSING_INPUT)
     columns = (*POSE_COLUMNS, *LENS_COLUMNS)
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise refuse(f"it is larger than {MAX_BYTES} bytes, too large for a file of poses.")
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            missing = [name for name in columns if name not in (reader.fieldnames or ())]
-            if missing:
-                raise refuse(f"there is no column {', '.join(missing)}; expected {', '.join(columns)}.")
-            rows = [[float(row[name]) for name in columns] for row in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        text = decoded(read_limited(path, MAX_BYTES, path.name), path.name).removeprefix("\ufeff")
+        reader = csv.DictReader(io.StringIO(text, newline=""))
+        missing = [name for name in columns if name not in (reader.fieldnames or ())]
+        if missing:
+            raise refuse(f"there is no column {', '.join(missing)}; expected {', '.join(columns)}.")
+        rows = [[float(row[name]) for name in columns] for row in reader]
+    except DatasetError as error:
+        raise refuse(str(error).removeprefix(f"{path.name}: ")) from error
+    except csv.Error as error:
         raise refuse(f"it cannot be read as a table ({error}).") from error
     except (TypeError, ValueError) as error:
-        raise refuse(f"a cell is not a number ({error}).") from error
+        raise refuse("a cell is not a number.") from error
     if not rows:
         raise refuse("the table has no rows.")
     return np.array(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from lookaway.core import ArtifactError, Floats, Json, Reason, Trajectory
+from lookaway.core import ArtifactError, DatasetError, Floats, Json, Reason, Trajectory
+from lookaway.io.dataset_files import decoded, read_limited
+from lookaway.io.limits import MAX_POSES_TEXT_BYTES
 from lookaway.io.pose_files.checks import as_camera_to_world, as_frame_indices, as_intrinsics, as_numbers
 from lookaway.io.pose_files.source import PoseSource, PosesRead, assumed_depths, assumed_intrinsics
 
-MAX_BYTES = 256 * 1024 * 1024
-"""Poses are a hundred bytes an image; the points seen in it can be a hundred thousand."""
 IMAGE_FIELDS = 10
 """Id, quaternion, translation, camera, name."""
 LENSES: Mapping[str, tuple[int, ...]] = {"SIMPLE_PINHOLE": (0, 0, 1, 2), "PINHOLE": (0, 1, 2, 3)}
@@ -43,12 +44,10 @@ class _Text:
         if not self.path.is_file():
             raise self.error("there is no such file.", Reason.MISSING_INPUT)
         try:
-            if self.path.stat().st_size > MAX_BYTES:
-                raise self.error(f"it is larger than {MAX_BYTES} bytes, too large for a file of poses.")
-            text = self.path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise self.error(f"it cannot be read as text ({error}).") from error
-        for number, line in enumerate(text.split("\n"), start=1):
+            text = decoded(read_limited(self.path, MAX_POSES_TEXT_BYTES, self.path.name), self.path.name)
+        except DatasetError as error:
+            raise ArtifactError(Reason.INVALID_INPUT, str(error)) from error
+        for number, line in enumerate(io.StringIO(text, newline=None), start=1):
             if not line.startswith("#"):
                 yield number, line.split()
 
@@ -56,7 +55,7 @@ class _Text:
         try:
             return [kind(field) for field in fields]
         except ValueError as error:
-            raise self.error(f"line {number} has {' '.join(fields):.80} where numbers should be.") from error
+            raise self.error(f"line {number} has other text where numbers should be.") from error
 
 
 def read_colmap(source: PoseSource) -> PosesRead:
@@ -102,7 +101,7 @@ def _images(text: _Text) -> Iterator[_Image]:
             continue
         name = fields[-1]
         if name in names:
-            raise text.error(f"line {number} repeats the image {name:.80}.")
+            raise text.error(f"line {number} repeats an image.")
         names.add(name)
         may_be_points = True
         yield _Image(
@@ -120,7 +119,7 @@ def _are_points(fields: Sequence[str]) -> bool:
 def _frame_number(text: _Text, number: int, name: str) -> int:
     found = re.findall(r"[0-9]+", name.rpartition("/")[2].partition(".")[0])
     if not found or len(found[-1]) > 12:
-        raise text.error(f"line {number}: the name {name:.80} does not end in the number of a frame.")
+        raise text.error(f"line {number}: the name of the image does not end in the number of a frame.")
     return int(found[-1])
 
 

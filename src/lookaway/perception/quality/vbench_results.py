@@ -21,7 +21,7 @@ from lookaway.core import (
     Rollout,
     Timeline,
 )
-from lookaway.io.files import read_json
+from lookaway.io.dataset_files import read_dataset_json
 
 ARTIFACT: Final = "vbench"
 OUT_OF_100: Final = frozenset({"imaging_quality"})
@@ -66,7 +66,7 @@ def _paths(rollout: Rollout) -> list[Path]:
 
 def _content(path: Path) -> dict[str, Json]:
     try:
-        content = read_json(path)
+        content = read_dataset_json(path)
     except DatasetError as error:
         raise ArtifactError(Reason.INVALID_INPUT, str(error)) from error
     if not isinstance(content, dict):

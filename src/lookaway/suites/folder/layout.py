@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt
 
-from lookaway.core import (
-    ArtifactError,
-    Case,
-    DatasetError,
-    GivenPair,
-    Problem,
-    Reference,
-    Rollout,
-    Target,
-    Unmeasurable,
-    UserError,
-)
-from lookaway.io.files import inside, parse_json
-from lookaway.io.world_clips import CARD, WorldClip, clip_folders
+from lookaway.core import Case, DatasetError, GivenPair, Problem, Reference, Rollout, Target, Unmeasurable, UserError
+from lookaway.io.dataset_files import DatasetTree, checked
+from lookaway.io.limits import MAX_FOLDER_DEPTH, MAX_LINES_BYTES
+from lookaway.io.world_clips import CARD, WorldClip, check_inside, clip_folders
 
 VIDEO_SUFFIXES: Final = frozenset({".mp4", ".mov", ".mkv", ".webm", ".avi", ".m4v", ".gif"})
-MANIFESTS: Final = ("manifest.jsonl", "manifest.csv")
+MANIFEST_LINES: Final = "manifest.jsonl"
+MANIFEST_TABLE: Final = "manifest.csv"
 PATTERN_FIELDS: Final = ("model", "case", "seed", "subset", "scene")
 PATTERNS_BY_DEPTH: Final = {1: "{case}", 2: "{model}/{case}", 3: "{model}/{case}/{seed}"}
 POSES_SUFFIX: Final = ".poses.npz"
@@ -61,10 +53,13 @@ class ManifestLine(BaseModel):
 class FolderReader:
     """Reads one folder; records that cannot become a rollout are listed as problems."""
 
-    root: Path
+    tree: DatasetTree
     pattern: str | None = None
-    allow_outside: bool = False
-    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def root(self) -> Path:
+        """The folder."""
+        return self.tree.root
 
     def rollouts(self) -> tuple[Rollout, ...]:
         """All rollouts, each id once."""
@@ -72,32 +67,29 @@ class FolderReader:
         for where, line in self._lines():
             rollout = self._rollout(line)
             if rollout.id in found:
-                message = f"{rollout.id} is listed twice; left out"
-                self.problems.append(Problem(where=where, message=message))
+                self.tree.report(where, f"{rollout.id} is listed twice; left out")
                 continue
             found[rollout.id] = rollout
         return tuple(found.values())
 
     def _lines(self) -> Iterator[tuple[str, ManifestLine]]:
         if self.pattern is None:
-            for name, parse in zip(MANIFESTS, (_json_lines, _csv_lines), strict=True):
-                if (self.root / name).is_file():
-                    for number, record in parse(self.root / name):
-                        yield from self._checked(f"{name}:{number}", record)
-                    return
-        yield from self._matching(_video_paths(self.root))
+            if os.path.lexists(self.root / MANIFEST_LINES):
+                yield from self.tree.records(MANIFEST_LINES, ManifestLine)
+                return
+            if os.path.lexists(self.root / MANIFEST_TABLE):
+                yield from self._rows()
+                return
+        yield from self._matching(_video_paths(self.tree))
 
-    def _checked(self, where: str, record: Any) -> Iterator[tuple[str, ManifestLine]]:
-        if isinstance(record, DatasetError):
-            self.problems.append(Problem(where=where, message=str(record).removeprefix(f"{where}: ")))
-            return
-        try:
-            yield where, ManifestLine.model_validate(record)
-        except ValidationError as error:
-            first = error.errors()[0]
-            name = ".".join(str(step) for step in first["loc"]) or "the record"
-            message = f"{name}: {first['msg']}, found {first['input']!r:.80}"
-            self.problems.append(Problem(where=where, message=message))
+    def _rows(self) -> Iterator[tuple[str, ManifestLine]]:
+        """The rows of a table that are valid."""
+        for number, row in _csv_rows(self.tree.read(MANIFEST_TABLE, MAX_LINES_BYTES), self.root / MANIFEST_TABLE):
+            where = f"{MANIFEST_TABLE}:{number}"
+            try:
+                yield where, checked(ManifestLine, row, where)
+            except DatasetError as error:
+                self.tree.report(where, str(error).removeprefix(f"{where}: ").removesuffix("."))
 
     def _matching(self, paths: list[str]) -> Iterator[tuple[str, ManifestLine]]:
         if not paths:
@@ -108,12 +100,11 @@ class FolderReader:
         regex = _compile(self.pattern or self._guess(paths))
         for path in paths:
             if not _is_text(path):
-                where = os.fsencode(path).decode(errors="backslashreplace")
-                self.problems.append(Problem(where=where, message="the name is not UTF-8; left out"))
+                self.tree.report(path, "the name is not UTF-8; left out")
                 continue
             match = regex.fullmatch(path)
             if match is None:
-                self.problems.append(Problem(where=path, message="does not match the pattern; left out"))
+                self.tree.report(path, "does not match the pattern; left out")
                 continue
             values = {name: value for name, value in match.groupdict().items() if value is not None}
             yield path, ManifestLine.model_validate({**values, "video": path})
@@ -138,7 +129,7 @@ class FolderReader:
             pairs=None if line.pairs is None else tuple(GivenPair(first=a, second=b) for a, b in line.pairs),
         )
         try:
-            video = inside(self.root, line.video, allow_outside=self.allow_outside)
+            video = self.tree.path(line.video)
             artifacts = self._artifacts(line)
             problem = None
         except Unmeasurable as error:
@@ -158,18 +149,24 @@ class FolderReader:
         stem = os.path.splitext(line.video)[0]
         found["poses"] = line.poses or stem + POSES_SUFFIX
         found["commanded_poses"] = line.request or stem + REQUEST_SUFFIX
-        return {
-            name: inside(self.root, path, allow_outside=self.allow_outside)
+        artifacts = {
+            name: self.tree.path(path)
             for name, path in found.items()
             if os.path.isfile(self.root / path) or path in (line.poses, line.request)
         }
+        if "truth" in artifacts and not self.tree.allow_outside:
+            check_inside(self.root, artifacts["truth"].parent)
+        return artifacts
 
 
-def _video_paths(root: Path) -> list[str]:
+def _video_paths(tree: DatasetTree) -> list[str]:
     """Relative paths of all videos, sorted."""
     found = []
-    for folder, _, files in os.walk(root):
-        relative = os.path.relpath(folder, root).replace(os.sep, "/")
+    for folder, below, files in os.walk(tree.root):
+        relative = os.path.relpath(folder, tree.root).replace(os.sep, "/")
+        if below and relative.count("/") + 1 >= MAX_FOLDER_DEPTH:
+            tree.report(f"{relative}/{below[0]}", f"it is more than {MAX_FOLDER_DEPTH} folders deep; left out")
+            below.clear()
         for name in files:
             if os.path.splitext(name)[1].lower() in VIDEO_SUFFIXES:
                 found.append(name if relative == "." else f"{relative}/{name}")
@@ -203,22 +200,16 @@ def _compile(pattern: str) -> re.Pattern[str]:
         raise UserError(f"The pattern {pattern!r} cannot be used: {error}.") from error
 
 
-def _json_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    for number, text in enumerate(path.read_bytes().splitlines(), start=1):
-        if text.strip():
-            try:
-                yield number, parse_json(text, f"{path.name}:{number}")
-            except DatasetError as error:
-                yield number, error
-
-
-def _csv_lines(path: Path) -> Iterator[tuple[int, Any]]:
+def _csv_rows(content: bytes, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Number and cells of each row; empty cells are left out."""
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file)
-            for record in reader:
-                yield reader.line_num, {name: value for name, value in record.items() if value not in ("", None)}
-    except (UnicodeDecodeError, csv.Error) as error:
+        reader = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""))
+        for row in reader:
+            # Cells beyond the last column have no name.
+            yield reader.line_num, {str(name): value for name, value in row.items() if value not in ("", None)}
+    except UnicodeDecodeError as error:
+        raise DatasetError(f"{path}: cannot be read as CSV: byte {error.start} is not UTF-8.") from error
+    except csv.Error as error:
         raise DatasetError(f"{path}: cannot be read as CSV: {error}.") from error
 
 
@@ -226,13 +217,13 @@ def read_videos(root: Path, pattern: str | None, *, allow_outside: bool) -> tupl
     """All rollouts of the manifest or of a simulated world, or all videos that match the pattern; and problems."""
     if pattern is None and is_world(root):
         return world_rollouts(root)
-    reader = FolderReader(root, pattern, allow_outside=allow_outside)
-    return reader.rollouts(), reader.problems
+    tree = DatasetTree(root, allow_outside=allow_outside)
+    return FolderReader(tree, pattern).rollouts(), tree.problems
 
 
 def has_manifest(root: Path) -> bool:
     """Whether the rollouts of the folder are listed in a manifest."""
-    return any((root / name).is_file() for name in MANIFESTS)
+    return any(os.path.lexists(root / name) for name in (MANIFEST_LINES, MANIFEST_TABLE))
 
 
 def is_world(root: Path) -> bool:
@@ -251,9 +242,10 @@ def world_rollouts(root: Path) -> tuple[tuple[Rollout, ...], list[Problem]]:
     for folder in clip_folders(root):
         where = folder.relative_to(root).as_posix()
         try:
+            check_inside(root, folder)
             clip = WorldClip.open(folder)
             rollout = _rollout(clip)
-        except (DatasetError, ArtifactError) as error:
+        except (DatasetError, Unmeasurable) as error:
             problems.append(Problem(where=where, message=str(error)))
             continue
         if rollout.id in rollouts:

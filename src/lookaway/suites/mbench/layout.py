@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -10,36 +11,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-from pydantic import ValidationError
-
-from lookaway.core import Case, Dataset, DatasetError, Problem, Rollout, Unmeasurable
-from lookaway.io.files import inside, parse_json, read_json
+from lookaway.core import Case, Dataset, DatasetError, Rollout, Unmeasurable
+from lookaway.io.dataset_files import DatasetTree, checked, decoded, type_of
+from lookaway.io.limits import MAX_YAML_BYTES
+from lookaway.io.safe_yaml import parse_yaml
 from lookaway.suites.mbench.metadata import malformed, prompt_of, scene_of, target_of
-from lookaway.suites.mbench.records import DatasetCard, SampleCard, SampleLine, first_error
+from lookaway.suites.mbench.records import DatasetCard, SampleCard, SampleLine
 
 SUBSETS: Final = ("environment", "human", "object", "causal")
 POSE_ARTIFACT: Final = "da3"
+CARD: Final = "dataset.yaml"
 
 
-def read_card(root: Path) -> DatasetCard:
+def read_card(tree: DatasetTree) -> DatasetCard:
     """`dataset.yaml`, checked."""
-    path = root / "dataset.yaml"
-    if not path.is_file():
-        raise DatasetError(f"{root}: there is no dataset.yaml; an MBench dataset has one at its root.")
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, ValueError, OSError, RecursionError) as error:
-        raise DatasetError(f"{path}: not readable as YAML: {error}") from error
+    where = str(tree.root / CARD)
+    if not os.path.lexists(where):
+        raise DatasetError(f"{tree.root}: there is no {CARD}; an MBench dataset has one at its root.")
+    content = parse_yaml(decoded(tree.read(CARD, MAX_YAML_BYTES), where), where)
     if not isinstance(content, dict):
-        raise DatasetError(f"{path}: expected keys such as dataset_id, found {type(content).__name__}.")
+        raise DatasetError(f"{where}: expected keys such as dataset_id, found {type_of(content)}.")
+    card = checked(DatasetCard, content, where)
     try:
-        card = DatasetCard.model_validate(content)
         f"{card.version}{card.dataset_name}".encode()  # an escape can stand for half a character
-    except ValidationError as error:
-        raise DatasetError(f"{path}: {first_error(error)}.") from error
     except UnicodeEncodeError as error:
-        raise DatasetError(f"{path}: contains invalid Unicode: {error}.") from error
+        raise DatasetError(f"{where}: a text is not valid Unicode.") from error
     return card
 
 
@@ -47,12 +43,15 @@ def read_card(root: Path) -> DatasetCard:
 class LayoutReader:
     """Reads one dataset; records that cannot become a rollout are listed as problems."""
 
-    root: Path
+    tree: DatasetTree
     card: DatasetCard
-    allow_outside: bool = False
-    problems: list[Problem] = field(default_factory=list)
     missing_fields: Counter[tuple[str, str]] = field(default_factory=Counter)
     cards: dict[tuple[str, str], SampleCard] = field(default_factory=dict)
+
+    @property
+    def root(self) -> Path:
+        """The folder of the dataset."""
+        return self.tree.root
 
     def read(self, suite: str) -> Dataset:
         """All rollouts of all models."""
@@ -63,8 +62,7 @@ class LayoutReader:
         rollouts = tuple(rollout for folder in folders for rollout in self._model(folder))
         for (subset, name), count in sorted(self.missing_fields.items()):
             total = sum(rollout.case.subset == subset for rollout in rollouts)
-            message = f"{name} is missing in {count} of {total} records"
-            self.problems.append(Problem(where=f"subset {subset}", message=message))
+            self.tree.report(f"subset {subset}", f"{name} is missing in {count} of {total} records")
         version = None if self.card.version is None else str(self.card.version)
         convention = self.card.extrinsics_convention
         return Dataset(
@@ -73,62 +71,50 @@ class LayoutReader:
             rollouts=rollouts,
             identity={"dataset_id": self.card.dataset_id, "name": self.card.dataset_name, "version": version},
             settings={} if convention is None else {"extrinsics_convention": convention},
-            problems=tuple(self.problems),
+            problems=tuple(self.tree.problems),
         )
 
     def _model(self, folder: Path) -> Iterator[Rollout]:
-        path = folder / "samples.jsonl"
-        if not path.is_file():
-            self._problem(f"models/{folder.name}", "there is no samples.jsonl")
+        listing = f"models/{folder.name}/samples.jsonl"
+        if not os.path.lexists(self.root / listing):
+            self.tree.report(f"models/{folder.name}", "there is no samples.jsonl")
             return
         seen: set[tuple[str, str]] = set()
-        for number, text in enumerate(path.read_bytes().splitlines(), start=1):
-            if not text.strip():
-                continue
-            where = f"{path.relative_to(self.root)}:{number}"
-            line = self._line(text, where, folder.name)
-            if line is None:
+        for where, line in self._lines(listing):
+            if contradiction := self._contradiction(line, folder.name):
+                self.tree.report(where, contradiction)
                 continue
             metadata, annotations = self._known(line)
             rollout = self._rollout(line, folder, metadata, annotations)
             if (rollout.case.id, rollout.seed) in seen:
-                self._problem(where, f"{rollout.case.id} with seed {rollout.seed} is listed twice; left out")
+                self.tree.report(where, f"{rollout.case.id} with seed {rollout.seed} is listed twice; left out")
                 continue
             seen.add((rollout.case.id, rollout.seed))
             self._check_form(where, line.metadata)
             self._check_required(rollout.case, metadata, annotations)
             yield rollout
 
-    def _line(self, text: bytes, where: str, model: str) -> SampleLine | None:
+    def _lines(self, listing: str) -> Iterator[tuple[str, SampleLine]]:
+        """The valid lines of one model; none if the file cannot be read."""
         try:
-            line = SampleLine.model_validate(parse_json(text, where))
+            yield from self.tree.records(listing, SampleLine)
         except DatasetError as error:
-            self.problems.append(Problem(where=where, message=str(error).removeprefix(f"{where}: ")))
-            return None
-        except ValidationError as error:
-            self._problem(where, first_error(error))
-            return None
-        contradiction = self._contradiction(line, model)
-        if contradiction:
-            self._problem(where, contradiction)
-            return None
-        return line
+            self.tree.report(listing, str(error).removeprefix(f"{self.root / listing}: "))
 
     def _contradiction(self, line: SampleLine, model: str) -> str | None:
         item_id = f"{line.subset}:{line.sample_id}:{line.condition_id}"
-        subsets = [*SUBSETS, *(name for name in self.card.subsets if name not in SUBSETS)]
         expected = (
-            ("item_id", line.item_id, item_id),
-            ("model_id", line.model_id, model),
-            ("dataset_id", line.dataset_id, self.card.dataset_id),
+            ("item_id", line.item_id, item_id, "subset, sample_id and condition_id joined by colons"),
+            ("model_id", line.model_id, model, f"the name of its folder, {model!r}"),
+            ("dataset_id", line.dataset_id, self.card.dataset_id, f"{self.card.dataset_id!r}, as in {CARD}"),
         )
-        for name, found, wanted in expected:
+        for name, found, wanted, words in expected:
             if found is not None and found != wanted:
-                return f"{name} is {found!r}, expected {wanted!r}"
-        if line.subset not in subsets:
-            close = difflib.get_close_matches(line.subset, subsets, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(subsets)}"
-            return f"there is no subset {line.subset!r}; {hint}"
+                return f"{name} is another text than {words}"
+        if line.subset not in SUBSETS and line.subset not in self.card.subsets:
+            close = difflib.get_close_matches(line.subset, SUBSETS, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(SUBSETS)}, and those in {CARD}"
+            return f"subset is the name of no subset; {hint}"
         return None
 
     def _known(self, line: SampleLine) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -171,31 +157,27 @@ class LayoutReader:
 
     def _file(self, folder: Path, named: str) -> Path:
         """Paths are relative to the model's folder, in some datasets to the root."""
-        path = inside(self.root, named, base=folder, allow_outside=self.allow_outside)
+        path = self.tree.path(named, base=folder)
         if path.exists() or not (self.root / named).exists():
             return path
-        return inside(self.root, named, allow_outside=self.allow_outside)
+        return self.tree.path(named)
 
     def _read_sample_card(self, subset: str, sample_id: str) -> SampleCard:
         where = f"samples/{subset}/{sample_id}/sample.json"
-        try:
-            path = inside(self.root, where, allow_outside=self.allow_outside)
-        except Unmeasurable as error:
-            self._problem(where, str(error))
+        path = str(self.root / where)
+        if not os.path.lexists(path):
             return SampleCard()
         try:
-            card = SampleCard.model_validate(read_json(path)) if path.exists() else SampleCard()
-            self._check_form(where, card.metadata)
-            return card
-        except ValidationError as error:
-            self._problem(where, first_error(error))
+            card = checked(SampleCard, self.tree.json(where), path)
         except DatasetError as error:
-            self._problem(where, str(error).removeprefix(f"{path}: "))
-        return SampleCard()
+            self.tree.report(where, str(error).removeprefix(f"{path}: ").removesuffix("."))
+            return SampleCard()
+        self._check_form(where, card.metadata)
+        return card
 
     def _check_form(self, where: str, metadata: dict[str, Any]) -> None:
         for message in malformed(metadata).values():
-            self._problem(where, message)
+            self.tree.report(where, message)
 
     def _check_required(self, case: Case, metadata: dict[str, Any], annotations: dict[str, Any]) -> None:
         """Count missing fields; malformed ones are problems of their own."""
@@ -212,9 +194,6 @@ class LayoutReader:
             return
         if is_missing and name not in malformed(metadata):
             self.missing_fields[case.subset, f"metadata.{name}"] += 1
-
-    def _problem(self, where: str, message: str) -> None:
-        self.problems.append(Problem(where=where, message=message))
 
 
 def _action(annotations: dict[str, Any], condition_id: str, dataset_id: str) -> str | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias, TypeGuard
 
 from lookaway.core import Target
+from lookaway.io.dataset_files import type_of
 
 Box: TypeAlias = tuple[float, float, float, float]
 LARGEST_PIXEL: Final = 1_000_000
@@ -42,7 +42,7 @@ def malformed(metadata: Mapping[str, Any]) -> dict[str, str]:
     if isinstance(card, dict):
         found |= {f"object_card.{name}": card.get(name) for name in ("core_attributes", "attributes")}
     return {
-        name: f"metadata.{name} is {reprlib.repr(found[name]):.80}, expected {expected}"
+        name: f"metadata.{name} is {type_of(found[name])}, expected {expected}"
         for name, (is_right, expected) in _EXPECTED.items()
         if found.get(name) is not None and not is_right(found[name])
     }

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import reprlib
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 
 def _plain_name(name: str) -> str:
@@ -71,11 +70,3 @@ class DatasetCard(_Record):
     path_mode: str | None = None
     subsets: dict[str, Any] = {}
     extrinsics_convention: Literal["world_to_camera", "camera_to_world"] | None = None
-
-
-def first_error(error: ValidationError) -> str:
-    """The first validation error in one line."""
-    problem = error.errors()[0]
-    name = ".".join(str(step) for step in problem["loc"]) or "the record"
-    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    return f"{name}: {problem['msg']}, found {reprlib.repr(problem['input']):.80}{more}"

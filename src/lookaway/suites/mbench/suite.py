@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from lookaway.core import BoundMetric, Cell, Dataset, DatasetError, Group, Option, Table
+from lookaway.io.dataset_files import DatasetTree
 from lookaway.statistics.cells import branch_notes, gated_cells
 from lookaway.suites.mbench.convention import decide_convention
 from lookaway.suites.mbench.layout import LayoutReader, read_card
@@ -25,19 +26,20 @@ class _MBench:
     def recognises(self, root: Path) -> bool:
         """Whether its dataset.yaml names this setting."""
         try:
-            return read_card(root).dataset_id == self.dataset_id
+            # Nothing of the file is shown, and `read` knows whether it may lie outside.
+            return read_card(DatasetTree(root, allow_outside=True)).dataset_id == self.dataset_id
         except DatasetError:
             return False
 
     def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
         """All cases and rollouts of all models."""
-        card = read_card(root)
+        tree = DatasetTree(root, allow_outside=options["allow_outside"])
+        card = read_card(tree)
         if card.dataset_id != self.dataset_id:
             raise DatasetError(
                 f"{root}: dataset.yaml says {card.dataset_id!r}, but {self.name} reads {self.dataset_id!r}."
             )
-        reader = LayoutReader(root, card, allow_outside=options["allow_outside"])
-        dataset = reader.read(self.name)
+        dataset = LayoutReader(tree, card).read(self.name)
         if convention := options["extrinsics_convention"]:
             return replace(dataset, settings={**dataset.settings, "extrinsics_convention": convention})
         if "extrinsics_convention" not in dataset.settings and (decision := decide_convention(dataset.rollouts)):

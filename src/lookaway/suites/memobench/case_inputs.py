@@ -22,13 +22,13 @@ from lookaway.core import (
     Unmeasurable,
     canonical_json,
 )
+from lookaway.io.dataset_files import DatasetTree
 from lookaway.io.files import read_bytes, write_text, write_whole
 from lookaway.io.pictures import png_bytes
 from lookaway.io.video import Video
 from lookaway.perception.poses.reference_poses import ReferencePoses
 from lookaway.suites.memobench.layout import MODELS, PART_FOLDERS, TRUTH
 from lookaway.suites.memobench.references import PARTS, ReferenceClip, References, clips_by_key
-from lookaway.suites.mind.layout import Tree
 
 Interface: TypeAlias = Literal["i2v", "ci2v", "nvs"]
 Input: TypeAlias = Literal["prompt", "first_frame", "camera"]
@@ -106,7 +106,7 @@ def reference_clips(folder: Path, problems: list[Problem], *, allow_outside: boo
     """The cases of a dataset in which no model has clips yet; what cannot be used is added to the problems."""
     for root in (folder, folder / TRUTH):
         if any((root / part).is_dir() for part in PARTS.values()):
-            tree = Tree(root.absolute(), problems, allow_outside)
+            tree = DatasetTree(root.absolute(), problems, allow_outside)
             return iter(clips_by_key(References(tree).clips(), tree).values())
     raise DatasetError(f"{folder}: no reference clips found; expected folders {' and '.join(PARTS.values())}.")
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Final
 
 from lookaway.core import DatasetError, Problem, Rollout, Unmeasurable
+from lookaway.io.dataset_files import DatasetTree
 from lookaway.io.files import picture_names
 from lookaway.judges.question_verdicts import QUESTIONS
 from lookaway.suites.memobench.records import REAL, SYNTHETIC, ClipKey, bank_key, clip_key
 from lookaway.suites.memobench.references import PARTS, ReferenceClip, References, check_pictures, clips_by_key
-from lookaway.suites.mind.layout import Tree
 
 TRUTH: Final = "data"
 MODELS: Final = "output"
@@ -58,7 +58,7 @@ class MemoBenchReader:
 
     def rollouts(self) -> tuple[Rollout, ...]:
         """All generated clips of all models, and every case for which a model has none."""
-        generated = Tree(self.root, self.problems, self.allow_outside)
+        generated = DatasetTree(self.root, self.problems, self.allow_outside)
         models = self._models(generated)
         if not models:
             raise DatasetError(
@@ -77,7 +77,7 @@ class MemoBenchReader:
             for rollout in _ModelReader(generated, model, folder, self.clips, self.banks).rollouts()
         )
 
-    def _models(self, generated: Tree) -> dict[str, str]:
+    def _models(self, generated: DatasetTree) -> dict[str, str]:
         """Folder of the generated clips of each model, relative to the root."""
         if holds_parts(self.root):
             return {self.root.resolve().name or "model": ""}
@@ -86,7 +86,7 @@ class MemoBenchReader:
         folders = [name for name in generated.folders("") if name != TRUTH]
         return {name: name for name in folders if holds_parts(self.root / name)}
 
-    def _truth(self, generated: Tree) -> Tree:
+    def _truth(self, generated: DatasetTree) -> DatasetTree:
         named = self.ground_truth
         if named is None:
             try:
@@ -95,14 +95,14 @@ class MemoBenchReader:
                 raise DatasetError(f"{self.root}: {error} Or set it with --ground-truth.") from error
         for folder in (named, named / TRUTH):
             if any(os.path.isdir(folder / part) for part in PARTS.values()):
-                return Tree(folder, self.problems, self.allow_outside)
+                return DatasetTree(folder, self.problems, self.allow_outside)
         raise DatasetError(
             f"{named}: no reference clips found; expected folders like {PARTS[SYNTHETIC]}/<scene>/<scene>_001 and "
             f"{PARTS[REAL]}/001. Set the folder that holds them with --ground-truth."
         )
 
 
-def _question_banks(truth: Tree, clips: Mapping[ClipKey, ReferenceClip]) -> dict[ClipKey, Path]:
+def _question_banks(truth: DatasetTree, clips: Mapping[ClipKey, ReferenceClip]) -> dict[ClipKey, Path]:
     """The file of each clip that has one: a versioned bank wins over the published file it comes from."""
     found: dict[ClipKey, str] = {}
     for name in sorted(truth.files(BANKS), key=lambda name: (name.endswith(".csv"), name)):
@@ -136,7 +136,7 @@ class _Source:
 class _ModelReader:
     """The generated clips of one model."""
 
-    generated: Tree
+    generated: DatasetTree
     model: str
     folder: str
     clips: dict[ClipKey, ReferenceClip]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple, TypeAlias
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from lookaway.core import DatasetError, MissingExtra
-from lookaway.suites.mbench.records import first_error
+from lookaway.io.dataset_files import checked, decoded, read_limited
 
 MAX_FILE_BYTES: Final = 64 * 1024 * 1024
 """Keyframes and prompts of some hundred clips take a hundred kilobytes."""
@@ -33,6 +34,7 @@ SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
 
 Cell: TypeAlias = str | int | float | bool | None
 Row: TypeAlias = Mapping[str, Any]
+Record = TypeVar("Record", bound=BaseModel)
 
 
 class ClipKey(NamedTuple):
@@ -146,20 +148,20 @@ class Subject(_Record):
 def read_keyframes(path: Path) -> Iterator[tuple[int, Keyframes | str]]:
     """Number and content of each row; a text where a row is wrong."""
     for number, row in read_rows(path, SPELLINGS):
-        yield number, _checked(Keyframes, row)
+        yield number, _valid(Keyframes, row, f"{path.name}:{number}")
 
 
 def read_subjects(path: Path) -> Iterator[tuple[int, Subject | str]]:
     """Number and content of each row; a text where a row is wrong."""
     for number, row in read_rows(path, {name: (name,) for name in ("video_id", "subject")}):
-        yield number, _checked(Subject, row)
+        yield number, _valid(Subject, row, f"{path.name}:{number}")
 
 
-def _checked(kind: Any, row: Row) -> Any:
+def _valid(kind: type[Record], row: Row, where: str) -> Record | str:
     try:
-        return kind.model_validate(row)
-    except ValidationError as error:
-        return first_error(error)
+        return checked(kind, row, where)
+    except DatasetError as error:
+        return str(error).removeprefix(f"{where}: ").removesuffix(".")
 
 
 def read_rows(path: Path, columns: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[int, Row]]:
@@ -167,16 +169,17 @@ def read_rows(path: Path, columns: Mapping[str, tuple[str, ...]]) -> Iterator[tu
 
     Columns are named in lower case, and those of `columns`, which must be there, by their key.
     """
-    if path.stat().st_size > MAX_FILE_BYTES:
-        raise DatasetError(f"{path.name}: it has more than {MAX_FILE_BYTES} bytes, too many for a table of clips.")
-    rows = _spreadsheet(path) if path.suffix == ".xlsx" else _csv(path)
+    content = read_limited(path, MAX_FILE_BYTES, path.name)
+    rows = _spreadsheet(path.name, content) if path.suffix == ".xlsx" else _csv(path.name, content)
     head = [str(cell or "").strip().lower() for cell in next(rows, ())]
     known = {spelling: name for name, spellings in columns.items() for spelling in spellings}
     names = [known.get(cell, cell) for cell in head]
     for name, spellings in columns.items():
         if names.count(name) != 1:
-            found = ", ".join(head) or "nothing"
-            raise DatasetError(f"{path.name}: expected one column {' or '.join(spellings)}, found {found}.")
+            raise DatasetError(
+                f"{path.name}: expected one column {' or '.join(spellings)}, found {names.count(name)} of "
+                f"{len(head)} columns."
+            )
     for number, cells in enumerate(rows, start=2):
         if number > MAX_ROWS:
             raise DatasetError(f"{path.name}: it has more than {MAX_ROWS} rows, too many for a table of clips.")
@@ -184,26 +187,25 @@ def read_rows(path: Path, columns: Mapping[str, tuple[str, ...]]) -> Iterator[tu
             yield number, {name: cell for name, cell in zip(names, cells, strict=False) if name}
 
 
-def _csv(path: Path) -> Iterator[Sequence[Cell]]:
+def _csv(name: str, content: bytes) -> Iterator[Sequence[Cell]]:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            yield from csv.reader(file, strict=True)
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise DatasetError(f"{path.name}: it cannot be read as CSV ({error}).") from error
+        yield from csv.reader(io.StringIO(decoded(content, name).removeprefix("\ufeff"), newline=""), strict=True)
+    except csv.Error as error:
+        raise DatasetError(f"{name}: it cannot be read as CSV ({error}).") from error
 
 
-def _spreadsheet(path: Path) -> Iterator[Sequence[Cell]]:
+def _spreadsheet(name: str, content: bytes) -> Iterator[Sequence[Cell]]:
     """The rows of the first sheet."""
     try:
         from openpyxl import load_workbook
     except ImportError as error:
         raise MissingExtra("Keyframes in a spreadsheet", "world") from error
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
             unpacked = sum(entry.file_size for entry in archive.infolist())
         if unpacked > MAX_UNPACKED_BYTES:
-            raise DatasetError(f"{path.name}: it unpacks to {unpacked} bytes, too many for a table of clips.")
-        book = load_workbook(path, read_only=True, data_only=True)
+            raise DatasetError(f"{name}: it unpacks to {unpacked} bytes, too many for a table of clips.")
+        book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
         try:
             yield from book.worksheets[0].iter_rows(values_only=True)
         finally:
@@ -212,4 +214,4 @@ def _spreadsheet(path: Path) -> Iterator[Sequence[Cell]]:
         raise
     except Exception as error:
         # openpyxl raises whatever the XML inside makes it stumble over.
-        raise DatasetError(f"{path.name}: it cannot be read as a spreadsheet ({error}).") from error
+        raise DatasetError(f"{name}: it cannot be read as a spreadsheet ({type(error).__name__}).") from error

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from lookaway.core import Case, DatasetError, Reason, Reference, Target, Unmeasurable
+from lookaway.io.dataset_files import DatasetTree
 from lookaway.io.files import picture_names
 from lookaway.suites.memobench.records import (
     REAL,
@@ -20,7 +21,6 @@ from lookaway.suites.memobench.records import (
     read_keyframes,
     read_subjects,
 )
-from lookaway.suites.mind.layout import Tree
 
 PARTS: Final = {SYNTHETIC: "Synthetic_processed", REAL: "Real_Raw"}
 """Folder of each part."""
@@ -49,7 +49,7 @@ class ReferenceClip:
     problem: Unmeasurable | None = None
 
 
-def check_pictures(tree: Tree, folder: str) -> list[str]:
+def check_pictures(tree: DatasetTree, folder: str) -> list[str]:
     """Names of the pictures of a folder; raises an `UnsafePath` where a link in it leads out of the dataset."""
     path = tree.path(folder)
     names = picture_names(path)
@@ -60,7 +60,7 @@ def check_pictures(tree: Tree, folder: str) -> list[str]:
     return names
 
 
-def first_present(tree: Tree, folder: str, *candidates: str) -> str | None:
+def first_present(tree: DatasetTree, folder: str, *candidates: str) -> str | None:
     """The first of some files that is there, inside a folder."""
     return next((name for name in candidates if os.path.lexists(tree.root / folder / name)), None)
 
@@ -69,7 +69,7 @@ def first_present(tree: Tree, folder: str, *candidates: str) -> str | None:
 class References:
     """Reads the reference clips of both parts; what cannot be used is listed as a problem."""
 
-    tree: Tree
+    tree: DatasetTree
     _subjects: dict[ClipKey, Subject] = field(default_factory=dict)
 
     def clips(self) -> Iterator[ReferenceClip]:
@@ -207,7 +207,7 @@ class References:
         return count or None
 
 
-def clips_by_key(clips: Iterator[ReferenceClip], tree: Tree) -> dict[ClipKey, ReferenceClip]:
+def clips_by_key(clips: Iterator[ReferenceClip], tree: DatasetTree) -> dict[ClipKey, ReferenceClip]:
     """Each clip once; two folders whose names are spellings of one are a problem."""
     found: dict[ClipKey, ReferenceClip] = {}
     for clip in clips:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from lookaway.core import Case, DatasetError, Json, Problem, Reason, Reference, Rollout, Unmeasurable
-from lookaway.io.clip_card import read_record
-from lookaway.io.files import inside
+from lookaway.io.dataset_files import DatasetTree, read_record
 from lookaway.suites.mind.records import ActionRecord
 
 TRUTH: Final = "MIND-Data"
@@ -43,60 +42,6 @@ def looks_like_mind(root: Path) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
-    """Lists folders and files inside a root; what cannot be listed is a problem."""
-
-    root: Path
-    problems: list[Problem]
-    allow_outside: bool = False
-
-    def path(self, relative: str) -> Path:
-        """A file or folder, whether it exists or not; or an `UnsafePath`."""
-        return inside(self.root, relative or ".", allow_outside=self.allow_outside)
-
-    def has(self, relative: str) -> bool:
-        """Whether there is such a folder inside the root."""
-        try:
-            return os.path.isdir(self.path(relative))
-        except Unmeasurable:
-            return False
-
-    def folders(self, relative: str) -> list[str]:
-        """Sorted names of the folders in a folder; none if there is no such folder."""
-        return [name for name in self._names(relative) if os.path.isdir(self.root / relative / name)]
-
-    def files(self, relative: str) -> list[str]:
-        """Sorted names of everything else in a folder."""
-        return [name for name in self._names(relative) if not os.path.isdir(self.root / relative / name)]
-
-    def report(self, relative: str, message: str) -> None:
-        """Add a problem."""
-        self.problems.append(Problem(where=_shown(relative) or ".", message=message))
-
-    def _names(self, relative: str) -> list[str]:
-        try:
-            found = sorted(os.listdir(self.path(relative)))
-        except FileNotFoundError:
-            return []
-        except (Unmeasurable, OSError) as error:
-            reason = error if isinstance(error, Unmeasurable) else f"cannot be listed: {error.strerror}"
-            self.report(relative, str(reason))
-            return []
-        names = []
-        for name in found:
-            if _shown(name) != name:
-                self.report(os.path.join(relative, name), "the name is not UTF-8; left out")
-            elif not name.startswith("."):
-                names.append(name)
-        return names
-
-
-def _shown(name: str) -> str:
-    """Show names that are not valid UTF-8 with escapes."""
-    return os.fsencode(name).decode("utf-8", "backslashreplace")
-
-
-@dataclass(frozen=True, slots=True)
 class ReferenceCase:
     """A case of the dataset, or why it cannot be used."""
 
@@ -121,7 +66,7 @@ class MindReader:
 
     def rollouts(self) -> tuple[Rollout, ...]:
         """All generated videos of all models, and every case for which a model has none."""
-        generated = Tree(self.root, self.problems, self.allow_outside)
+        generated = DatasetTree(self.root, self.problems, self.allow_outside)
         models = self._models(generated)
         if not models:
             raise DatasetError(
@@ -141,7 +86,7 @@ class MindReader:
             for rollout in _ModelReader(generated, model, folder, self.cases, references is not None).rollouts()
         )
 
-    def _check_coding(self, references: Tree) -> None:
+    def _check_coding(self, references: DatasetTree) -> None:
         """Only this reveals files that count actions from 0, as MIND's card does."""
         values = {value for found in self.cases.values() for value in found.values}
         if 1 in values and 2 not in values:
@@ -151,7 +96,7 @@ class MindReader:
                 "second. If yours count from 0, as its card says, convert them",
             )
 
-    def _models(self, generated: Tree) -> dict[str, str]:
+    def _models(self, generated: DatasetTree) -> dict[str, str]:
         """Folder of the generated videos of each model, relative to the root."""
         if holds_generated_videos(self.root):
             return {self.root.resolve().name or "model": ""}
@@ -167,7 +112,7 @@ class MindReader:
                 generated.report(folder, f"it contains neither {' nor '.join(PERSPECTIVES)}; left out")
         return folders
 
-    def _references(self, generated: Tree) -> Tree | None:
+    def _references(self, generated: DatasetTree) -> DatasetTree | None:
         if self.ground_truth is None:
             if not os.path.isdir(self.root / TRUTH):
                 return None
@@ -186,10 +131,10 @@ class MindReader:
                 f"{references}: no reference videos found; expected folders like "
                 f"{PERSPECTIVES[0]}/test/{COMPARED_TESTS[0]}/<name>/ with {VIDEO} and {ACTIONS}."
             )
-        return Tree(references, self.problems, self.allow_outside)
+        return DatasetTree(references, self.problems, self.allow_outside)
 
 
-def _reference_case(references: Tree, perspective: str, test: str, name: str) -> ReferenceCase:
+def _reference_case(references: DatasetTree, perspective: str, test: str, name: str) -> ReferenceCase:
     folder = f"{perspective}/test/{test}/{name}"
     case = Case(id=f"{perspective}/{test}/{name}", subset=f"{perspective}/{test}", scene=name)
     try:
@@ -231,7 +176,7 @@ def _compared_subsets() -> Iterator[tuple[str, str]]:
 class _ModelReader:
     """The generated videos of one model."""
 
-    generated: Tree
+    generated: DatasetTree
     model: str
     folder: str
     cases: dict[str, ReferenceCase]

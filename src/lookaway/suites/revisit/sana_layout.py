@@ -8,12 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from lookaway.core import Case, DatasetError, GivenPair, Json, Problem, Rollout, Unmeasurable
-from lookaway.io.files import parse_json, read_json
-from lookaway.suites.mbench.records import first_error
-from lookaway.suites.mind.layout import Tree
+from lookaway.io.dataset_files import DatasetTree, checked
 
 SPLITS: Final = {
     "simple_60s": "benchmark_v2_smooth_60s",
@@ -92,14 +90,14 @@ class SanaReader:
 
     def rollouts(self) -> tuple[Rollout, ...]:
         """All scenes of every split that a method has, whether it has a video of them or not."""
-        scenes = Tree(self.dataset or self.root, self.problems, self.allow_outside)
+        scenes = DatasetTree(self.dataset or self.root, self.problems, self.allow_outside)
         splits = {split: self._cases(scenes, split) for split in SPLITS if scenes.has(SPLITS[split])}
         if not splits:
             raise DatasetError(
                 f"{scenes.root}: no scenes found; expected {SPLITS['simple_60s']}/{PAIRS} or "
                 f"{SPLITS['hard_60s']}/{PAIRS}."
             )
-        results = Tree(self.root, self.problems, self.allow_outside)
+        results = DatasetTree(self.root, self.problems, self.allow_outside)
         below = RESULTS if results.has(RESULTS) else ""
         found: list[Rollout] = []
         for model in results.folders(below):
@@ -116,11 +114,11 @@ class SanaReader:
             )
         return tuple(found)
 
-    def _cases(self, scenes: Tree, split: str) -> dict[str, _SceneCase]:
+    def _cases(self, scenes: DatasetTree, split: str) -> dict[str, _SceneCase]:
         folder = SPLITS[split]
         pairs = self._pairs(scenes, f"{folder}/{PAIRS}")
         cases: dict[str, _SceneCase] = {}
-        for line in self._lines(scenes, f"{folder}/{MANIFEST}"):
+        for _, line in scenes.records(f"{folder}/{MANIFEST}", _SceneLine):
             if line.id in cases:
                 scenes.report(f"{folder}/{MANIFEST}", f"{line.id} is listed twice; left out")
                 continue
@@ -142,7 +140,7 @@ class SanaReader:
         self.identity[split] = {"scenes": len(cases), "pairs": total}
         return cases
 
-    def _pairs(self, scenes: Tree, where: str) -> dict[str, tuple[GivenPair, ...]]:
+    def _pairs(self, scenes: DatasetTree, where: str) -> dict[str, tuple[GivenPair, ...]]:
         """Pairs of each scene."""
         content = self._json(scenes, where)
         listed = content.get("scenes") if isinstance(content, dict) else None
@@ -161,23 +159,7 @@ class SanaReader:
             if scene is not None
         }
 
-    def _lines(self, scenes: Tree, where: str) -> Iterator[_SceneLine]:
-        try:
-            text = scenes.path(where).read_bytes()
-        except (OSError, Unmeasurable) as error:
-            raise DatasetError(f"{scenes.root / where}: the list of scenes cannot be read: {error}.") from error
-        for number, line in enumerate(text.splitlines(), start=1):
-            if line.strip():
-                place = f"{where}:{number}"
-                try:
-                    record = parse_json(line, place)
-                except DatasetError as error:
-                    scenes.report(place, str(error).removeprefix(f"{place}: "))
-                    continue
-                if (found := self._checked(scenes, place, _SceneLine, record)) is not None:
-                    yield found
-
-    def _method(self, results: Tree, folder: str) -> dict[str, Json]:
+    def _method(self, results: DatasetTree, folder: str) -> dict[str, Json]:
         """What a method says about itself, since one name is used for many variants."""
         where = f"{folder}/{METHOD}"
         if not os.path.lexists(results.root / where):
@@ -186,19 +168,19 @@ class SanaReader:
         told: Mapping[str, Any] = content if isinstance(content, dict) else {}
         return {name: told[name] for name in METHOD_FIELDS if name in told}
 
-    def _json(self, tree: Tree, where: str) -> Json:
+    def _json(self, tree: DatasetTree, where: str) -> Json:
         """The content of a file; a problem and `None` where it cannot be read."""
         try:
-            return read_json(tree.path(where))
-        except (DatasetError, Unmeasurable) as error:
-            tree.report(where, str(error))
+            return tree.json(where)
+        except DatasetError as error:
+            tree.report(where, str(error).removeprefix(f"{tree.root / where}: "))
             return None
 
-    def _checked(self, tree: Tree, where: str, kind: type[Record], record: Json) -> Record | None:
+    def _checked(self, tree: DatasetTree, where: str, kind: type[Record], record: Json) -> Record | None:
         try:
-            return kind.model_validate(record)
-        except ValidationError as error:
-            tree.report(where, first_error(error))
+            return checked(kind, record, where)
+        except DatasetError as error:
+            tree.report(where, str(error).removeprefix(f"{where}: ").removesuffix("."))
             return None
 
 
@@ -206,7 +188,7 @@ class SanaReader:
 class _Method:
     """The videos of one method and split."""
 
-    results: Tree
+    results: DatasetTree
     model: str
     folder: str
     split: str

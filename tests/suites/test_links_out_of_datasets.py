@@ -1,0 +1,118 @@
+"""A file outside a dataset that a link inside it leads to: nothing of it appears in any output."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lookaway.engine.reading import read
+from lookaway.io.world_clips import ARRAYS, CARD, DEPTH
+from tests.support.command import lookaway
+from tests.support.mind import MindWriter
+from tests.support.tiny import clip_bytes, write_folder, write_mbench
+from tests.support.world_clip import FOLDER, write_clip_folder
+
+CANARY = "AKIA8F2CCANARY"
+FORMS = {
+    "credentials": f"[default]\naws_access_key_id = {CANARY}\naws_secret_access_key = {CANARY}/x\n",
+    "json": json.dumps({CANARY: {"password": CANARY}, "video": [CANARY], "subset": CANARY, "dataset_id": CANARY}),
+    "yaml": f"dataset_id: {CANARY}\n{CANARY}: [{CANARY}\n",
+    "table": f"{CANARY},b\n{CANARY},2\n",
+}
+
+
+def of_mbench(root: Path) -> None:
+    write_mbench(root, samples=1)
+
+
+def of_mind(root: Path) -> None:
+    writer = MindWriter(root)
+    writer.case()
+    writer.answer()
+
+
+def of_world(root: Path) -> None:
+    write_clip_folder(root / FOLDER)
+
+
+def of_folder(root: Path) -> None:
+    write_folder(root)
+
+
+def of_folder_with_truth(root: Path) -> None:
+    (root / "alpha").mkdir(parents=True)
+    write_clip_folder(root / "alpha" / "clip")
+    (root / "alpha" / "clip" / "video.mp4").write_bytes(clip_bytes())
+
+
+IMPLIED: dict[str, Callable[[Path], None]] = {
+    "manifest.jsonl": of_folder,
+    "manifest.csv": of_folder,
+    "alpha/case0.poses.npz": of_folder,
+    "alpha/case0.request.npz": of_folder,
+    f"alpha/clip/{CARD}": of_folder_with_truth,
+    f"alpha/clip/{ARRAYS}": of_folder_with_truth,
+    f"{FOLDER}/{CARD}": of_world,
+    f"{FOLDER}/{DEPTH}": of_world,
+    "dataset.yaml": of_mbench,
+    "models/alpha/samples.jsonl": of_mbench,
+    "samples/environment/sample0/sample.json": of_mbench,
+    "MIND-Data/1st_data/test/mem_test/street/action.json": of_mind,
+    "MIND-Data/1st_data/test/mem_test/street/images.txt": of_mind,
+}
+"""Files that a dataset has without naming them, and a dataset that has them."""
+
+
+def linked(root: Path, implied: str, form: str) -> Path:
+    """A dataset in which one file is a link to a secret beside the dataset."""
+    IMPLIED[implied](root)
+    secret = root.parent / "secret"
+    secret.write_text(FORMS[form])
+    (root / implied).parent.mkdir(parents=True, exist_ok=True)
+    (root / implied).unlink(missing_ok=True)
+    os.symlink(secret, root / implied)
+    return root
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("implied", IMPLIED)
+def test_nothing_of_a_linked_secret_is_printed_by_validate(implied, form, tmp_path):
+    root = linked(tmp_path / "data", implied, form)
+    for options in ([], ["--json"]):
+        result = lookaway("validate", root, *options)
+        assert CANARY not in result.out + result.err
+        assert result.code in (0, 2, 3), result.err
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("implied", ["manifest.jsonl", "manifest.csv", "dataset.yaml", "models/alpha/samples.jsonl"])
+def test_even_where_it_is_allowed_a_secret_is_not_quoted(implied, form, tmp_path):
+    root = linked(tmp_path / "data", implied, form)
+    suite = "mbench-a" if implied.startswith(("dataset", "models")) else "folder"
+    result = lookaway("validate", root, "--suite", suite, "--allow-outside")
+    assert CANARY not in result.out + result.err
+    assert result.code in (0, 2, 3), result.err
+
+
+@pytest.mark.parametrize("implied", ["manifest.jsonl", "manifest.csv", "dataset.yaml"])
+def test_a_dataset_whose_list_is_a_link_out_of_it_is_refused_with_the_remedy(implied, tmp_path):
+    result = lookaway("validate", linked(tmp_path / "data", implied, "credentials"), "--suite", SUITES[implied])
+    assert result.code == 2
+    assert f"{implied}: the path '{implied}' leads out of the dataset" in result.err
+    assert "--allow-outside" in result.err
+
+
+SUITES = {"manifest.jsonl": "folder", "manifest.csv": "folder", "dataset.yaml": "mbench-a"}
+
+
+def test_a_linked_list_inside_the_dataset_is_read(tmp_path):
+    root = write_folder(tmp_path / "data")
+    (root / "lists").mkdir()
+    (root / "lists" / "all.jsonl").write_text(json.dumps({"video": "alpha/case0.mp4", "case": "linked"}) + "\n")
+    (root / "manifest.jsonl").symlink_to("lists/all.jsonl")
+    (rollout,) = read(root).rollouts
+    assert rollout.case.id == "linked"
