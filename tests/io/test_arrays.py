@@ -1,6 +1,7 @@
 import io
 import os
 import pickle
+import struct
 import time
 import tracemalloc
 import zipfile
@@ -11,7 +12,7 @@ from numpy.lib import format as npy
 
 from lookaway.core import ArtifactError, Reason
 from lookaway.io import arrays
-from lookaway.io.arrays import ArrayArchive
+from lookaway.io.arrays import ArrayArchive, read_array
 
 
 def npy_bytes(array, **options):
@@ -45,6 +46,11 @@ def refused(path, name="values", read=read):
     assert raised.value.reason is Reason.INVALID_INPUT
     assert str(raised.value).startswith(f"{path.name}: ")
     return str(raised.value)
+
+
+def read_shape(path, name="values"):
+    with ArrayArchive(path) as archive:
+        return archive.shape(name)
 
 
 def read_rows(path, name="values"):
@@ -144,7 +150,7 @@ def test_pickled_objects_are_refused_and_never_run(tmp_path, disguise):
         archive_of(tmp_path / "a.npz", values=pickle.dumps(Payload(trace)))
     else:
         np.savez(tmp_path / "a.npz", values=hostile, allow_pickle=True)
-    for attempt in (read, read_rows, lambda path, name: ArrayArchive(path).shape(name)):
+    for attempt in (read, read_rows, read_shape):
         refused(tmp_path / "a.npz", read=attempt)
     assert not os.path.exists(trace)
     if not disguise:
@@ -171,6 +177,59 @@ def test_a_header_that_makes_no_sense_is_refused(tmp_path, text):
     assert "not a NumPy array" in refused(archive_of(tmp_path / "a.npz", values=header + bytes(64)))
 
 
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("claim", [10_001, 300_000_000, 2**32 - 1])
+def test_a_huge_header_is_refused_before_it_takes_memory(tmp_path, version, claim):
+    header = b"\x93NUMPY" + bytes([version, 0]) + claim.to_bytes(4, "little")
+    content = header + b" " * min(claim, 20_000_000)
+    archive_of(tmp_path / "a.npz", compression=zipfile.ZIP_DEFLATED, values=content)
+    del content
+    (tmp_path / "a.npy").write_bytes(header + bytes(1000))
+    tracemalloc.start()
+    message = refused(tmp_path / "a.npz")
+    with pytest.raises(ArtifactError, match="at most 10,000 are read"):
+        read_array(tmp_path / "a.npy")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert f"its header has {claim:,} bytes, and at most 10,000 are read" in message
+    assert peak < 1_000_000
+
+
+def test_a_header_of_python_2_is_read(tmp_path):
+    header = header_bytes((2,), "<f4").replace(b"(2,), ", b"(2L,),")
+    np.testing.assert_array_equal(read(archive_of(tmp_path / "a.npz", values=header + bytes(8))), np.zeros(2))
+
+
+@pytest.mark.parametrize("canary", ["{'descr': '<f4', 'AKIA': (2,", "AKIA", "'AKIA'", "{'AKIA': 1}", "AKIA()"])
+def test_a_header_is_not_quoted(tmp_path, canary):
+    header = b"\x93NUMPY\x01\x00" + len(canary).to_bytes(2, "little") + canary.encode()
+    assert "AKIA" not in refused(archive_of(tmp_path / "a.npz", values=header + bytes(64)))
+
+
+def test_more_dimensions_than_any_reader_needs_are_refused(tmp_path):
+    for dimensions in (9, 40, 70):
+        message = refused(archive_of(tmp_path / "a.npz", values=header_bytes((1,) * dimensions) + bytes(64)))
+        assert f"claims {dimensions} dimensions, at most 8 are read" in message
+
+
+@pytest.mark.parametrize("form", ["plain", "64 bits", "hidden in a comment"])
+def test_a_huge_list_of_arrays_is_refused_before_it_takes_memory(tmp_path, form):
+    path, entries = tmp_path / "a.npz", b"PK\1\2" * 750_000
+    size = {"plain": len(entries)}.get(form, 46)
+    end = b"PK\5\6" + struct.pack("<4H2IH", 0, 0, 9, 9, size, 0, 0)
+    wide = b"PK\6\6" + struct.pack("<Q2H2I4Q", 44, 45, 45, 0, 0, 9, 9, len(entries), 0)
+    wide += b"PK\6\7" + struct.pack("<IQI", 0, len(entries), 1)
+    if form == "hidden in a comment":
+        end = b"PK\5\6" + struct.pack("<4H2IH", 0, 0, 9, 9, len(entries), 0, 30) + end + b"12345678"
+    path.write_bytes(entries + (wide if form == "64 bits" else b"") + end)
+    tracemalloc.start()
+    message = refused(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert "list of arrays is larger than 1,048,576 bytes" in message
+    assert peak < 1_000_000
+
+
 HUGE = [(10**12,), (2**62, 2**62), (2**40, 0), (2**63,), (10**6, 10**6), (2**33, 2**31, 4), (-1,), (-4, -4)]
 
 
@@ -189,7 +248,7 @@ def test_a_claim_beyond_what_the_file_holds_is_refused_at_once(tmp_path, shape, 
 
 
 def test_a_bomb_that_does_unpack_is_refused_by_its_size(tmp_path, monkeypatch):
-    monkeypatch.setattr(arrays, "MAX_BYTES_WHOLE", 1_000_000)
+    monkeypatch.setattr(arrays, "MAX_ARRAY_BYTES", 1_000_000)
     np.savez_compressed(tmp_path / "a.npz", values=np.zeros((1, 500_000)))
     assert (tmp_path / "a.npz").stat().st_size < 10_000
     assert "too large" in refused(tmp_path / "a.npz")
@@ -197,7 +256,7 @@ def test_a_bomb_that_does_unpack_is_refused_by_its_size(tmp_path, monkeypatch):
 
 
 def test_rows_may_together_be_larger_than_what_is_read_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(arrays, "MAX_BYTES_WHOLE", 1_000_000)
+    monkeypatch.setattr(arrays, "MAX_ARRAY_BYTES", 1_000_000)
     np.savez(tmp_path / "a.npz", values=np.zeros((30, 10_000)))
     assert len(read_rows(tmp_path / "a.npz")) == 30
     refused(tmp_path / "a.npz")
