@@ -259,6 +259,22 @@ def test_a_picture_beyond_all_sizes_is_refused(monkeypatch, clips, name):
     assert declined(path) is Reason.ZERO_SIZE
 
 
+@pytest.mark.parametrize(
+    ("width", "height"), [(8192, 2), (2, 8192), (65000, 1), (1, 65000), (16386, 300), (64, 65 * 64)]
+)
+def test_a_strip_is_refused_before_it_is_scaled(tmp_path, width, height):
+    picture = np.zeros((height, width, 3), np.uint8)
+    path = write_clip(tmp_path / "strip.avi", [picture], codec="rawvideo", pixel_format="bgr24")
+    assert declined(path) is Reason.UNDECODABLE
+
+
+@pytest.mark.parametrize(("width", "height"), [(640, 10), (10, 640), (16384, 256)])
+def test_a_wide_picture_up_to_the_limit_is_read(tmp_path, width, height):
+    picture = np.zeros((height, width, 3), np.uint8)
+    path = write_clip(tmp_path / "wide.avi", [picture], codec="rawvideo", pixel_format="bgr24")
+    assert probe(path).width == width
+
+
 def test_an_unknown_codec_is_undecodable(tmp_path):
     path = write_clip(tmp_path / "odd.mkv", FRAMES[:3])
     path.write_bytes(path.read_bytes().replace(b"V_MPEG4/ISO/AVC", b"V_NONESUCH/OF/X"))

@@ -4,8 +4,11 @@ import os
 import signal
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from lookaway.core import Abstention, Failure, Reason, RunError, Score, Unit
@@ -45,6 +48,48 @@ def test_numbers_come_back_bit_for_bit(value, tmp_path):
     folder.add([measured(Score(value))])
     (item,) = read(folder).items()
     assert item["value"].hex() == value.hex()
+
+
+@pytest.mark.parametrize("column", ["value", "raw"])
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_a_score_that_is_not_finite_is_refused_with_its_file(column, number, tmp_path):
+    folder = start_run(tmp_path)
+    folder.add([measured(Score(0.5, raw=0.5))])
+    path = spoil(folder, 0, column, number)
+    with pytest.raises(RunError, match=r"a score of light is not a finite number\. Delete") as raised:
+        read(folder)
+    assert str(raised.value).startswith(f"{path}: ")
+
+
+def test_a_score_without_a_number_is_refused(tmp_path):
+    folder = start_run(tmp_path)
+    folder.add([measured(Score(0.5))])
+    spoil(folder, 0, "value", None)
+    with pytest.raises(RunError, match="is not a finite number"):
+        read(folder)
+
+
+def test_a_unit_that_is_not_finite_is_refused_where_units_are_read(tmp_path):
+    folder = start_run(tmp_path)
+    folder.add([measured(Score(0.5, units=(Unit("f0", Score(0.1)), Unit("f1", Score(0.2)))))])
+    spoil(folder, 2, "value", float("nan"))
+    reader = read(folder)
+    assert len(list(reader.items())) == 1
+    with pytest.raises(RunError, match="is not a finite number"):
+        list(reader.units("light"))
+    with pytest.raises(RunError, match="is not a finite number"):
+        reader.frames("light")
+
+
+def spoil(folder: RunFolder, row: int, column: str, value: float | None) -> Path:
+    """Replace a number in the one file of a run."""
+    (path,) = folder.parts()
+    table = pq.read_table(path)
+    values = table[column].to_pylist()
+    values[row] = value
+    index = table.schema.get_field_index(column)
+    pq.write_table(table.set_column(index, table.schema.field(column), pa.array(values, pa.float64())), path)
+    return path
 
 
 def test_abstentions_and_failures_come_back_with_reason_and_message(tmp_path):

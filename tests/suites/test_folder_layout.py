@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -182,6 +183,36 @@ def test_a_rollout_that_stands_there_twice_is_left_out_and_reported(tmp_path):
     assert [rollout.video.name for rollout in dataset.rollouts] == ["a.mp4", "c.mp4"]
     (problem,) = dataset.problems
     assert (problem.where, problem.message) == ("manifest.jsonl:2", "model/one/0 is listed twice; left out")
+
+
+@pytest.mark.parametrize("depth", [40, 1000])
+def test_folders_inside_each_other_are_read_up_to_a_limit_and_the_rest_is_reported(tmp_path, depth):
+    put(tmp_path, "wan/a.mp4")
+    here = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(depth):  # step by step, since the whole path is longer than a path may be
+        os.mkdir("deep", dir_fd=here)
+        below = os.open("deep", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(os.open("b.mp4", os.O_CREAT | os.O_WRONLY, dir_fd=here))
+    os.close(here)
+    dataset = read(tmp_path)
+    assert ids(dataset) == [("wan", "a", "0")]
+    (problem,) = dataset.problems
+    assert problem.message == "it is more than 32 folders deep; left out"
+    assert problem.where == "/".join(["deep"] * 33)
+    remove_deep(tmp_path / "deep")
+
+
+def remove_deep(folder: Path) -> None:
+    """Remove nested folders from the outermost on, moving each inner one up."""
+    while folder.exists():
+        aside = folder.with_name("aside")
+        if (folder / "deep").exists():
+            (folder / "deep").rename(aside)
+        shutil.rmtree(folder)
+        if aside.exists():
+            aside.rename(folder)
 
 
 # Poses beside the video

@@ -21,6 +21,7 @@ from av.video.frame import PictureType
 
 from lookaway.core import Floats, Indices, Reason, VideoError
 from lookaway.io.containers import announced_seconds, identify
+from lookaway.io.limits import MAX_ASPECT, MAX_PIXELS, MAX_SIDE_PIXELS
 
 MAX_REORDERED = 16
 """Maximum number of later frames that a frame can depend on, in any codec."""
@@ -85,8 +86,6 @@ class FrameIndex:
 
 SEEK_PAYS_FRAMES = 24
 """A seek restarts the decoder; it pays off only if it skips more frames than this."""
-MAX_PIXELS = 8192 * 8192
-"""A header that claims a larger picture is damaged or hostile."""
 USUAL_FPS = 25.0
 """Used if frames have neither times nor a rate."""
 SECONDS_AMISS = 0.5
@@ -243,6 +242,7 @@ class Decoder:
             raise self.error(Reason.NO_FRAMES, "the video stream holds no frame.")
         if first is None:
             raise self._without_size(stream) or self.error(Reason.NO_FRAMES, "no frame could be decoded.")
+        self._check_size(first)
         seconds_per_tick = float(stream.time_base or 1)
         end = max(packet.end_ticks for packet in packets) * seconds_per_tick
         announced = announced_seconds(container, stream)
@@ -274,6 +274,15 @@ class Decoder:
                 Reason.UNDECODABLE, f"reading stopped after {len(packets)} frames: {error.strerror}."
             ) from error
         return packets, first
+
+    def _check_size(self, picture: av.VideoFrame) -> None:
+        shorter, longer = sorted((picture.width, picture.height))
+        if longer > MAX_SIDE_PIXELS or longer > MAX_ASPECT * shorter:
+            raise self.error(
+                Reason.UNDECODABLE,
+                f"the picture size is {picture.width} x {picture.height}; sides of at most {MAX_SIDE_PIXELS} pixels "
+                f"are read, the longer at most {MAX_ASPECT} times the shorter.",
+            )
 
     def _without_size(self, stream: av.VideoStream) -> VideoError | None:
         width, height = stream.codec_context.width, stream.codec_context.height

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -42,6 +43,12 @@ ITEMS = """
     ) = 1
 """
 """A crash may leave one key in two files; a score wins over an abstention or failure."""
+
+NOT_FINITE = """
+    SELECT filename, metric FROM items
+    WHERE status = 'score' AND NOT coalesce(isfinite(value) AND isfinite(coalesce(raw, 0)), false) LIMIT 1
+"""
+"""Rows that are never written, but that a damaged or received file may hold."""
 
 GROUPS = """
     WITH measured AS (
@@ -214,7 +221,10 @@ class OutcomeReader:
         """Every unit of one metric as a row, of the measurement that counts."""
         cursor = self._database.cursor()
         with _interruptible():
-            yield from _stream(self._with_retry(lambda: cursor.execute(UNITS, [metric])))
+            for row in _stream(self._with_retry(lambda: cursor.execute(UNITS, [metric]))):
+                if row["status"] == "score" and not math.isfinite(_number(row["value"])):
+                    raise self._not_finite(self._folder.outcomes, metric)
+                yield row
 
     def metrics_with_frames(self) -> list[str]:
         """Metrics whose units are frames, in the order of the protocol."""
@@ -233,6 +243,8 @@ class OutcomeReader:
             scored = self._database.execute(SCORED, [metric]).fetchall()
             models, subsets, scenes, ids = zip(*scored, strict=True) if scored else ((), (), (), ())
             found = self._database.execute(FRAMES, [metric]).fetchnumpy()
+            if not np.isfinite(np.ma.filled(found["value"], np.nan)).all():
+                raise self._not_finite(self._folder.outcomes, metric)
             return FrameUnits(
                 rollouts=found["rollout"],
                 frames=found["frame"],
@@ -306,6 +318,14 @@ class OutcomeReader:
             self._database.execute("CREATE OR REPLACE TABLE no_rows AS SELECT * FROM empty")
             self._database.execute("CREATE OR REPLACE VIEW all_rows AS SELECT * FROM no_rows")
         self._database.execute(ITEMS)
+        if wrong := self._database.execute(NOT_FINITE).fetchone():
+            raise self._not_finite(*wrong)
+
+    def _not_finite(self, where: object, metric: str) -> RunError:
+        return RunError(
+            f"{where}: a score of {metric} is not a finite number. "
+            "Delete the damaged file; the same `lookaway eval` measures its rollouts again."
+        )
 
     def _counts(self, query: str) -> dict[tuple[str, str, str], dict[str, int]]:
         counts: dict[tuple[str, str, str], dict[str, int]] = {}
@@ -323,6 +343,10 @@ def _interruptible() -> Iterator[None]:
         if str(error) != INTERRUPTED:
             raise
         raise KeyboardInterrupt from error
+
+
+def _number(value: Any) -> float:
+    return math.nan if value is None else float(value)
 
 
 def _stream(cursor: duckdb.DuckDBPyConnection) -> Iterator[Mapping[str, Any]]:
