@@ -50,6 +50,14 @@ def test_a_question_is_put_once_however_often_it_comes(ask):
     assert judge.received.total() == 1
 
 
+def test_a_reply_with_half_a_character_is_stored_and_not_paid_for_again(ask):
+    judge = ScriptedJudge(lambda request, before: completion("half \ud83d of it"))
+    for _ in range(2):
+        found = ask(judge).ask(question()).result(timeout=10)
+        assert found["choices"][0]["message"]["content"] == "half \\ud83d of it"
+    assert judge.received.total() == 1
+
+
 def test_a_question_in_flight_is_not_sent_again(ask):
     release = threading.Event()
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import email.utils
+import gzip
 import json
 import threading
 import time
+import tracemalloc
+import urllib.parse
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -54,9 +58,9 @@ def saying(status: int, body: Any, **headers: str) -> Iterator[tuple[str, list[d
         server.server_close()
 
 
-def reply(url: str, request=None, timeout_seconds: float = 5.0) -> Any:
+def reply(url: str, request=None, timeout_seconds: float = 5.0, key: str = KEY) -> Any:
     async def asked() -> Any:
-        judge = ServerJudge(Connection(url=url, key=Secret(KEY), timeout_seconds=timeout_seconds))
+        judge = ServerJudge(Connection(url=url, key=Secret(key), timeout_seconds=timeout_seconds))
         try:
             return await judge.reply(request or question())
         finally:
@@ -199,7 +203,9 @@ def test_a_question_that_the_server_cannot_take_lasts(status, code, is_refusal):
     assert caught.value.is_refusal is is_refusal
 
 
-@pytest.mark.parametrize("body", [b"", b'{"choices": [', b"<html>", b"\xff\xfe", b'{"x": NaN}', b"[" * 100_000])
+@pytest.mark.parametrize(
+    "body", [b"", b'{"choices": [', b"<html>", b"\xff\xfe", b'{"x": NaN}', b'{"x": 1e999}', b"[" * 100_000]
+)
 def test_a_reply_that_is_cut_or_no_json_is_worth_another_try(body):
     with saying(200, body) as (url, _), pytest.raises(TransientError, match="cut off or not JSON"):
         reply(url)
@@ -208,6 +214,142 @@ def test_a_reply_that_is_cut_or_no_json_is_worth_another_try(body):
 def test_a_server_that_repeats_the_key_is_scrubbed():
     with saying(200, completion(f"Your key is {KEY}.")) as (url, _):
         assert reply(url)["choices"][0]["message"]["content"] == "Your key is ***."
+
+
+CANARY = 'sk-ca"na\\ry/key+8f2c?='
+"""A key with characters that every encoding writes differently."""
+SPELLINGS = {
+    "plain": CANARY,
+    "json": json.dumps(CANARY)[1:-1],
+    "json twice": json.dumps(json.dumps(CANARY))[1:-1],
+    "every character escaped": "".join(f"\\u{ord(character):04X}" for character in CANARY),
+    "base64": base64.b64encode(CANARY.encode()).decode(),
+    "base64 for addresses": base64.urlsafe_b64encode(CANARY.encode()).decode(),
+    "base64 of a header": base64.b64encode(f"Bearer {CANARY}".encode()).decode(),
+    "base64 of a pair": base64.b64encode(f"user:{CANARY}".encode()).decode(),
+    "address": urllib.parse.quote(CANARY, safe=""),
+    "form": urllib.parse.quote_plus(CANARY),
+    "address twice": urllib.parse.quote(urllib.parse.quote(CANARY, safe=""), safe=""),
+    "hex": CANARY.encode().hex(),
+}
+
+
+def encoded_forms(text: str) -> list[str]:
+    """What must not appear anywhere: the key, and the middle of the key in every encoding."""
+    middle = base64.b64encode(CANARY.encode()).decode()[4:20]
+    return [form for form in (CANARY, CANARY.encode().hex(), urllib.parse.quote(CANARY), middle) if form in text]
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("place", ["content", "name of a field", "another field", "error", "raw"])
+def test_a_key_is_removed_however_a_server_spells_it(spelling, place):
+    text = SPELLINGS[spelling]
+    bodies: dict[str, Any] = {
+        "content": completion(f"It is {text}!"),
+        "name of a field": {**completion(), text: 1},
+        "another field": {**completion(), "headers": [{"Authorization": text}]},
+        "error": error(f"wrong: {text}!"),
+        "raw": json.dumps({**completion(), "x": "HERE"}).replace("HERE", text.replace('"', '\\"')).encode(),
+    }
+    with saying(400 if place == "error" else 200, bodies[place]) as (url, _):
+        try:
+            shown = json.dumps(reply(url, key=CANARY), ensure_ascii=False)
+        except (PermanentError, TransientError) as caught:
+            shown = str(caught)
+    assert not encoded_forms(shown), shown
+    assert text not in shown
+
+
+def test_text_without_the_key_is_left_as_it_is():
+    text = "A sk-key, base64 c2stY2E=, \\u0073 and %73: none of them is the key."
+    with saying(200, completion(text)) as (url, _):
+        assert reply(url, key=CANARY)["choices"][0]["message"]["content"] == text
+
+
+def test_scrubbing_takes_linear_time():
+    started = time.process_time()
+    Secret(CANARY).scrub("\\" * 200_000 + "%25" * 100_000 + "sk-ca" * 50_000)
+    assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed(status):
+    with (
+        saying(200, completion()) as (other, received),
+        saying(status, b"", Location=f"{other}/chat/completions") as (url, sent),
+        pytest.raises(JudgeUnusable, match=r"redirects requests to 127\.0\.0\.1:[0-9]+\. Frames and captions"),
+    ):
+        reply(url)
+    assert len(sent) == 1
+    assert received == []
+
+
+def test_a_reply_that_unpacks_beyond_the_limit_is_refused():
+    bomb = gzip.compress(bytes(100_000_000), 9)
+    assert len(bomb) < 200_000
+    tracemalloc.start()
+    with (
+        saying(200, bomb, Content_Encoding="gzip") as (url, _),
+        pytest.raises(TransientError, match=r"larger than 16,777,216 bytes"),
+    ):
+        reply(url)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 64_000_000
+
+
+def test_a_reply_that_is_packed_is_read():
+    with saying(200, gzip.compress(json.dumps(completion()).encode()), Content_Encoding="gzip") as (url, _):
+        assert reply(url) == completion()
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding"),
+    [(b"{}", "br"), (b"{}", "gzip"), (gzip.compress(b"{}")[:-4], "gzip"), (gzip.compress(b"{}"), "gzip, gzip")],
+)
+def test_a_reply_that_cannot_be_unpacked_is_worth_another_try(body, encoding):
+    with saying(200, body, Content_Encoding=encoding) as (url, _), pytest.raises(TransientError, match="the reply is"):
+        reply(url)
+
+
+@pytest.mark.parametrize("chunk", [b" ", b" " * 65536])
+def test_a_reply_without_an_end_is_given_up_in_time_or_at_its_limit(chunk):
+    is_slow = len(chunk) == 1
+    with dripping(chunk, pause_seconds=0.05 if is_slow else 0.0) as url:
+        started = time.monotonic()
+        with pytest.raises(TransientError, match=r"no answer within 0\.5 s" if is_slow else "larger than"):
+            reply(url, timeout_seconds=0.5 if is_slow else 60.0)
+        assert time.monotonic() - started < 30
+
+
+@contextmanager
+def dripping(chunk: bytes, pause_seconds: float) -> Iterator[str]:
+    """A server whose replies never end."""
+    stop = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.end_headers()
+            with suppress(OSError):
+                while not stop.wait(pause_seconds):
+                    self.wfile.write(chunk)
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+    finally:
+        stop.set()
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 def test_nobody_at_the_address_is_worth_another_try():

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from lookaway.core import Json, Judge, JudgeRequest, JudgeUnusable, LookawayError
 from lookaway.judges.budget import Spending
 from lookaway.judges.errors import NotAnswered, PermanentError, TransientError, Unreadable
-from lookaway.judges.reply import Reply, read_reply
+from lookaway.judges.reply import Reply, read_reply, storable
 from lookaway.judges.reply_store import ReplyStore
 
 CATCH_UP_SECONDS = 0.25
@@ -197,7 +197,7 @@ class _Sender:
         await self._record(self._spending.take_call)
         sent_at = asyncio.get_running_loop().time()
         try:
-            completion = await self._judge.reply(request)
+            completion = storable(await self._judge.reply(request))
             reply = _read(completion, request)
         except TransientError as error:
             if self._breaker.failed(sent_at, error):

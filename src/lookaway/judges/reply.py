@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +41,26 @@ class Reply:
     """`None` if the server gave no log-probabilities."""
     prompt_tokens: int
     answer_tokens: int
+
+
+def map_texts(value: Json, change: Callable[[str], str]) -> Json:
+    """A JSON value with all its texts changed, names of fields included."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [map_texts(entry, change) for entry in value]
+    if isinstance(value, dict):
+        return {change(name): map_texts(entry, change) for name, entry in value.items()}
+    return value
+
+
+def storable(completion: Json) -> Json:
+    """A reply that can be written as UTF-8: halves of surrogate pairs become escapes.
+
+    >>> storable({"content": "half \\ud83d of it"})
+    {'content': 'half \\\\ud83d of it'}
+    """
+    return map_texts(completion, lambda text: text.encode("utf-8", "backslashreplace").decode())
 
 
 def read_reply(completion: Json) -> Reply:

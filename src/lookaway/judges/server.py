@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import email.utils
 import json
 import math
 import os
+import re
 import stat
 import time
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from lookaway.core import Json, JudgeRequest, JudgeUnusable, MissingExtra, UserError
 from lookaway.judges.errors import PermanentError, TransientError
 from lookaway.judges.openai_format import EncodedPictures, completion_fields
+from lookaway.judges.reply import map_texts
 
 HIDDEN = "***"
 SHORTEST = 4
 """Shorter secrets are part of too many ordinary words to be scrubbed."""
+SHORTEST_ENCODED = 6
+"""Shorter pieces of base64 are part of too much other base64."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -40,8 +46,8 @@ class Secret:
         return self._value
 
     def scrub(self, text: str) -> str:
-        """Other text with the secret removed."""
-        return text.replace(self._value, HIDDEN) if len(self._value) >= SHORTEST else text
+        """Other text with the secret removed: as it is, escaped for JSON or for an address, in base64 or in hex."""
+        return _spellings(self._value).sub(HIDDEN, text) if len(self._value) >= SHORTEST else text
 
     def __repr__(self) -> str:
         return HIDDEN
@@ -49,6 +55,37 @@ class Secret:
     def __bool__(self) -> bool:
         return bool(self._value)
 
+
+@cache
+def _spellings(secret: str) -> re.Pattern[str]:
+    """All ways to write a secret; escapes may be mixed, and escaped again.
+
+    Repetitions are bounded, so that no text takes more than linear time.
+    """
+    escaped = "".join(map(_character_spellings, secret))
+    return re.compile("|".join([escaped, f"(?i:{secret.encode().hex()})", *_base64_spellings(secret.encode())]))
+
+
+def _character_spellings(character: str) -> str:
+    units = character.encode("utf-16-be").hex()
+    in_json = "".join(rf"\\{{1,8}}u{units[start : start + 4]}" for start in range(0, len(units), 4))
+    in_address = "".join(f"%(?:25){{0,4}}{byte:02x}" for byte in character.encode())
+    return rf"(?:\\{{0,8}}{re.escape(character)}|(?i:{in_json}|{in_address}))"
+
+
+def _base64_spellings(secret: bytes) -> list[str]:
+    """The part that does not depend on what is encoded before and after, for each alignment, in both alphabets."""
+    found = []
+    for before in range(3):
+        encoded = base64.b64encode(bytes(before) + secret).decode()
+        start, end = math.ceil(before * 8 / 6), (before + len(secret)) * 8 // 6
+        if end - start >= SHORTEST_ENCODED:
+            last = encoded[end] if end < len(encoded) else "="
+            found += [(encoded[start:end], last), (encoded[start:end].translate(URL_SAFE), last.translate(URL_SAFE))]
+    return [f"{re.escape(text)}(?:{re.escape(last)}(?:=|%3[Dd])*)?" for text, last in dict.fromkeys(found)]
+
+
+URL_SAFE = str.maketrans("+/", "-_")
 
 VARIABLES: Mapping[str, tuple[str, ...]] = {
     "url": ("LOOKAWAY_JUDGE_URL", "MBENCH_VLM_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE"),
@@ -63,7 +100,7 @@ ENDPOINT = "/chat/completions"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """The address of a server, its API key, and the timeout of a request."""
+    """The address of a server, its API key, and the timeout of a request, from its start to the end of its reply."""
 
     url: str = DEFAULT_URL
     key: Secret = Secret()
@@ -129,6 +166,8 @@ class ServerJudge:
             import openai
         except ImportError as error:
             raise MissingExtra("A judge behind a server", "judge") from error
+        from lookaway.judges.bounded_http import BoundedClient
+
         self._openai: Any = openai
         self._connection = connection
         self._encoded = EncodedPictures()
@@ -137,6 +176,7 @@ class ServerJudge:
             api_key=connection.key.reveal() or "none",
             timeout=connection.timeout_seconds,
             max_retries=0,
+            http_client=BoundedClient(connection.timeout_seconds),
         )
 
     async def reply(self, request: JudgeRequest) -> Json:
@@ -148,11 +188,13 @@ class ServerJudge:
         more = {name: value for name, value in extra.items() if value is not None}
         create = self._client.chat.completions.with_raw_response.create
         try:
-            response = await create(**fields, extra_body=more or None)
+            # Timeouts of the connection begin again with every byte.
+            async with asyncio.timeout(self._connection.timeout_seconds):
+                response = await create(**fields, extra_body=more or None)
             body = response.http_response.content
         except self._openai.APIStatusError as error:
             raise self._typed_error(error, request.judge.model) from None
-        except self._openai.APITimeoutError:
+        except (self._openai.APITimeoutError, TimeoutError):
             raise TransientError(f"no answer within {self._connection.timeout_seconds:g} s.") from None
         except self._openai.APIConnectionError as error:
             problem = self._shown(error.__cause__ or error)
@@ -162,8 +204,9 @@ class ServerJudge:
     async def models(self) -> list[str]:
         """The models that the server lists."""
         try:
-            return [model.id async for model in self._client.models.list()]
-        except self._openai.OpenAIError as error:
+            async with asyncio.timeout(self._connection.timeout_seconds):
+                return [model.id async for model in self._client.models.list()]
+        except (self._openai.OpenAIError, TimeoutError) as error:
             raise TransientError(f"the server does not list its models: {self._shown(error)}.") from None
 
     async def close(self) -> None:
@@ -173,13 +216,20 @@ class ServerJudge:
     def _parsed(self, body: bytes) -> Json:
         """The completion, with the API key removed if the server repeats it."""
         try:
-            return json.loads(self._connection.key.scrub(body.decode()), parse_constant=_refuse_constant)
+            parsed = json.loads(body.decode(), parse_constant=_refuse_constant, parse_float=_finite)
+            return map_texts(parsed, self._connection.key.scrub)
         except (ValueError, RecursionError) as error:
             raise TransientError(f"the server's reply is cut off or not JSON: {self._shown(error)}.") from None
 
     def _typed_error(self, error: Any, model: str) -> Exception:
         """The meaning of an HTTP status: try again, give up on this request, or give up on the judge."""
         status, message = error.status_code, f"{error.status_code} {self._message(error)}"
+        if 300 <= status < 400:
+            target = urlsplit(urljoin(self._connection.url, error.response.headers.get("location", ""))).netloc
+            return JudgeUnusable(
+                f"The judge's server redirects requests to {self._shown(target)}. Frames and captions are sent only to "
+                "the address that you name: if you trust this one, set it with --judge-url."
+            )
         if status in WRONG_KEY:
             return JudgeUnusable(
                 f"The judge's server refused the key: {message} "
@@ -219,6 +269,13 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
             return None
         seconds = email.utils.mktime_tz(date) - time.time()
     return min(max(seconds, 0.0), LONGEST_WAIT_SECONDS)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("a number is too large")
+    return number
 
 
 def _refuse_constant(name: str) -> float:
