@@ -9,12 +9,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from lookaway.core import Abstention, Failure, Outcome, Reason, Score, Unit
 from lookaway.reports.runs import load_runs
 from lookaway.reports.site.building import write_items
-from tests.support.filmed import FRAMES, HOSTILE, PAIRS, FilmedRun
+from tests.support.filmed import FRAMES, HOSTILE, PAIRS, FilmedRun, write_numbers
 
 MAX_PAGE_BYTES = 300_000
 
@@ -209,6 +211,28 @@ def test_a_missing_and_a_broken_video_leave_a_placeholder_with_the_reason(tmp_pa
     videos = json.loads(next(word for word in text.words if word.startswith('{"alive"')))["videos"]
     assert [video["key"] for video in videos] == ["v2"]
     assert "Files have changed since they were measured: gone/candle/0." in text.whole
+
+
+@pytest.mark.parametrize("root", ["of the run", "of the secret"])
+def test_a_received_run_cannot_publish_a_file_that_it_did_not_measure(tmp_path: Path, root: str) -> None:
+    run = two_models(tmp_path)
+    run.write()
+    secret = write_numbers(tmp_path / "private" / "0.mp4", count=12)
+    write_numbers(tmp_path / "private" / "1.mp4", count=13)
+    table = pq.read_table(run.run / "rollouts.parquet")
+    videos = [str(tmp_path / "private" / f"{number}.mp4") for number in range(len(table))]
+    named = table.set_column(table.schema.get_field_index("video"), "video", pa.array(videos))
+    pq.write_table(named, run.run / "rollouts.parquet")
+    about = json.loads((run.run / "run.json").read_text())
+    about |= {"requested": {"reading": {"allow_outside": True}}}
+    if root != "of the run":
+        about["dataset"] = str(secret.parent)
+        (secret.parent / "manifest.jsonl").write_text((run.videos / "manifest.jsonl").read_text())
+    (run.run / "run.json").write_text(json.dumps(about))
+    write_items(load_runs([run.run]), tmp_path / "site")
+    published = {path.read_bytes() for path in (tmp_path / "site").rglob("*.mp4")}
+    assert secret.read_bytes() not in published
+    assert len(published) == (2 if root == "of the run" else 0)
 
 
 def test_without_its_dataset_a_page_says_what_is_not_shown(tmp_path: Path) -> None:

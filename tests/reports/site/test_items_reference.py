@@ -59,6 +59,7 @@ def test_the_command_of_the_page_names_the_folder_of_references_and_gives_the_sa
 def test_the_page_says_so_where_the_reference_videos_have_moved(run: Path) -> None:
     (run.parent / "references").rename(run.parent / "moved")
     page = html.unescape(page_of(run))
-    assert players(page) == ["v0"]
+    assert players(page) == []
+    assert "not published, since the dataset of the run does not name it" in page
     assert "Captions, phases and reference videos are not shown, since the dataset cannot be read again: " in page
     assert "/references: there is no such folder. Set the folder of reference videos with --ground-truth." in page

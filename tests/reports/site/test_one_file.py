@@ -174,7 +174,7 @@ def test_a_title_is_that_of_the_page(tmp_path):
 
 def test_no_video_is_encoded_or_copied(tmp_path, monkeypatch):
     monkeypatch.setattr(media, "write_video", None)
-    monkeypatch.setattr(media, "_link_or_copy", None)
+    monkeypatch.setattr(media, "_copy", None)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     filmed = FilmedRun(tmp_path)

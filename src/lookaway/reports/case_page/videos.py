@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lookaway.core import Case, Json, Rollout, Unmeasurable, UserError
+from lookaway.core import Case, Json, Reason, Rollout, Unmeasurable, UserError
 from lookaway.engine.about import options_of
 from lookaway.engine.locking import content_key
 from lookaway.engine.reading import load_suite, read
@@ -17,7 +17,7 @@ from lookaway.io.world_clips import WorldClip
 from lookaway.perception.truth import TRUTH
 from lookaway.reports.runs import LoadedMetric, LoadedRollout, LoadedRun, counted_rollouts, row_detail
 from lookaway.reports.site.media import PlayableClip
-from lookaway.reports.site.stills import ShownVideo, Stills
+from lookaway.reports.site.stills import Placeholder, ShownVideo, Stills
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ def case_videos(runs: Sequence[LoadedRun], media: Stills | None) -> Iterator[Cas
 
 def _video_paths(measured: Sequence[_Measured]) -> Iterator[Path]:
     for entry in measured:
-        yield from (Path(rollout.video) for rollout in entry.run.rollouts.values())
+        yield from (rollout.video for rollout in entry.again.rollouts.values())
         yield from (r.case.reference.video for r in entry.again.rollouts.values() if r.case.reference)
 
 
@@ -200,10 +200,24 @@ def _video(
         rollout=rollout,
         described=described,
         is_changed=described is None and any(r.id in e.again.changed for e, r in found),
-        shown=media.show(Path(rollout.video)) if media else None,
+        shown=_shown(rollout, described, media) if media else None,
         outcomes=tuple(outcome for e, r in found for outcome in e.outcomes.get(r.id, ())),
         colour=colour,
         order=order,
+    )
+
+
+def _shown(rollout: LoadedRollout, described: Rollout | None, media: Stills) -> ShownVideo:
+    """A video whose content is what the run measured: a run of somebody else may name any file of this machine."""
+    if described is not None:
+        return media.show(described.video)
+    name = Path(rollout.video).name
+    if not Path(rollout.video).is_file():
+        return Placeholder(Reason.MISSING_VIDEO, f"{name}: there is no such file.")
+    return Placeholder(
+        Reason.UNSAFE_PATH,
+        f"{name}: not published, since the dataset of the run does not name it, or it has changed. "
+        "Run the same `lookaway eval` again.",
     )
 
 
