@@ -74,6 +74,23 @@ def test_control_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path):
     assert (len(measured), measured & kept) == (100 - len(kept), set())
 
 
+def test_a_terminated_run_records_that_it_stopped_and_exits_with_143(tmp_path, monkeypatch):
+    def terminate(rollout):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(10)
+
+    script(monkeypatch, bound("right"))
+    ANSWERS["right"] = terminate
+    before = signal.getsignal(signal.SIGTERM)
+    root = write_folder(tmp_path / "data")
+    result = lookaway("eval", root, "--suite", "scripted", "-o", tmp_path / "run", "--quiet")
+    assert result.code == 143
+    assert "Terminated. Finished work is kept; run the same command to resume." in result.err
+    last = events(tmp_path / "run", None)[-1]
+    assert (last["event"], last["error"]) == ("stopped", "Terminated")
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
 def test_a_reader_that_leaves_early_is_no_error():
     quick_reader = "import sys; sys.stdin.readline()"
     produce = " ".join(f"'{word}'" for word in [*LOOKAWAY, "metrics"])

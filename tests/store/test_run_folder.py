@@ -245,6 +245,19 @@ def test_a_damaged_description_of_the_run_is_an_error_of_the_user(text, tmp_path
         folder.about()
 
 
+@pytest.mark.parametrize("is_rehashed", [False, True])
+def test_a_lock_that_was_edited_is_noticed(tmp_path, is_rehashed):
+    folder = start_run(tmp_path)
+    content = json.loads((tmp_path / "lock.json").read_text())
+    assert folder.lock().sha256 == content["sha256"]
+    content["suite"] = "mind"
+    if is_rehashed:
+        content["sha256"] = "0" * 64
+    (tmp_path / "lock.json").write_text(json.dumps(content))
+    with pytest.raises(RunError, match=r"lock\.json: records the hash .*: it was changed\. Restore"):
+        folder.lock()
+
+
 def test_a_description_that_is_no_json_is_an_error_of_the_user(tmp_path):
     folder = start_run(tmp_path)
     (tmp_path / "lock.json").write_text("{")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import NoReturn
 
 import click
@@ -30,7 +33,7 @@ from lookaway.cli.weights import weights_command
 from lookaway.cli.world import world_command
 from lookaway.cli.wrbench import wrbench_command
 
-EXIT_USER_ERROR, EXIT_INTERRUPTED = 2, 130
+EXIT_USER_ERROR, EXIT_INTERRUPTED, EXIT_TERMINATED = 2, 130, 143
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -40,7 +43,7 @@ def lookaway() -> None:
 
     Exit codes: 0 ok, 1 a bug in lookaway, 2 an error you can fix, 3 finished, but some measurements failed or, for
     verify, a number differs from the published one or, for compare, a --fail-if condition is met or, for lint-stats,
-    the table has an error, 130 interrupted.
+    the table has an error, 130 interrupted, 143 terminated.
     """
 
 
@@ -78,14 +81,17 @@ def main(run: Callable[..., object] = lookaway) -> NoReturn:
         if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
             reconfigure(errors="backslashreplace")
     try:
-        code = run(prog_name="lookaway", standalone_mode=False)
+        with _terminable():
+            code = run(prog_name="lookaway", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
         error.show()
         sys.exit(EXIT_USER_ERROR)
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("Interrupted. Finished work is kept; run the same command to resume.", err=True)
-        sys.exit(EXIT_INTERRUPTED)
+    except (click.Abort, KeyboardInterrupt) as error:
+        is_terminated = isinstance(error.__cause__ or error, Terminated)
+        how = "Terminated" if is_terminated else "Interrupted"
+        click.echo(f"{how}. Finished work is kept; run the same command to resume.", err=True)
+        sys.exit(EXIT_TERMINATED if is_terminated else EXIT_INTERRUPTED)
     except BrokenPipeError:
         # The reader has closed the pipe, as in `lookaway show RUN | head`.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -99,6 +105,28 @@ def main(run: Callable[..., object] = lookaway) -> NoReturn:
         click.echo(f"error: {_one_line(str(error))}", err=True)
         sys.exit(EXIT_USER_ERROR)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, as schedulers send it: a run ends like one that is interrupted, and records that it stopped."""
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Raise `Terminated` on SIGTERM; only the main thread may handle signals."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise Terminated
+
+    try:
+        before = signal.signal(signal.SIGTERM, stop)
+    except ValueError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _one_line(message: str) -> str:

@@ -84,8 +84,19 @@ class Rollout:
 
     @property
     def id(self) -> str:
-        """A unique id in the run."""
-        return f"{self.model}/{self.case.id}/{self.seed}"
+        """A unique id in the run: model, case and seed.
+
+        A slash in the name of a model or in a seed is escaped, since cases may have slashes too.
+
+        >>> case = Case(id="b/c", subset="all", scene="c")
+        >>> Rollout(case=case, model="org/a", video=Path("a.mp4")).id
+        'org%2Fa/b/c/0'
+        """
+        return f"{_escaped(self.model)}/{self.case.id}/{_escaped(self.seed)}"
+
+
+def _escaped(name: str) -> str:
+    return name.replace("%", "%25").replace("/", "%2F") if "/" in name or "%" in name else name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

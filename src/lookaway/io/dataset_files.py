@@ -70,14 +70,11 @@ def read_limited(path: Path, max_bytes: int, where: str = "") -> bytes:
     where = where or str(path)
     try:
         with open_regular(path, max_bytes) as file:
-            content = file.read(max_bytes + 1)
+            return file.read(os.fstat(file.fileno()).st_size)
     except FileNotFoundError as error:
         raise DatasetError(f"{where}: there is no such file.") from error
     except OSError as error:
         raise DatasetError(f"{where}: cannot be read: {_why(error)}.") from error
-    if len(content) > max_bytes:  # it grew since it was opened
-        raise DatasetError(f"{where}: cannot be read: at most {max_bytes:,} bytes are read.")
-    return content
 
 
 def decoded(content: bytes, where: str) -> str:

@@ -75,7 +75,7 @@ def _character_spellings(character: str) -> str:
 
 def _base64_spellings(secret: bytes) -> list[str]:
     """The part that does not depend on what is encoded before and after, for each alignment, in both alphabets."""
-    found = []
+    found: list[tuple[str, str]] = []
     for before in range(3):
         encoded = base64.b64encode(bytes(before) + secret).decode()
         start, end = math.ceil(before * 8 / 6), (before + len(secret)) * 8 // 6

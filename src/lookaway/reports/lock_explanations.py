@@ -7,6 +7,7 @@ from pathlib import Path
 
 from lookaway.core import Json, Lock, UserError
 from lookaway.io.files import read_json
+from lookaway.store.run_folder import parse_lock
 
 SHARED = ("suite", "dataset")
 
@@ -16,13 +17,7 @@ def read_lock(path: Path) -> Lock:
     content = read_json(path)
     if not isinstance(content, dict) or not isinstance(content.get("metrics"), dict):
         raise UserError(f"{path}: not a lock; expected the lock.json of a run, an object with `metrics`.")
-    recorded = content.pop("sha256", None)
-    lock = Lock(content)
-    if recorded is not None and recorded != lock.sha256:
-        raise UserError(
-            f"{path}: records the hash {recorded!r:.80}, but its content hashes to {lock.sha256}: it was changed."
-        )
-    return lock
+    return parse_lock(content, path)
 
 
 def lock_differences(ours: Lock, theirs: Lock, metrics: Sequence[str]) -> list[tuple[str, Json, Json]]:

@@ -105,7 +105,7 @@ FRAMES = f"""
     WITH scored AS (
         SELECT *, row_number() OVER (ORDER BY rollout) - 1 AS number FROM items WHERE metric = $1 AND status = 'score'
     )
-    SELECT i.number AS rollout, CAST(substr(u.unit, 2) AS BIGINT) AS frame, u.value
+    SELECT i.number AS rollout, CAST(substr(u.unit, 2) AS BIGINT) AS frame, coalesce(u.value, 'nan'::DOUBLE) AS value
     FROM all_rows u JOIN scored i USING (rollout, content, metric, lock, filename) WHERE u.metric = $1 AND {IS_FRAME}
 """  # noqa: S608 - made of constants
 
@@ -243,7 +243,7 @@ class OutcomeReader:
             scored = self._database.execute(SCORED, [metric]).fetchall()
             models, subsets, scenes, ids = zip(*scored, strict=True) if scored else ((), (), (), ())
             found = self._database.execute(FRAMES, [metric]).fetchnumpy()
-            if not np.isfinite(np.ma.filled(found["value"], np.nan)).all():
+            if not np.isfinite(found["value"]).all():
                 raise self._not_finite(self._folder.outcomes, metric)
             return FrameUnits(
                 rollouts=found["rollout"],

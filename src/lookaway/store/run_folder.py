@@ -101,8 +101,8 @@ class RunFolder:
             write_json(self.path / "run.json", about)
 
     def lock(self) -> Lock:
-        """The lock of the run."""
-        return Lock({name: entry for name, entry in self._read("lock.json").items() if name != "sha256"})
+        """The lock of the run; an error if it was changed since it was written."""
+        return parse_lock(self._read("lock.json"), self.lock_file)
 
     def about(self) -> dict[str, Any]:
         """What was asked."""
@@ -200,6 +200,18 @@ class RunFolder:
                 yield False
                 return
             yield True
+
+
+def parse_lock(content: Mapping[str, Json], path: Path) -> Lock:
+    """The content of a `lock.json`, which must match the hash in it."""
+    lock = Lock({name: entry for name, entry in content.items() if name != "sha256"})
+    recorded = content.get("sha256", lock.sha256)
+    if recorded != lock.sha256:
+        raise RunError(
+            f"{path}: records the hash {recorded!r:.80}, but its content hashes to {lock.sha256}: it was changed. "
+            "Restore the file, or run the same `lookaway eval` again, which writes it anew."
+        )
+    return lock
 
 
 def rollout_rows(rollouts: Sequence[tuple[Rollout, str]]) -> pa.Table:
