@@ -269,3 +269,24 @@ def test_a_line_that_the_disk_had_no_room_for_leaves_nothing_behind(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     journal.append(["second"])
     assert journal.lines() == [b"first", b"second"]
+
+
+def test_an_append_after_an_unfinished_line_is_a_line_of_its_own(tmp_path):
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(b'{"event": "started"}\n{"eve')
+    journal = Journal(path)
+    journal.end_line()
+    journal.append(['{"event": "resumed"}'])
+    assert journal.lines() == [b'{"event": "started"}', b'{"eve', b'{"event": "resumed"}']
+    journal.end_line()
+    assert path.read_bytes().count(b"\n") == 3
+
+
+def test_a_line_whose_checksum_fails_is_left_out_and_counted(tmp_path, caplog):
+    path = tmp_path / "events.jsonl"
+    Journal(path).append(['{"time": 1}', '{"time": 2}'])
+    path.write_bytes(path.read_bytes().replace(b'"time": 1', b'"time": 3'))
+    journal = Journal(path)
+    assert journal.news() == [b'{"time": 2}']
+    assert journal.damaged == 1
+    assert "events.jsonl: 1 damaged lines are left out" in caplog.text

@@ -123,12 +123,21 @@ def test_a_run_that_was_copied_from_disk_has_spent_what_it_spent_there(away):
         worker.take_call()
 
 
-def test_lines_on_disk_are_what_they_always_were(tmp_path):
+def test_lines_on_disk_are_what_they_always_were_with_a_checksum(tmp_path):
     worker = Spending(tmp_path / "spending.jsonl", Budget())
     worker.take_call()
     worker.add_tokens(3, 2)
-    lines = (tmp_path / "spending.jsonl").read_text().splitlines()
-    assert [json.loads(line) for line in lines] == [{"calls": 1}, {"prompt_tokens": 3, "answer_tokens": 2}]
+    lines = [json.loads(line) for line in (tmp_path / "spending.jsonl").read_text().splitlines()]
+    assert all(len(line.pop("crc32")) == 8 for line in lines)
+    assert lines == [{"calls": 1}, {"prompt_tokens": 3, "answer_tokens": 2}]
+
+
+def test_a_flipped_digit_in_what_was_spent_is_noticed(tmp_path):
+    path = tmp_path / "spending.jsonl"
+    Spending(path, Budget()).add_tokens(3, 2)
+    path.write_text(path.read_text().replace('"prompt_tokens": 3', '"prompt_tokens": 1'))
+    with pytest.raises(RunError, match=r"spending\.jsonl: 1 lines are damaged"):
+        Spending(path, Budget()).take_call()
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"calls": 1', '{"cells": 1}'])

@@ -16,6 +16,7 @@ from tests.perception.test_pair_fidelity import scene
 from tests.suites.test_sana_layout import SanaWriter
 from tests.support.command import lookaway
 from tests.support.revisit_golden import needs_golden, official
+from tests.support.runs import write_about
 
 NAMES = (
     "revisit_psnr", "revisit_ssim", "revisit_lpips", "rot_err", "trans_err", "cam_mc", "delta_iq", "vbench_overall",
@@ -157,7 +158,7 @@ def test_two_videos_of_a_scene_are_refused(tmp_path):
 def test_a_run_of_another_protocol_is_refused(tmp_path):
     run = a_run(tmp_path / "run", {})
     about = {**run.about, "metrics": [{"name": "remembered", "lock": "l", "subsets": None}]}
-    (tmp_path / "run" / "run.json").write_text(json.dumps(about))
+    write_about(tmp_path / "run", about)
     with pytest.raises(UserError, match="--protocol sana"):
         export_sana_results(run, tmp_path / "out")
 

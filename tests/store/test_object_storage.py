@@ -190,14 +190,20 @@ def test_units_are_found_again_where_objects_were_compacted_since(bucket):
     assert len(list(reader.units("light"))) == 12
 
 
-def test_a_damaged_object_is_named_with_what_to_do(bucket):
+def test_a_damaged_object_is_left_out_and_then_set_aside(bucket, caplog):
     folder = filled(bucket)
     part = folder.parts()[0]
     content = read_bytes(part)
-    for damaged in (content[:-20], b"", b"PAR1"):
+    for damaged in (content[:-20], b"", b"PAR1", content[:50] + b"?" + content[51:]):
         write_whole(part, lambda file, damaged=damaged: file.write(damaged))
-        with pytest.raises(RunError, match="Delete the damaged file"):
-            OutcomeReader(folder, [ASKED])
+        (group,) = OutcomeReader(folder, [ASKED]).groups()
+        assert len(group.values) == len(ENTRIES) - 1
+    assert caplog.text.count(part.name) == 4
+    (aside,) = folder.set_aside_damaged()
+    assert aside.name == f"{part.name}.damaged"
+    assert read_bytes(aside) == damaged
+    assert part not in folder.parts()
+    assert len(folder.parts()) == len(ENTRIES) - 1
 
 
 def test_a_server_that_comes_back_while_rows_are_read_is_waited_for(server, bucket, monkeypatch):
@@ -245,7 +251,7 @@ def test_objects_that_may_be_listed_and_not_read_are_not_called_damaged(bucket, 
         raise StorageError(f"{path}: object storage refuses it")
 
     folder = filled(bucket)
-    monkeypatch.setattr(objects_in_place, "read_object", refused)
+    monkeypatch.setattr(object_storage, "read_object", refused)
     with pytest.raises(StorageError, match="refuses it"):
         OutcomeReader(folder, [ASKED])
 

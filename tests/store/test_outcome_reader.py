@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+import struct
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -82,12 +83,14 @@ def test_a_unit_that_is_not_finite_is_refused_where_units_are_read(tmp_path):
 
 
 def spoil(folder: RunFolder, row: int, column: str, value: float | None) -> Path:
-    """Replace a number in the one file of a run."""
+    """Replace a number in the one file of a run, which then has no hash in its name."""
     (path,) = folder.parts()
     table = pq.read_table(path)
     values = table[column].to_pylist()
     values[row] = value
     index = table.schema.get_field_index(column)
+    path.unlink()
+    path = path.with_name("received.parquet")
     pq.write_table(table.set_column(index, table.schema.field(column), pa.array(values, pa.float64())), path)
     return path
 
@@ -239,20 +242,39 @@ def test_control_c_in_the_middle_of_a_question_is_an_interrupt_and_not_an_error(
     assert isinstance(ended_by, KeyboardInterrupt)
 
 
-def test_a_damaged_file_of_rows_is_named_with_what_to_do(tmp_path):
-    folder = start_run(tmp_path)
-    part = folder.add([measured(score(0.5))])
-    part.write_bytes(part.read_bytes()[:-20])
-    with pytest.raises(RunError, match=f"{part.name}.*Delete the damaged file"):
-        read(folder)
+DAMAGE = {
+    "cut": lambda content: content[:-20],
+    "empty": lambda content: b"",
+    "another column": lambda content: content.replace(b"reason", b"season"),
+}
 
 
-def test_a_file_of_rows_that_lacks_a_column_is_damaged(tmp_path):
+@pytest.mark.parametrize("has_hash", [True, False])
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_file_of_rows_is_left_out_kept_and_named_with_what_to_do(damage, has_hash, tmp_path, caplog):
+    folder = start_run(tmp_path, rollout("a"), rollout("b"))
+    part = folder.add([measured(score(0.5), rollout("a"))])
+    folder.add([measured(score(0.25), rollout("b"))])
+    if not has_hash:
+        part = part.rename(part.with_name("old.parquet"))
+    part.write_bytes(DAMAGE[damage](part.read_bytes()))
+    (group,) = read(folder).groups()
+    assert (list(group.values), group.reasons) == ([0.25], {"not_yet_measured": 1})
+    (warning,) = caplog.messages
+    assert part.name in warning
+    assert "Run the same `lookaway eval` again" in warning
+    assert part in folder.parts()
+
+
+def test_a_flipped_bit_in_a_value_does_not_change_a_score(tmp_path, caplog):
     folder = start_run(tmp_path)
-    part = folder.add([measured(score(0.5))])
-    part.write_bytes(part.read_bytes().replace(b"reason", b"season"))
-    with pytest.raises(RunError, match="Delete the damaged file"):
-        read(folder)
+    part = folder.add([measured(score(0.7258))])
+    content = bytearray(part.read_bytes())
+    content[content.index(struct.pack("<d", 0.7258)) + 7] ^= 0x01
+    part.write_bytes(content)
+    (group,) = read(folder).groups()
+    assert list(group.values) == []
+    assert "damaged" in caplog.text
 
 
 def test_rows_that_do_not_fit_into_memory_are_not_called_damaged(tmp_path, monkeypatch):

@@ -169,13 +169,21 @@ def test_compaction_waits_for_nobody_and_disturbs_nobody(tmp_path):
     assert len(folder.parts()) == 1
 
 
-def test_compaction_names_the_file_that_it_cannot_read_and_removes_none(tmp_path):
+@pytest.mark.parametrize("clean_up", [RunFolder.compact, RunFolder.set_aside_damaged])
+@pytest.mark.parametrize("has_hash", [True, False])
+def test_a_damaged_file_is_set_aside_named_and_kept(has_hash, clean_up, tmp_path, caplog):
     folder = start_run(tmp_path)
     first, second = (folder.add([measured(score(0.5), rollout(f"case{number}"))]) for number in range(2))
+    if not has_hash:
+        second = second.rename(second.with_name("old.parquet"))
     second.write_bytes(b"PAR1 damaged PAR1")
-    with pytest.raises(RunError, match=second.name):
-        folder.compact()
-    assert folder.parts() == sorted([first, second])
+    clean_up(folder)
+    aside = second.with_name(f"{second.name}.damaged")
+    assert aside.read_bytes() == b"PAR1 damaged PAR1"
+    assert folder.parts() == [first]
+    assert f"It is now {aside.name}." in caplog.text
+    event = json.loads((tmp_path / "events.jsonl").read_text())
+    assert (event["event"], event["file"]) == ("set_aside", aside.name)
 
 
 def test_a_write_that_fails_leaves_no_part_and_tells_the_user(tmp_path, monkeypatch):
@@ -222,7 +230,7 @@ def test_the_rollouts_of_a_run_come_back_or_are_an_error_of_the_user(tmp_path):
     assert folder.rollouts(["model", "rollout"]).to_pylist() == [{"model": "alpha", "rollout": "alpha/case/0"}]
     for spoil in (lambda: folder.rollouts_file.write_bytes(b"damaged"), folder.rollouts_file.unlink):
         spoil()
-        with pytest.raises(RunError, match=r"rollouts\.parquet: cannot be read .* Run the same `lookaway eval` again"):
+        with pytest.raises(RunError, match=r"rollouts\.parquet: .* Run the same `lookaway eval` again"):
             folder.rollouts()
 
 

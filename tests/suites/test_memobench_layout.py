@@ -289,7 +289,7 @@ def test_a_table_that_cannot_be_read_is_a_problem(writer, content, suffix):
 
 def test_a_table_without_its_columns_says_which_are_expected(tmp_path):
     write_table(tmp_path / "table.csv", REAL_HEAD[:2], [])
-    with pytest.raises(DatasetError, match="expected one column reenter or re-enter, found id, exit"):
+    with pytest.raises(DatasetError, match="expected one column reenter or re-enter, found 0 among 2"):
         list(read_rows(tmp_path / "table.csv", {"reenter": ("reenter", "re-enter")}))
 
 

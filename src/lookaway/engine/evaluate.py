@@ -67,6 +67,7 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     names = None if metrics is None else [entry if isinstance(entry, str) else entry.name for entry in metrics]
     given = {"metrics": names, "using": using, "compute": compute, "ignore_gates": ignore_gates, "features": features}
     folder.start(plan.lock, plan.rollouts, about(plan, requested_options(judge, dataset.reading, **given)))
+    folder.set_aside_damaged()
     work = plan.work(folder)
     first = choose_smoke(plan, work, folder) if smoke else None
     Session(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,10 +16,11 @@ import pyarrow.compute as pc
 from lookaway.core import Json, Lock, RunError, StorageError, UserError
 from lookaway.engine.run import Run
 from lookaway.engine.timings import COSTS, read_run_costs
+from lookaway.io.checksums import seal_line, with_hash
 from lookaway.io.files import is_file, read_all, remove_all, write_json, write_whole
 from lookaway.io.journal import Journal
 from lookaway.io.object_storage import as_path, run_errors
-from lookaway.store.outcome_rows import each_measurement_once, read_rows, write_rows
+from lookaway.store.outcome_rows import each_measurement_once, read_rows
 from lookaway.store.run_folder import COMPACT, EVENTS, READ_AT_ONCE, ROWS_AT_ONCE, SPENDING, RunFolder
 
 
@@ -112,8 +112,7 @@ def merge(runs: Sequence[Path | str], output: Path | str, *, partial: bool = Fal
         out.begin_with(lock, rollouts, about)
         written = set()
         for name, table in _merged_rows(folders):
-            written.add(path := out.outcomes / f"{COMPACT}{name}.parquet")
-            write_whole(path, functools.partial(write_rows, table))
+            written.add(out.write_part(f"{COMPACT}{name}", table))
         remove_all(
             [part for part in out.parts() if part not in written]
         )  # from an earlier merge, before the runs had grown
@@ -247,7 +246,7 @@ def _join_journals(out: RunFolder, folders: Sequence[RunFolder], name: str) -> N
     lines = chain.from_iterable(Journal(folder.path / name).lines() for folder in folders)
     if (first := next(lines, None)) is not None:
         every = chain([first], lines)
-        write_whole(out.path / name, lambda file: file.writelines(line + b"\n" for line in every))
+        write_whole(out.path / name, lambda file: file.writelines(seal_line(line) + b"\n" for line in every))
 
 
 def _add_up_costs(out: RunFolder, folders: Sequence[RunFolder]) -> None:
@@ -255,4 +254,4 @@ def _add_up_costs(out: RunFolder, folders: Sequence[RunFolder]) -> None:
     sessions = {session.id: session for folder in folders for session in read_run_costs(folder.path).sessions}
     if sessions:
         in_order = sorted(sessions.values(), key=lambda session: (session.started, session.id))
-        write_json(out.path / COSTS, {"sessions": [session.to_json() for session in in_order]})
+        write_json(out.path / COSTS, with_hash({"sessions": [session.to_json() for session in in_order]}))

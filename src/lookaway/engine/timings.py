@@ -15,6 +15,7 @@ from typing import Any, Self
 from uuid import uuid4
 
 from lookaway.core import DatasetError, Extractor, Json, RunError, StorageError
+from lookaway.io.checksums import with_hash, without_hash
 from lookaway.io.files import is_file, read_json, write_json
 from lookaway.io.object_storage import run_errors
 from lookaway.judges.budget import Spent
@@ -207,6 +208,7 @@ def read_run_costs(run: Path) -> RunCosts:
         value = read_json(path)
         if not isinstance(value, dict) or not isinstance(value.get("sessions"), list):
             raise RunError(f"expected a list of sessions, found {value!r:.80}")
+        without_hash(value, path)
         sessions = [SessionCosts.from_json(entry) for entry in value["sessions"]]
     except StorageError:
         raise
@@ -231,7 +233,7 @@ def save_session(run: Path, costs: SessionCosts) -> None:
         stored = ()
     sessions = [session for session in stored if session.id != costs.id]
     with run_errors(f"{run / COSTS}: the costs of the run cannot be recorded"):
-        write_json(run / COSTS, {"sessions": [session.to_json() for session in (*sessions, costs)]})
+        write_json(run / COSTS, with_hash({"sessions": [session.to_json() for session in (*sessions, costs)]}))
 
 
 def _spent(value: Json) -> Spent:

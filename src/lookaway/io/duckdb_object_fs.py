@@ -36,6 +36,11 @@ class DuckDBObjectFS(AbstractFileSystem):  # type: ignore[misc]
         self._held = {str(path): (path, size) for path, size in sizes.items()}
         self._cached = {}
 
+    def keep(self, path: Path, content: bytes) -> None:
+        """Take the content of an object that was just read, if it is small."""
+        if len(content) <= SMALL_BYTES and len(content) + sum(map(len, self._cached.copy().values())) <= CACHED_BYTES:
+            self._cached[str(path)] = content
+
     def take_error(self) -> StorageError | None:
         """The last error of object storage since the last call: DuckDB reports it only as text."""
         error, self._error = self._error, None
@@ -71,8 +76,7 @@ class DuckDBObjectFS(AbstractFileSystem):  # type: ignore[misc]
         except StorageError as error:
             self._error = error
             raise
-        if len(content) + sum(map(len, self._cached.copy().values())) <= CACHED_BYTES:
-            self._cached[path] = content
+        self.keep(where, content)
         return content
 
     def _open(self, path: str, mode: str = "rb", **options: Any) -> _ObjectFile:

@@ -8,12 +8,15 @@ object, so there every append is an object of its own, in a folder of the journa
 
 An append is identified by its name and counts once: an interrupted merge, or two at once, may leave copies, and an
 append is removed only after it has been merged.
+
+Lines that are JSON objects carry a checksum; those that fail it are left out, and counted.
 """
 
 from __future__ import annotations
 
 import errno
 import json
+import logging
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -23,6 +26,7 @@ from typing import Final
 from uuid import uuid4
 
 from lookaway.core import RunError
+from lookaway.io.checksums import seal_line, unseal_line
 from lookaway.io.files import list_files, read_all, read_bytes, remove_all, write_whole
 from lookaway.io.object_storage import is_remote
 
@@ -34,6 +38,7 @@ TRIES: Final = 20
 """How often listed appends may be merged by others before they are read."""
 ONE_FILE: Final = ""
 """Name of an object at the journal's own path: a run that was copied from a disk."""
+LOG = logging.getLogger(__name__)
 
 
 class Journal:
@@ -44,13 +49,15 @@ class Journal:
         self._read_bytes = 0
         self._given: set[str] = set()
         self._own: dict[str, bytes] = {}
+        self.damaged = 0
+        """Lines left out so far, since their checksum is not that of their content."""
 
     def __reduce__(self) -> tuple[type[Journal], tuple[Path]]:
         return Journal, (self._path,)
 
     def append(self, lines: Sequence[str | bytes]) -> None:
         """Add lines, all of them or none."""
-        content = b"".join((line if isinstance(line, bytes) else line.encode()) + b"\n" for line in lines)
+        content = b"".join(seal_line(line if isinstance(line, bytes) else line.encode()) + b"\n" for line in lines)
         if not content:
             return
         if self._is_folder():
@@ -65,6 +72,17 @@ class Journal:
                 _undo_write(file, written)
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+    def end_line(self) -> None:
+        """End a last line that a power cut left unfinished, so that the next append is a line of its own."""
+        if self._is_folder() or not self._path.is_file() or self._path.stat().st_size == 0:
+            return
+        with self._path.open("rb") as file:
+            file.seek(-1, os.SEEK_END)
+            is_finished = file.read(1) == b"\n"
+        if not is_finished:
+            with self._path.open("ab", buffering=0) as file:
+                file.write(b"\n")
+
     def lines(self) -> list[bytes]:
         """Every complete line, in the order of the appends."""
         return Journal(self._path).news()
@@ -74,6 +92,9 @@ class Journal:
 
         Without `of_others` object storage is not read, and only this writer's own lines are returned.
         """
+        return list(self._whole(self._sealed_news(of_others=of_others)))
+
+    def _sealed_news(self, *, of_others: bool) -> list[bytes]:
         if not self._is_folder():
             return list(self._news_of_file())
         news, self._own = self._own, {}
@@ -97,6 +118,19 @@ class Journal:
         target = self._path / f"{MERGED}{time.time_ns():020d}-{uuid4().hex}{SUFFIX}"
         write_whole(target, lambda file: file.write(merged))
         remove_all(paths)
+
+    def _whole(self, lines: Sequence[bytes]) -> Iterator[bytes]:
+        before = self.damaged
+        for line in lines:
+            content = unseal_line(line)
+            if not line:
+                continue  # two writers ended an unfinished line at once
+            if content is None:
+                self.damaged += 1
+            else:
+                yield content
+        if self.damaged > before:
+            LOG.warning("%s: %d damaged lines are left out.", self._path, self.damaged - before)
 
     def _is_folder(self) -> bool:
         return is_remote(self._path) or self._path.is_dir()

@@ -109,6 +109,11 @@ class Spending:
                 self._spent += Spent(**json.loads(line))
             except (ValueError, TypeError) as error:
                 raise RunError(f"{self._path}: {line!r:.80} is not a spending entry. Delete the line.") from error
+        if self._journal.damaged:
+            raise RunError(
+                f"{self._path}: {self._journal.damaged} lines are damaged, so it is not known what was spent. "
+                "`lookaway check` says which. Correct or delete them."
+            )
         if not is_fresh:
             self._read_at = time.monotonic()
         return self._spent

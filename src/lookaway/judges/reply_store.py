@@ -8,12 +8,17 @@ changed, so that several processes can share a folder, and folders can be merged
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lookaway.core import DatasetError, Json, JudgeRequest, digest
-from lookaway.io.files import read_json, write_json
+from lookaway.io.checksums import Damaged, set_aside
+from lookaway.io.files import parse_json, read_bytes, write_json
 from lookaway.io.object_storage import run_errors
+
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +31,41 @@ class ReplyStore:
         """The stored reply to this request; `None` if there is none, or it is damaged."""
         path = self.path(request.key())
         try:
-            stored = read_json(path)
-            is_whole = digest(stored["request"]) == path.stem and digest(stored["reply"]) == stored["reply_sha256"]
-        except (DatasetError, KeyError, TypeError):
+            return read_reply(path, read_bytes(path))
+        except FileNotFoundError:
             return None
-        return stored["reply"] if is_whole else None
+        except Damaged as error:
+            LOG.warning("%s", error)
+            return None
 
     def put(self, request: JudgeRequest, reply: Json) -> None:
         """Store a reply."""
         described = request.to_json()
         path = self.path(digest(described))
         with run_errors(f"{path.parent}: replies cannot be stored here"):
+            self._set_aside_damaged(path)
             write_json(path, {"request": described, "reply": reply, "reply_sha256": digest(reply)})
+
+    def _set_aside_damaged(self, path: Path) -> None:
+        try:
+            read_reply(path, read_bytes(path))
+        except FileNotFoundError:
+            return
+        except Damaged:
+            set_aside(path)
 
     def path(self, key: str) -> Path:
         """The file of a reply."""
         return self.root / key[:2] / f"{key}.json"
+
+
+def read_reply(path: Path, content: bytes) -> Json:
+    """The reply in a file with this content; raises `Damaged` if its hashes are not those of request and reply."""
+    try:
+        stored: Any = parse_json(content, str(path))
+        is_whole = digest(stored["request"]) == path.stem and digest(stored["reply"]) == stored["reply_sha256"]
+    except (DatasetError, KeyError, TypeError):
+        is_whole = False
+    if not is_whole:
+        raise Damaged(f"{path}: the stored reply is damaged. `lookaway eval` asks the judge again.")
+    return stored["reply"]

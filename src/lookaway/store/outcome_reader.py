@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,9 +18,10 @@ import pyarrow as pa
 
 from lookaway.core import Floats, Group, Indices, Reason, RunError
 from lookaway.core.outcomes import WORTH_ANOTHER_TRY
+from lookaway.io.checksums import Damaged
 from lookaway.io.object_storage import is_remote, object_sizes
 from lookaway.store.outcome_rows import SCHEMA
-from lookaway.store.run_folder import RunFolder
+from lookaway.store.run_folder import PART, RunFolder, damaged_parts
 
 SETTINGS: dict[str, Any] = {
     "memory_limit": "1GB",
@@ -30,6 +32,7 @@ SETTINGS: dict[str, Any] = {
 TRIES = 5
 """How often files may vanish while they are read, because a running `eval` merges them."""
 INTERRUPTED = "Query interrupted"
+LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
 ITEMS = """
@@ -160,6 +163,8 @@ class OutcomeReader:
         self._folder = folder
         self._metrics = {metric.name: metric for metric in metrics}
         self._parts: dict[Path, int] | None = None
+        self._verified: set[Path] = set()
+        self._damaged: set[Path] = set()
         # A folder of its own, made only if needed: processes and users must not share one.
         spill = str(Path(tempfile.gettempdir()) / f"lookaway-{uuid4().hex}")
         self._database = duckdb.connect(config={"temp_directory": spill, **SETTINGS})
@@ -291,7 +296,8 @@ class OutcomeReader:
                     raise
                 if self._objects is not None and (problem := self._objects.take_error()) is not None:
                     raise problem from error
-                if left == 0 or self._parts == failed:
+                is_damaged = self._parts == failed and self._leave_out(damaged_parts([*(self._parts or ())]))
+                if left == 0 or (self._parts == failed and not is_damaged):
                     raise RunError(
                         f"{self._folder.path}: its rows cannot be read ({error}). "
                         "Delete the damaged file; the same `lookaway eval` measures its rollouts again."
@@ -299,16 +305,33 @@ class OutcomeReader:
                 failed, self._parts = self._parts, None
         raise AssertionError("the last try returns or raises")
 
+    def _leave_out(self, damaged: Sequence[tuple[Path, Damaged]]) -> bool:
+        """Read no row of damaged files, and say so; false if there are none."""
+        for part, error in damaged:
+            LOG.warning("%s", error)
+            self._damaged.add(part)
+        return bool(damaged)
+
     def _found(self) -> dict[Path, int]:
         """The current files, with the sizes of objects; sizes of files are not needed."""
         if not is_remote(self._folder.path):
             return dict.fromkeys(self._folder.parts(), 0)
-        return {path: size for path, size in object_sizes(self._folder.outcomes).items() if path.suffix == ".parquet"}
+        return {path: size for path, size in object_sizes(self._folder.outcomes).items() if path.suffix == PART}
+
+    def _find_parts(self) -> dict[Path, int]:
+        """The current files that are as they were written; each is read and verified once."""
+        found = self._found()
+        new = [path for path in found if path not in self._verified | self._damaged]
+        if self._objects is None:
+            self._leave_out(damaged_parts(new, is_parsed=False))
+        else:
+            self._objects.hold(found)
+            self._leave_out(damaged_parts(new, is_parsed=False, keep=self._objects.keep))
+        self._verified.update(new)
+        return {path: size for path, size in found.items() if path not in self._damaged}
 
     def _read_items(self) -> None:
-        self._parts = self._found()
-        if self._objects is not None:
-            self._objects.hold(self._parts)
+        self._parts = self._find_parts()
         if self._parts:
             files = [str(part) for part in self._parts]
             self._database.read_parquet(files, filename=True).create_view("all_rows", replace=True)

@@ -3,7 +3,7 @@
     RUN/lock.json           everything that can move a number
     RUN/run.json            dataset, metrics, options and problems; for people and for `show`
     RUN/rollouts.parquet    the rollouts of the run, with the hash of their content
-    RUN/outcomes/*.parquet  rows, added as whole files; many small ones become one large one
+    RUN/outcomes/*.parquet  rows, added as whole files; many small ones become one large one; names end with a hash
     RUN/features/           extracted features, stored for the next metric
     RUN/replies/            replies of a judge, by the hash of the request
     RUN/spending.jsonl      cost of the judge calls
@@ -20,10 +20,12 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import io
 import json
+import logging
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +34,16 @@ from typing import Any
 import pyarrow as pa
 
 from lookaway.core import Json, Lock, Rollout, RunError, StorageError
+from lookaway.io.checksums import (
+    SHA256,
+    Damaged,
+    byte_hash,
+    check_named,
+    hash_in_name,
+    set_aside,
+    with_hash,
+    without_hash,
+)
 from lookaway.io.files import (
     PARTIAL,
     is_file,
@@ -45,13 +57,14 @@ from lookaway.io.files import (
     write_whole,
 )
 from lookaway.io.journal import Journal
-from lookaway.io.object_storage import is_remote, run_errors
+from lookaway.io.object_storage import for_all, is_remote, run_errors
 from lookaway.io.parquet import read_parquet
 from lookaway.store.outcome_rows import Measured, each_measurement_once, read_rows, rows, write_rows
 
 COMPACT_AFTER_PARTS = 256
 """Ten thousand small files take a minute to open; forty larger ones a moment."""
 COMPACT = "compact-"
+RUN, PART = "run.json", ".parquet"
 READ_AT_ONCE = 64
 ROWS_AT_ONCE = 500_000
 """In memory, while they are merged."""
@@ -60,6 +73,10 @@ LITTER_SECONDS = 24 * 3600
 EVENTS, SPENDING = "events.jsonl", "spending.jsonl"
 ROLLOUT_COLUMNS = ("rollout", "content", "model", "case", "subset", "scene", "seed", "video")
 ABOUT_KEYS = frozenset({"suite", "lock_sha256", "metrics", "problems"})
+ROLLOUTS_HASH = "rollouts_blake2b"
+"""Entry of `run.json`: the hash of `rollouts.parquet`."""
+HASH_KEYS = frozenset({ROLLOUTS_HASH, SHA256})
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,33 +105,49 @@ class RunFolder:
         """The folder of features."""
         return self.path / "features"
 
-    def start(self, lock: Lock, rollouts: Sequence[tuple[Rollout, str]], about: Json) -> None:
+    def start(self, lock: Lock, rollouts: Sequence[tuple[Rollout, str]], about: Mapping[str, Json]) -> None:
         """Write lock, rollouts and `run.json`, before anything is measured."""
         self.begin_with(lock, rollout_rows(rollouts), about)
 
-    def begin_with(self, lock: Lock, rollouts: pa.Table, about: Json) -> None:
+    def begin_with(self, lock: Lock, rollouts: pa.Table, about: Mapping[str, Json]) -> None:
         """The same, for rollouts as a table."""
         with self._writing():
             make_folder(self.outcomes)
-            write_whole(self.rollouts_file, lambda file: write_rows(rollouts, file))
-            write_json(self.lock_file, {**lock.entries, "sha256": lock.sha256})
-            write_json(self.path / "run.json", about)
+            content = _as_parquet(rollouts)
+            write_whole(self.rollouts_file, lambda file: file.write(content))
+            write_json(self.lock_file, {**lock.entries, SHA256: lock.sha256})
+            write_json(self.path / RUN, with_hash({**about, ROLLOUTS_HASH: byte_hash(content)}))
+            for name in (EVENTS, SPENDING):
+                Journal(self.path / name).end_line()
 
     def lock(self) -> Lock:
         """The lock of the run; an error if it was changed since it was written."""
-        return parse_lock(self._read("lock.json"), self.lock_file)
+        content = self._read("lock.json")
+        if SHA256 not in content:  # it always has one; if not, its name is what is damaged
+            raise RunError(f"{self.lock_file}: lacks {SHA256}. Run the same `lookaway eval` again.")
+        return parse_lock(content, self.lock_file)
 
     def about(self) -> dict[str, Any]:
         """What was asked."""
-        about = self._read("run.json")
-        if missing := sorted(ABOUT_KEYS - about.keys()):
-            raise RunError(f"{self.path / 'run.json'}: lacks {', '.join(missing)}. Run the same `lookaway eval` again.")
+        stored = self._read(RUN)
+        about = without_hash(stored, self.path / RUN)
+        # The two hashes are written together: without one of them, its name is what is damaged.
+        expected = ABOUT_KEYS if ROLLOUTS_HASH not in stored and SHA256 not in stored else ABOUT_KEYS | HASH_KEYS
+        if missing := sorted(expected - stored.keys()):
+            raise RunError(f"{self.path / RUN}: lacks {', '.join(missing)}. Run the same `lookaway eval` again.")
         return about
 
     def rollouts(self, columns: Sequence[str] | None = None) -> pa.Table:
         """The rollouts of the run's last start, as rows."""
+        recorded = self.about().get(ROLLOUTS_HASH)
         try:
-            return read_parquet(read_bytes(self.rollouts_file), columns)
+            content = read_bytes(self.rollouts_file)
+            if recorded is not None and recorded != byte_hash(content):
+                raise Damaged(
+                    f"{self.rollouts_file}: does not have the hash in run.json: it was changed, or a start of "
+                    "`lookaway eval` was interrupted. Run the same `lookaway eval` again, which writes it anew."
+                )
+            return read_parquet(content, columns)
         except StorageError:
             raise
         except (pa.ArrowException, OSError) as error:
@@ -124,16 +157,30 @@ class RunFolder:
 
     def add(self, measured: Sequence[Measured]) -> Path:
         """Add the outcomes of some rollouts as one file, atomically; equal outcomes give equal names."""
-        keys = sorted(f"{m.rollout}\n{m.content}\n{m.metric}\n{m.lock}\n{type(m.outcome).__name__}" for m in measured)
-        path = self.outcomes / f"{_short_hash(keys)}.parquet"
-        table = rows(measured)
+        keyed = sorted(((_key(entry), entry) for entry in measured), key=lambda pair: pair[0])
         with self._writing():
-            write_whole(path, lambda file: write_rows(table, file))
+            return self.write_part(_short_hash([key for key, _ in keyed]), rows([entry for _, entry in keyed]))
+
+    def write_part(self, name: str, table: pa.Table) -> Path:
+        """Write a file of rows; the hash of its content becomes a part of its name."""
+        content = _as_parquet(table)
+        path = self.outcomes / f"{name}.{byte_hash(content)}{PART}"
+        write_whole(path, lambda file: file.write(content))
         return path
+
+    def set_aside_damaged(self) -> list[Path]:
+        """Rename every file of rows that is damaged, and return their new names; rows of the others stay."""
+        return [self._set_aside(part, error) for part, error in damaged_parts(self.parts())]
+
+    def _set_aside(self, part: Path, why: Damaged) -> Path:
+        aside = set_aside(part)
+        LOG.warning("%s It is now %s.", why, aside.name)
+        self.note("set_aside", file=aside.name)
+        return aside
 
     def parts(self) -> list[Path]:
         """All files of rows."""
-        return list_files(self.outcomes, ".parquet")
+        return list_files(self.outcomes, PART)
 
     def compact(self) -> None:
         """Merge the rows of all small files into few. A crash half-way leaves rows twice, which readers handle."""
@@ -160,7 +207,7 @@ class RunFolder:
             _remove_litter(self.outcomes)
         parts = [part for part in self.parts() if not part.name.startswith(COMPACT)]
         try:
-            for group, tables in _groups(parts):
+            for group, tables in self._groups(parts):
                 if len(group) > 1:
                     self._put_into_one(group, tables)
         except FileNotFoundError:
@@ -168,9 +215,26 @@ class RunFolder:
 
     def _put_into_one(self, parts: Sequence[Path], tables: Sequence[pa.Table]) -> None:
         merged = each_measurement_once(tables)
-        target = self.outcomes / f"{COMPACT}{_short_hash([part.name for part in parts])}.parquet"
-        write_whole(target, lambda file: write_rows(merged, file))
+        self.write_part(f"{COMPACT}{_short_hash([part.name for part in parts])}", merged)
         remove_all(parts)
+
+    def _groups(self, parts: Sequence[Path]) -> Iterator[tuple[list[Path], list[pa.Table]]]:
+        """Files with their rows, in batches that fit into memory; damaged ones are set aside."""
+        group: list[Path] = []
+        tables: list[pa.Table] = []
+        for start in range(0, len(parts), READ_AT_ONCE):
+            some = parts[start : start + READ_AT_ONCE]
+            for part, content in zip(some, read_all(some), strict=True):
+                try:
+                    tables.append(read_rows(part, content))
+                except Damaged as error:
+                    self._set_aside(part, error)
+                    continue
+                group.append(part)
+                if sum(map(len, tables)) >= ROWS_AT_ONCE:
+                    yield group, tables
+                    group, tables = [], []
+        yield group, tables
 
     def _read(self, name: str) -> dict[str, Any]:
         path = self.path / name
@@ -204,14 +268,7 @@ class RunFolder:
 
 def parse_lock(content: Mapping[str, Json], path: Path) -> Lock:
     """The content of a `lock.json`, which must match the hash in it."""
-    lock = Lock({name: entry for name, entry in content.items() if name != "sha256"})
-    recorded = content.get("sha256", lock.sha256)
-    if recorded != lock.sha256:
-        raise RunError(
-            f"{path}: records the hash {recorded!r:.80}, but its content hashes to {lock.sha256}: it was changed. "
-            "Restore the file, or run the same `lookaway eval` again, which writes it anew."
-        )
-    return lock
+    return Lock(without_hash(content, path))
 
 
 def rollout_rows(rollouts: Sequence[tuple[Rollout, str]]) -> pa.Table:
@@ -225,19 +282,39 @@ def rollout_rows(rollouts: Sequence[tuple[Rollout, str]]) -> pa.Table:
     )
 
 
-def _groups(parts: Sequence[Path]) -> Iterator[tuple[list[Path], list[pa.Table]]]:
-    """Files with their rows, in batches that fit into memory."""
-    group: list[Path] = []
-    tables: list[pa.Table] = []
-    for start in range(0, len(parts), READ_AT_ONCE):
-        some = parts[start : start + READ_AT_ONCE]
-        for part, content in zip(some, read_all(some), strict=True):
-            group.append(part)
-            tables.append(read_rows(part, content))
-            if sum(map(len, tables)) >= ROWS_AT_ONCE:
-                yield group, tables
-                group, tables = [], []
-    yield group, tables
+def damaged_parts(
+    parts: Sequence[Path], *, is_parsed: bool = True, keep: Callable[[Path, bytes], None] = lambda path, content: None
+) -> list[tuple[Path, Damaged]]:
+    """The files of rows that are not as they were written, with errors that name them.
+
+    Files of older versions have no hash; with `is_parsed` they must at least be readable. `keep` is given the content
+    of the others. Files that vanish meanwhile were compacted.
+    """
+
+    def damage(part: Path) -> Damaged | None:
+        try:
+            content = read_bytes(part)
+            check_named(part, content)
+            if is_parsed and hash_in_name(part) is None:
+                read_rows(part, content)
+        except FileNotFoundError:
+            return None
+        except Damaged as error:
+            return error
+        keep(part, content)
+        return None
+
+    return [(part, error) for part, error in zip(parts, for_all(damage, parts), strict=True) if error is not None]
+
+
+def _key(entry: Measured) -> str:
+    return f"{entry.rollout}\n{entry.content}\n{entry.metric}\n{entry.lock}\n{type(entry.outcome).__name__}"
+
+
+def _as_parquet(table: pa.Table) -> bytes:
+    content = io.BytesIO()
+    write_rows(table, content)
+    return content.getvalue()
 
 
 def _remove_litter(folder: Path) -> None:

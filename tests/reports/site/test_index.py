@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from lookaway.reports.site.tables import TO
 from lookaway.statistics.paired_difference import paired_difference
 from tests.reports.site.page import read_page
 from tests.reports.site.simulated import ABSTAINED, KINDS, Simulated
+from tests.support.runs import write_about
 
 STYLE, TEXTURE, LIGHT = (
     "mbencht.environment.rendering_style",
@@ -529,7 +529,7 @@ def test_rollouts_of_subsets_that_no_metric_is_about_are_counted_nowhere_and_tol
     asked, unasked = STYLE, "mbencht.causal.rendering_style"
     written = Simulated(path=tmp_path / "run", skills=SKILLS, metrics=[asked, unasked], scenes=5).write()
     about = {**written.about, "metrics": [entry for entry in written.about["metrics"] if entry["name"] == asked]}
-    (tmp_path / "run" / "run.json").write_text(json.dumps(about))
+    write_about(tmp_path / "run", about)
     (run,) = load_runs([tmp_path / "run"])
     found = counts(run)
     assert (found.expected, found.produced, found.valid) == (15, 15, 15)

@@ -17,6 +17,7 @@ from lookaway.core import Abstention, Failure, Outcome, Reason, Score, Unit
 from lookaway.reports.runs import load_runs
 from lookaway.reports.site.building import write_items
 from tests.support.filmed import FRAMES, HOSTILE, PAIRS, FilmedRun, write_numbers
+from tests.support.runs import write_about
 
 MAX_PAGE_BYTES = 300_000
 
@@ -228,7 +229,7 @@ def test_a_received_run_cannot_publish_a_file_that_it_did_not_measure(tmp_path: 
     if root != "of the run":
         about["dataset"] = str(secret.parent)
         (secret.parent / "manifest.jsonl").write_text((run.videos / "manifest.jsonl").read_text())
-    (run.run / "run.json").write_text(json.dumps(about))
+    write_about(run.run, about)
     write_items(load_runs([run.run]), tmp_path / "site")
     published = {path.read_bytes() for path in (tmp_path / "site").rglob("*.mp4")}
     assert secret.read_bytes() not in published

@@ -27,6 +27,7 @@ from lookaway.store.feature_store import FeatureStore
 from lookaway.store.run_folder import RunFolder
 from tests.support.filmed import FilmedRun, write_numbers
 from tests.support.mind import MindWriter, actions
+from tests.support.runs import write_about
 from tests.support.world_clip import FOLDER, write_clip_folder
 
 
@@ -267,7 +268,7 @@ def test_a_dataset_is_named_by_its_folder_and_is_never_an_option(tmp_path: Path,
     filmed.film("alpha")
     filmed.write()
     about = json.loads((filmed.run / "run.json").read_text())
-    (filmed.run / "run.json").write_text(json.dumps({**about, "dataset": place}))
+    write_about(filmed.run, {**about, "dataset": place})
     (run,) = load_runs([filmed.run])
     for command in (reproduce_command(run, next(iter(run.rollouts.values()))), run_command(run)):
         assert command.startswith(f"lookaway eval {named} -o again ")

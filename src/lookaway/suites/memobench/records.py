@@ -177,8 +177,8 @@ def read_rows(path: Path, columns: Mapping[str, tuple[str, ...]]) -> Iterator[tu
     for name, spellings in columns.items():
         if names.count(name) != 1:
             raise DatasetError(
-                f"{path.name}: expected one column {' or '.join(spellings)}, found {names.count(name)} of "
-                f"{len(head)} columns."
+                f"{path.name}: expected one column {' or '.join(spellings)}, found {names.count(name)} among "
+                f"{len(head)}."
             )
     for number, cells in enumerate(rows, start=2):
         if number > MAX_ROWS:
