@@ -19,8 +19,9 @@ def rollout(name: str = "case", *, model: str = "alpha", subset: str = "all") ->
 def start_run(path: Path, *rollouts: Rollout) -> RunFolder:
     """A run of these rollouts, each with the content hash `content`."""
     folder = RunFolder(path)
-    about = {"suite": "folder", "lock_sha256": "lock", "metrics": [], "problems": []}
-    folder.start(Lock({"suite": "folder"}), [(entry, "content") for entry in rollouts or (rollout(),)], about)
+    lock = Lock({"suite": "folder"})
+    about = {"suite": "folder", "lock_sha256": lock.sha256, "metrics": [], "problems": []}
+    folder.start(lock, [(entry, "content") for entry in rollouts or (rollout(),)], about)
     return folder
 
 

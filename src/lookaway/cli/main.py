@@ -12,6 +12,7 @@ from typing import NoReturn
 
 import click
 
+from lookaway.cli.check import check_command
 from lookaway.cli.compare import compare_command
 from lookaway.cli.demo import demo_command
 from lookaway.cli.drift import drift_command
@@ -43,7 +44,7 @@ def lookaway() -> None:
 
     Exit codes: 0 ok, 1 a bug in lookaway, 2 an error you can fix, 3 finished, but some measurements failed or, for
     verify, a number differs from the published one or, for compare, a --fail-if condition is met or, for lint-stats,
-    the table has an error, 130 interrupted, 143 terminated.
+    the table has an error or, for check, a file is damaged, 130 interrupted, 143 terminated.
     """
 
 
@@ -53,6 +54,7 @@ for command in (
     plan_command,
     eval_command,
     merge_command,
+    check_command,
     show_command,
     compare_command,
     lint_stats_command,

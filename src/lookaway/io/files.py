@@ -69,6 +69,13 @@ def list_files(folder: Path, suffix: str) -> list[Path]:
     return sorted(folder.glob(f"*{suffix}"))
 
 
+def files_below(folder: Path, suffix: str) -> list[Path]:
+    """The files with this suffix in a folder and the folders in it, sorted; none if there is no folder."""
+    if is_remote(folder):
+        return sorted(path for path in object_storage.objects_below(folder) if path.name.endswith(suffix))
+    return sorted(path for path in folder.rglob(f"*{suffix}") if path.is_file())
+
+
 def remove_all(paths: Sequence[Path]) -> None:
     """Remove several files of one folder, ignoring missing ones."""
     if paths and is_remote(paths[0]):

@@ -161,6 +161,16 @@ def object_sizes(folder: Path) -> dict[Path, int]:
     return found
 
 
+def objects_below(folder: Path) -> list[Path]:
+    """Every object in a folder and the folders in it; none if there is no folder."""
+    own = str(folder).partition("://")[2].rstrip("/") + "/"
+    try:
+        names = _ask("listing", folder, lambda: _storage(folder).find(str(folder)))
+    except FileNotFoundError:
+        return []
+    return [folder / name.removeprefix(own) for name in names if name.startswith(own)]
+
+
 def remove_object(path: Path) -> None:
     """Remove an object, if it is there."""
     _ask("removing", path, lambda: _storage(path).rm_file(str(path)))

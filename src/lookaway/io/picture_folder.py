@@ -13,8 +13,9 @@ import numpy as np
 
 from lookaway.core import DatasetError, Pixels, Reason, VideoError
 from lookaway.io.dataset_files import read_limited
-from lookaway.io.decoding import MAX_PIXELS, USUAL_FPS, FrameIndex
+from lookaway.io.decoding import USUAL_FPS, FrameIndex
 from lookaway.io.files import picture_names
+from lookaway.io.limits import MAX_ASPECT, MAX_PIXELS, MAX_SIDE_PIXELS
 from lookaway.io.pictures import picture_pixels
 
 MAX_PICTURES = 100_000
@@ -110,6 +111,13 @@ class PictureFolder:
         size = announced_size(encoded)
         if size is None or not 0 < size[0] * size[1] <= MAX_PIXELS:
             raise self.error(Reason.UNDECODABLE, f"{name} is not a PNG or JPEG picture of 1 to {MAX_PIXELS} pixels.")
+        shorter, longer = sorted(size)
+        if longer > MAX_SIDE_PIXELS or longer > MAX_ASPECT * shorter:
+            raise self.error(
+                Reason.UNDECODABLE,
+                f"{name} has {size[0]} x {size[1]} pixels; sides of at most {MAX_SIDE_PIXELS} pixels are read, the "
+                f"longer at most {MAX_ASPECT} times the shorter.",
+            )
         try:
             return picture_pixels(encoded)
         except ValueError as error:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lookaway.core import Json, Reason, canonical_json
+from lookaway.io.checksums import unseal_line
 from lookaway.io.journal import Journal
 from lookaway.io.object_storage import is_remote
 from lookaway.reports.case_page.reproduce import run_command
@@ -113,8 +114,8 @@ def dates(events: Path) -> tuple[str, str]:
 
 def _minute(line: bytes) -> str:
     try:
-        return datetime.fromtimestamp(json.loads(line)["time"], UTC).strftime("%Y-%m-%d %H:%M UTC")
-    except (ValueError, KeyError, TypeError):  # a line that a crash cut off
+        return datetime.fromtimestamp(json.loads(unseal_line(line) or b"")["time"], UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (ValueError, KeyError, TypeError):  # a damaged line, or one that a crash cut off
         return "not known"
 
 
