@@ -28,6 +28,8 @@ class Tally:
     same: int = 0
     refused: int = 0
     noticed: int = 0
+    shorter: int = 0
+    """A journal with fewer or repeated whole lines: nothing says how many there were."""
     silent: list[str] = field(default_factory=list)
 
 
@@ -80,6 +82,8 @@ def outcome(folder: RunFolder, pattern: str, expected: object, tally: Tally, dam
         tally.same += 1
     elif is_part(found, expected) and check_run(folder.path).damaged:
         tally.noticed += 1
+    elif pattern.endswith(".jsonl") and damage.startswith(("cut to", "its first half")):
+        tally.shorter += 1
     else:
         tally.silent.append(f"{pattern}, {damage}: {found!r:.200}")
 

@@ -77,6 +77,12 @@ def read_events(folder: RunFolder) -> list[str]:
     return events
 
 
+def read_spending(folder: RunFolder) -> object:
+    """What was spent, as a session sees it, which ends an unfinished line first."""
+    Journal(folder.path / "spending.jsonl").end_line()
+    return Spending(folder.path / "spending.jsonl", Budget()).spent()
+
+
 READERS: dict[str, Callable[[RunFolder], object]] = {
     "outcomes/compact-*.parquet": read_rows,
     "outcomes/[!c]*.parquet": read_rows,
@@ -87,7 +93,7 @@ READERS: dict[str, Callable[[RunFolder], object]] = {
     "features/*/*/*.npz": read_feature,
     "replies/*/*.json": lambda folder: ReplyStore(folder.path / "replies").get(REQUEST),
     "events.jsonl": read_events,
-    "spending.jsonl": lambda folder: Spending(folder.path / "spending.jsonl", Budget()).spent(),
+    "spending.jsonl": read_spending,
 }
 """By the pattern of a file, what is read from it."""
 

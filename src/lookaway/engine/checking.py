@@ -177,7 +177,11 @@ def _journal(path: Path) -> CheckedFiles:
             if not line or line.startswith(MERGED_APPEND):
                 continue
             is_damaged = unseal_line(line) is None or not (line.startswith(b"{") and line.endswith(b"}"))
-            remedy = "Correct or delete it." if path.name == SPENDING else "It is left out; no score depends on it."
+            remedy = (
+                "Correct or delete it."
+                if path.name == SPENDING
+                else "It is left out, and may be deleted: no score depends on it."
+            )
             damage = f"{file}: line {number} is damaged. {remedy}" if is_damaged else None
             checked.add(is_hashed=is_sealed(line), damage=damage)
         if rest:
