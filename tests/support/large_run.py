@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lookaway.core import Case, Lock, Rollout
 from lookaway.store.outcome_rows import SCHEMA
@@ -92,8 +91,7 @@ class LargeRun:
             "message": pa.nulls(count, pa.string()),
             "detail": pa.concat_arrays([pa.array(details)] * (count // rows)),
         }
-        path = RunFolder(self.path).outcomes / f"{name}.parquet"
-        pq.write_table(pa.table(columns, SCHEMA), path, compression="zstd")
+        RunFolder(self.path).write_part(name, pa.table(columns, SCHEMA))
 
 
 def _content(number: int) -> str:

@@ -18,6 +18,10 @@ from lookaway.store.run_folder import EVENTS, ROLLOUTS_HASH, RUN, SPENDING, RunF
 
 REPLIES: Final = "replies"
 LINES: Final = ".jsonl"
+REMEDIES: Final = {
+    EVENTS: "It is left out, and may be deleted: no score depends on it.",
+    SPENDING: "Correct or delete it: budgets depend on it.",
+}
 MERGED_APPEND: Final = b'{"append": '
 """Begins the line before each append in a merged object of a journal."""
 
@@ -177,12 +181,7 @@ def _journal(path: Path) -> CheckedFiles:
             if not line or line.startswith(MERGED_APPEND):
                 continue
             is_damaged = unseal_line(line) is None or not (line.startswith(b"{") and line.endswith(b"}"))
-            remedy = (
-                "Correct or delete it."
-                if path.name == SPENDING
-                else "It is left out, and may be deleted: no score depends on it."
-            )
-            damage = f"{file}: line {number} is damaged. {remedy}" if is_damaged else None
+            damage = f"{file}: line {number} is damaged. {REMEDIES[path.name]}" if is_damaged else None
             checked.add(is_hashed=is_sealed(line), damage=damage)
         if rest:
             checked.add(is_hashed=True, damage=f"{file}: its last line is unfinished. It is left out.")
