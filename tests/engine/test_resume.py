@@ -10,6 +10,7 @@ import lookaway
 from lookaway.core import Abstention, DatasetError, Reason, Score, UserError
 from lookaway.engine import session
 from lookaway.engine.run import Run
+from lookaway.store.run_folder import RunFolder
 from tests.support.runs import outcomes, statuses, table_text, times_measured
 from tests.support.scripted import ANSWERS, CALLS, CRASHES, Brightness, bound, script
 from tests.support.tiny import QUICK, clip_bytes, pose_bytes, write_folder, write_mbench
@@ -47,6 +48,29 @@ def test_failures_are_tried_again_and_abstentions_are_not(root, tmp_path, monkey
     ]
     assert CALLS["failing.measure"] == 4
     assert CALLS["abstaining.measure"] == 2
+
+
+@pytest.mark.parametrize("damage", ["flip", "cut", "cut, without a hash"])
+def test_rollouts_of_a_damaged_file_are_measured_again_and_the_file_is_kept(
+    damage, root, tmp_path, monkeypatch, caplog
+):
+    script(monkeypatch, bound())
+    lookaway.evaluate(root, tmp_path / "run", suite="scripted")
+    before = table_text(tmp_path / "run")
+    (part,) = RunFolder(tmp_path / "run").parts()
+    content = bytearray(part.read_bytes())
+    if damage == "flip":
+        content[len(content) // 2] ^= 1
+    else:
+        content = content[:-20]
+    if damage.endswith("without a hash"):
+        part = part.rename(part.with_name("old.parquet"))
+    part.write_bytes(content)
+    lookaway.evaluate(root, tmp_path / "run", suite="scripted")
+    assert table_text(tmp_path / "run") == before
+    assert times_measured(tmp_path / "run") == {"alpha/case0/0": 2, "alpha/case1/0": 2}
+    assert part.with_name(f"{part.name}.damaged").read_bytes() == content
+    assert part.name in caplog.text
 
 
 def test_a_failure_that_stays_is_counted_once(root, tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ import pytest
 from lookaway.engine.reading import read
 from lookaway.io.world_clips import ARRAYS, CARD, DEPTH
 from tests.support.command import lookaway
+from tests.support.memobench import MemoBenchWriter
 from tests.support.mind import MindWriter
 from tests.support.tiny import clip_bytes, write_folder, write_mbench
 from tests.support.world_clip import FOLDER, write_clip_folder
@@ -43,6 +44,14 @@ def of_folder(root: Path) -> None:
     write_folder(root)
 
 
+def of_memobench(root: Path) -> None:
+    writer = MemoBenchWriter(root)
+    writer.synthetic()
+    writer.real()
+    writer.generated()
+    writer.generated("Real/007.mp4")
+
+
 def of_folder_with_truth(root: Path) -> None:
     (root / "alpha").mkdir(parents=True)
     write_clip_folder(root / "alpha" / "clip")
@@ -63,8 +72,14 @@ IMPLIED: dict[str, Callable[[Path], None]] = {
     "samples/environment/sample0/sample.json": of_mbench,
     "MIND-Data/1st_data/test/mem_test/street/action.json": of_mind,
     "MIND-Data/1st_data/test/mem_test/street/images.txt": of_mind,
+    "data/Synthetic_processed/Synthetic_ExitReenter.csv": of_memobench,
+    "data/sam3_metadata/real_metadata.csv": of_memobench,
+    "data/Synthetic_processed/Nordic/Nordic_003/camera_full3.csv": of_memobench,
+    "data/vqa_questions/Nordic-3-questions.csv": of_memobench,
 }
 """Files that a dataset has without naming them, and a dataset that has them."""
+
+OF_MEMOBENCH = [implied for implied, write in IMPLIED.items() if write is of_memobench]
 
 
 def linked(root: Path, implied: str, form: str) -> Path:
@@ -89,10 +104,14 @@ def test_nothing_of_a_linked_secret_is_printed_by_validate(implied, form, tmp_pa
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("implied", ["manifest.jsonl", "manifest.csv", "dataset.yaml", "models/alpha/samples.jsonl"])
+@pytest.mark.parametrize(
+    "implied",
+    ["manifest.jsonl", "manifest.csv", "dataset.yaml", "models/alpha/samples.jsonl", *OF_MEMOBENCH],
+)
 def test_even_where_it_is_allowed_a_secret_is_not_quoted(implied, form, tmp_path):
     root = linked(tmp_path / "data", implied, form)
     suite = "mbench-a" if implied.startswith(("dataset", "models")) else "folder"
+    suite = "memobench" if implied in OF_MEMOBENCH else suite
     result = lookaway("validate", root, "--suite", suite, "--allow-outside")
     assert CANARY not in result.out + result.err
     assert result.code in (0, 2, 3), result.err

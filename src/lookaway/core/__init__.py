@@ -25,6 +25,7 @@ from lookaway.core.contracts import (
 from lookaway.core.errors import (
     ArtifactError,
     BudgetSpent,
+    DamagedFile,
     DatasetError,
     JudgeUnusable,
     LookawayError,
@@ -87,6 +88,7 @@ __all__ = [
     "Cell",
     "ComparedFrames",
     "Compute",
+    "DamagedFile",
     "Dataset",
     "DatasetError",
     "Estimate",

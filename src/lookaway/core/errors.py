@@ -6,6 +6,7 @@ LookawayError
 │   ├── UnknownName          nothing of that name is installed
 │   ├── NameClash            two packages register the same name
 │   ├── RunError             the run folder cannot be used
+│   │   ├── DamagedFile      a file of a run does not have the content that was written
 │   │   └── StorageError     object storage cannot be used
 │   ├── MissingExtra         an optional dependency is not installed
 │   ├── NoEnvironment        the environment of a network could not be created
@@ -80,6 +81,10 @@ class NameClash(UserError):
 
 class RunError(UserError):
     """The run folder cannot be used."""
+
+
+class DamagedFile(RunError):
+    """A file of a run does not have the content that was written; the message says what to do."""
 
 
 class StorageError(RunError, OSError):

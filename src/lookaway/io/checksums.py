@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from lookaway.core import Json, RunError, digest
+from lookaway.core import DamagedFile, Json, digest
 from lookaway.io.files import read_bytes, remove_all, write_whole
 from lookaway.io.object_storage import is_remote
 
@@ -29,10 +29,6 @@ SEAL_SLIPS: Final = 2
 """As many other bytes in the frame of a seal are damage; with more, the line has none."""
 
 
-class Damaged(RunError):
-    """A file of a run does not have the content that was written."""
-
-
 def byte_hash(content: bytes) -> str:
     """BLAKE2b of 128 bits, which is faster than SHA-256 where the processor has no instruction for either."""
     return hashlib.blake2b(content, digest_size=16).hexdigest()
@@ -45,10 +41,10 @@ def hash_in_name(path: Path) -> str | None:
 
 
 def check_named(path: Path, content: bytes) -> None:
-    """Raise `Damaged` if the name has a hash, and the content another."""
+    """Raise `DamagedFile` if the name has a hash, and the content another."""
     recorded = hash_in_name(path)
     if recorded is not None and recorded != byte_hash(content):
-        raise Damaged(f"{path}: damaged, {len(content)} bytes without the hash in its name. {REMEDY}")
+        raise DamagedFile(f"{path}: damaged, {len(content)} bytes without the hash in its name. {REMEDY}")
 
 
 REMEDY: Final = "Run the same `lookaway eval` again: it sets the file aside and measures its rollouts again."
@@ -63,7 +59,7 @@ def without_hash(value: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """The content of a JSON object, which must have the hash in it if there is one."""
     content = {name: entry for name, entry in value.items() if name != SHA256}
     if SHA256 in value and value[SHA256] != (found := digest(content)):
-        raise Damaged(
+        raise DamagedFile(
             f"{path}: records the hash {value[SHA256]!r:.80}, but its content hashes to {found}: it was changed. "
             "Restore the file, or run the same `lookaway eval` again, which writes it anew."
         )

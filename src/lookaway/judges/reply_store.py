@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lookaway.core import DatasetError, Json, JudgeRequest, digest
-from lookaway.io.checksums import Damaged, set_aside
+from lookaway.core import DamagedFile, DatasetError, Json, JudgeRequest, digest
+from lookaway.io.checksums import set_aside
 from lookaway.io.files import parse_json, read_bytes, write_json
 from lookaway.io.object_storage import run_errors
 
@@ -34,7 +34,7 @@ class ReplyStore:
             return read_reply(path, read_bytes(path))
         except FileNotFoundError:
             return None
-        except Damaged as error:
+        except DamagedFile as error:
             LOG.warning("%s", error)
             return None
 
@@ -51,7 +51,7 @@ class ReplyStore:
             read_reply(path, read_bytes(path))
         except FileNotFoundError:
             return
-        except Damaged:
+        except DamagedFile:
             set_aside(path)
 
     def path(self, key: str) -> Path:
@@ -60,12 +60,12 @@ class ReplyStore:
 
 
 def read_reply(path: Path, content: bytes) -> Json:
-    """The reply in a file with this content; raises `Damaged` if its hashes are not those of request and reply."""
+    """The reply in a file with this content; raises `DamagedFile` if its hashes are not those of request and reply."""
     try:
         stored: Any = parse_json(content, str(path))
         is_whole = digest(stored["request"]) == path.stem and digest(stored["reply"]) == stored["reply_sha256"]
     except (DatasetError, KeyError, TypeError):
         is_whole = False
     if not is_whole:
-        raise Damaged(f"{path}: the stored reply is damaged. `lookaway eval` asks the judge again.")
+        raise DamagedFile(f"{path}: the stored reply is damaged. `lookaway eval` asks the judge again.")
     return stored["reply"]

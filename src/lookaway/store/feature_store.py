@@ -12,8 +12,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from lookaway.core import Feature, canonical_json
-from lookaway.io.checksums import Damaged, byte_hash
+from lookaway.core import DamagedFile, Feature, StorageError, canonical_json
+from lookaway.io.checksums import byte_hash
 from lookaway.io.files import read_bytes, write_whole
 from lookaway.io.object_storage import run_errors
 
@@ -38,9 +38,11 @@ class FeatureStore:
         path = self._path(content, recipe)
         try:
             return read_feature(path, read_bytes(path))
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        except StorageError:
+            raise
+        except OSError:  # most often there is no such file
             return None
-        except Damaged as error:
+        except DamagedFile as error:
             LOG.warning("%s", error)
             return None
 
@@ -70,17 +72,17 @@ class FeatureStore:
 
 
 def read_feature(path: Path, content: bytes) -> Feature:
-    """The feature in a file with this content; raises `Damaged` if it is not as it was written, or elsewhere."""
+    """The feature in a file with this content; raises `DamagedFile` if it is not as it was written, or elsewhere."""
     packed = content[:-SEAL_BYTES] if has_seal(content) else content
     is_whole = _seal(path, packed) == content[-SEAL_BYTES:] if has_seal(content) else packed[-22:].startswith(END)
     if not is_whole:
-        raise Damaged(f"{path}: the stored feature is damaged, and is computed again.")
+        raise DamagedFile(f"{path}: the stored feature is damaged, and is computed again.")
     try:
         with io.BytesIO(packed) as file, np.load(file, allow_pickle=False) as archive:
             facts = json.loads(archive[FACTS].tobytes())
             return Feature({name: archive[ARRAY + name] for name in facts["arrays"]}, facts["detail"])
     except Exception as error:
-        raise Damaged(f"{path}: the stored feature cannot be read, and is computed again.") from error
+        raise DamagedFile(f"{path}: the stored feature cannot be read, and is computed again.") from error
 
 
 def has_seal(content: bytes) -> bool:

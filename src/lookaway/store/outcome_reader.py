@@ -16,9 +16,8 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from lookaway.core import Floats, Group, Indices, Reason, RunError
+from lookaway.core import DamagedFile, Floats, Group, Indices, Reason, RunError
 from lookaway.core.outcomes import WORTH_ANOTHER_TRY
-from lookaway.io.checksums import Damaged
 from lookaway.io.object_storage import is_remote, object_sizes
 from lookaway.store.outcome_rows import SCHEMA
 from lookaway.store.run_folder import PART, RunFolder, damaged_parts
@@ -305,7 +304,7 @@ class OutcomeReader:
                 failed, self._parts = self._parts, None
         raise AssertionError("the last try returns or raises")
 
-    def _leave_out(self, damaged: Sequence[tuple[Path, Damaged]]) -> bool:
+    def _leave_out(self, damaged: Sequence[tuple[Path, DamagedFile]]) -> bool:
         """Read no row of damaged files, and say so; false if there are none."""
         for part, error in damaged:
             LOG.warning("%s", error)

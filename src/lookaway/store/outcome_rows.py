@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lookaway.core import Abstention, Failure, Outcome, Score, Unit, canonical_json
-from lookaway.io.checksums import REMEDY, Damaged, check_named
+from lookaway.core import Abstention, DamagedFile, Failure, Outcome, Score, Unit, canonical_json
+from lookaway.io.checksums import REMEDY, check_named
 from lookaway.io.parquet import read_parquet
 
 SCHEMA = pa.schema(
@@ -74,12 +74,12 @@ def each_measurement_once(tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def read_rows(path: Path, content: bytes) -> pa.Table:
-    """The rows of a file with this content; raises `Damaged` if it is not as it was written."""
+    """The rows of a file with this content; raises `DamagedFile` if it is not as it was written."""
     check_named(path, content)
     try:
         return read_parquet(content).select(SCHEMA.names)
     except (pa.ArrowException, OSError, KeyError) as error:
-        raise Damaged(f"{path}: cannot be read ({error}). {REMEDY}") from error
+        raise DamagedFile(f"{path}: cannot be read ({error}). {REMEDY}") from error
 
 
 def write_rows(table: pa.Table, file: BinaryIO) -> None:

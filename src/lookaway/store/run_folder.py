@@ -33,10 +33,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from lookaway.core import Json, Lock, Rollout, RunError, StorageError
+from lookaway.core import DamagedFile, Json, Lock, Rollout, RunError, StorageError
 from lookaway.io.checksums import (
     SHA256,
-    Damaged,
     byte_hash,
     check_named,
     hash_in_name,
@@ -143,7 +142,7 @@ class RunFolder:
         try:
             content = read_bytes(self.rollouts_file)
             if recorded is not None and recorded != byte_hash(content):
-                raise Damaged(
+                raise DamagedFile(
                     f"{self.rollouts_file}: does not have the hash in run.json: it was changed, or a start of "
                     "`lookaway eval` was interrupted. Run the same `lookaway eval` again, which writes it anew."
                 )
@@ -172,7 +171,7 @@ class RunFolder:
         """Rename every file of rows that is damaged, and return their new names; rows of the others stay."""
         return [self._set_aside(part, error) for part, error in damaged_parts(self.parts())]
 
-    def _set_aside(self, part: Path, why: Damaged) -> Path:
+    def _set_aside(self, part: Path, why: DamagedFile) -> Path:
         aside = set_aside(part)
         LOG.warning("%s It is now %s.", why, aside.name)
         self.note("set_aside", file=aside.name)
@@ -227,7 +226,7 @@ class RunFolder:
             for part, content in zip(some, read_all(some), strict=True):
                 try:
                     tables.append(read_rows(part, content))
-                except Damaged as error:
+                except DamagedFile as error:
                     self._set_aside(part, error)
                     continue
                 group.append(part)
@@ -284,14 +283,14 @@ def rollout_rows(rollouts: Sequence[tuple[Rollout, str]]) -> pa.Table:
 
 def damaged_parts(
     parts: Sequence[Path], *, is_parsed: bool = True, keep: Callable[[Path, bytes], None] = lambda path, content: None
-) -> list[tuple[Path, Damaged]]:
+) -> list[tuple[Path, DamagedFile]]:
     """The files of rows that are not as they were written, with errors that name them.
 
     Files of older versions have no hash; with `is_parsed` they must at least be readable. `keep` is given the content
     of the others. Files that vanish meanwhile were compacted.
     """
 
-    def damage(part: Path) -> Damaged | None:
+    def damage(part: Path) -> DamagedFile | None:
         try:
             content = read_bytes(part)
             check_named(part, content)
@@ -299,7 +298,7 @@ def damaged_parts(
                 read_rows(part, content)
         except FileNotFoundError:
             return None
-        except Damaged as error:
+        except DamagedFile as error:
             return error
         keep(part, content)
         return None
