@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from lookaway.io.world_clips import ARRAYS, CARD, DEPTH
 from tests.support.command import lookaway
 from tests.support.memobench import MemoBenchWriter
 from tests.support.mind import MindWriter
-from tests.support.tiny import clip_bytes, write_folder, write_mbench
+from tests.support.tiny import QUICK, clip_bytes, write_folder, write_mbench
 from tests.support.world_clip import FOLDER, write_clip_folder
 
 CANARY = "AKIA8F2CCANARY"
@@ -135,3 +136,46 @@ def test_a_linked_list_inside_the_dataset_is_read(tmp_path):
     (root / "manifest.jsonl").symlink_to("lists/all.jsonl")
     (rollout,) = read(root).rollouts
     assert rollout.case.id == "linked"
+
+
+def spellings(text: str) -> list[bytes]:
+    """A text plain, escaped as in JSON and as in an address, in hex, and in base64 at each of its three places."""
+    encoded = [base64.b64encode(bytes(before) + text.encode()).decode()[4:-4] for before in range(3)]
+    escaped = "".join(f"\\u{ord(character):04x}" for character in text)
+    percent = "".join(f"%{ord(character):02X}" for character in text)
+    return [form.encode() for form in (text, escaped, percent, text.encode().hex(), *encoded)]
+
+
+def test_every_spelling_of_a_secret_is_looked_for():
+    shown = json.dumps({"pair": base64.b64encode(f"user:{CANARY}".encode()).decode()}).encode()
+    assert [form for form in spellings(CANARY) if form in shown]
+
+
+OF_RUNS = [name for name, write in IMPLIED.items() if write not in (of_mind, of_world)]
+
+
+@pytest.mark.merge
+@pytest.mark.parametrize("form", ["credentials", "json"])
+@pytest.mark.parametrize("implied", OF_RUNS)
+def test_nothing_of_a_linked_secret_is_in_a_run_or_a_page_or_a_log(implied, form, tmp_path, caplog):
+    root = linked(tmp_path / "data", implied, form)
+    run, site = tmp_path / "run", tmp_path / "site"
+    shown = [
+        lookaway("eval", root, "-o", run, "--no-progress", *METRICS.get(IMPLIED[implied], ())),
+        lookaway("show", run),
+        lookaway("check", run),
+        lookaway("report", run, "-o", site),
+    ]
+    assert all(result.code in (0, 2, 3) for result in shown), shown
+    texts = [caplog.text.encode(), *((result.out + result.err).encode() for result in shown)]
+    texts += [path.read_bytes() for folder in (run, site) for path in folder.rglob("*") if path.is_file()]
+    assert not [form for form in spellings(CANARY) for text in texts if form in text]
+
+
+METRICS = {
+    of_folder: ("--suite", "folder", "--metrics", "rendering_lighting"),
+    of_folder_with_truth: ("--suite", "folder", "--metrics", "rendering_lighting"),
+    of_mbench: ("--metrics", ",".join(QUICK)),
+    of_memobench: ("--metrics", "memobench.all.psnr,memobench.camera_controllability"),
+}
+"""Quick metrics that read the files of each kind of dataset."""
