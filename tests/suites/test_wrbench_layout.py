@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from lookaway.core import DatasetError, Reason
+from lookaway.core import DatasetError, Reason, UnsafePath
 from lookaway.engine.reading import read
 from lookaway.suites.wrbench.layout import WrBenchReader
 from tests.support.wrbench import EVENTS, FAMILY, WrBenchWriter, there_and_back
@@ -105,9 +105,9 @@ def test_rows_without_a_prompt_suite_name_family_and_event_themselves(writer):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"variant_id": "other__T0__none"}, "no variant 'other__T0__none'"),
-        ({"world_state_prompt": "The dog barks."}, "but the variant has"),
-        ({"event_delta": "none"}, "but the variant has 'full'"),
+        ({"variant_id": "other__T0__none"}, "does not have its variant_id"),
+        ({"world_state_prompt": "The dog barks."}, "is not that of its variant"),
+        ({"event_delta": "none"}, "event_delta is not that of its variant"),
         ({"camera": "zoom"}, "'zoom' is not known"),
         ({"camera": ...}, "expected the name of a camera"),
         ({"camera": "yaw60_LR", "stress_yaw_deg": 30}, "is not of camera_type"),
@@ -140,7 +140,7 @@ def test_a_dataset_without_a_usable_video_says_what_it_expected(writer):
     with pytest.raises(DatasetError, match="no video of the list can be used"):
         rollouts_of(writer)
     (writer.root / "videos.json").write_text("{}")
-    with pytest.raises(DatasetError, match="expected a list of records, found dict"):
+    with pytest.raises(DatasetError, match="expected a list of records, found a mapping"):
         rollouts_of(writer)
     (writer.root / "videos.json").unlink()
     with pytest.raises(DatasetError, match=r"no list of videos found; expected videos\.json"):
@@ -221,3 +221,14 @@ def test_the_identity_changes_with_what_is_asked(writer):
     writer.add(camera="static")
     assert read(writer.root).identity != first
     assert read(writer.root).identity["prompts"] == first["prompts"]
+
+
+@pytest.mark.parametrize("name", ["videos.json", "natural25/variants.jsonl", "natural25"])
+def test_no_file_of_the_dataset_is_a_way_out_of_it(writer, tmp_path, name):
+    writer.add()
+    outside = tmp_path / "outside"
+    (writer.root / name).rename(outside)
+    (writer.root / name).symlink_to(outside)
+    with pytest.raises((DatasetError, UnsafePath), match="leads out of the dataset"):
+        WrBenchReader(writer.root).rollouts()
+    assert WrBenchReader(writer.root, allow_outside=True).rollouts()

@@ -196,14 +196,24 @@ class DatasetTree:
 
     def records(self, relative: str, model: type[Model]) -> Iterator[tuple[str, Model]]:
         """Every line of JSON that holds a valid record, with its place; all others are problems."""
+        for where, found in self.lines(relative):
+            try:
+                if isinstance(found, DatasetError):
+                    raise found
+                yield where, checked(model, found, where)
+            except DatasetError as error:
+                self.report(where, str(error).removeprefix(f"{where}: ").removesuffix("."))
+
+    def lines(self, relative: str) -> Iterator[tuple[str, Json | DatasetError]]:
+        """Place and content of every line of JSON, or why it is none."""
         for number, text in enumerate(self.read(relative, MAX_LINES_BYTES).splitlines(), start=1):
             if not text.strip():
                 continue
             where = f"{relative}:{number}"
             try:
-                yield where, checked(model, _parsed(text, where), where)
+                yield where, _parsed(text, where)
             except DatasetError as error:
-                self.report(where, str(error).removeprefix(f"{where}: ").removesuffix("."))
+                yield where, error
 
     def report(self, relative: str, message: str) -> None:
         """Add a problem."""

@@ -26,7 +26,7 @@ from lookaway.core import (
     Trajectory,
 )
 from lookaway.io.arrays import read_array
-from lookaway.io.clip_card import read_record
+from lookaway.io.dataset_files import read_record
 from lookaway.io.pose_files.checks import ROTATION_TOLERANCE, RotationTolerance, as_camera_to_world
 from lookaway.io.pose_files.source import PoseSource, assumed_depths, assumed_intrinsics
 

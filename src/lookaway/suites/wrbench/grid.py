@@ -16,6 +16,7 @@ from typing import Final, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 from lookaway.core import DatasetError, Json, UserError, canonical_json
+from lookaway.io.dataset_files import DatasetTree
 from lookaway.io.files import write_text
 from lookaway.suites.wrbench.layout import FAMILIES, VARIANTS, Natural25, read_rows
 from lookaway.suites.wrbench.records import (
@@ -114,9 +115,10 @@ def _record(
 
 def _layout_prompts(suite: Natural25) -> dict[str, str]:
     """By variant: where things are, in words instead of a first frame, then the event with its subject named."""
-    anchors = {row.family_id: row for row in read_rows(suite.folder / LAYOUT_ANCHORS, LayoutAnchorRow)}
+    tree = DatasetTree(suite.folder)
+    anchors = {row.family_id: row for row in read_rows(tree, LAYOUT_ANCHORS, LayoutAnchorRow)}
     found: dict[str, str] = {}
-    for row in read_rows(suite.folder / EVENT_TAILS, EventTailRow):
+    for row in read_rows(tree, EVENT_TAILS, EventTailRow):
         variant = suite.variants.get(row.variant_id)
         if variant is None or variant.oov_gap != "none":
             continue

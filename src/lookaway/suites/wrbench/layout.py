@@ -9,10 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from lookaway.core import Case, DatasetError, Json, Problem, Reason, Rollout, Target, Unmeasurable, digest
-from lookaway.io.files import content_hash, inside, parse_json, read_bytes, read_json
+from lookaway.io.dataset_files import DatasetTree, checked, inside, type_of
+from lookaway.io.files import content_hash
 from lookaway.perception.poses.requested_poses import (
     SIDECAR,
     TARGET,
@@ -20,7 +21,6 @@ from lookaway.perception.poses.requested_poses import (
     RequestedPath,
     peak_turn_degrees,
 )
-from lookaway.suites.mbench.records import first_error
 from lookaway.suites.wrbench.records import (
     ACTIONS,
     DeliveredCondition,
@@ -61,10 +61,11 @@ class Natural25:
     """Path of the picture of each family, relative to the folder."""
 
     @classmethod
-    def read(cls, folder: Path) -> Natural25:
+    def read(cls, folder: Path, *, allow_outside: bool = False) -> Natural25:
         """All of it; raises a `DatasetError` at the first line that is wrong."""
-        families = {row.family_id: row for row in read_rows(folder / FAMILIES, FamilyRow)}
-        variants = {row.variant_id: row for row in read_rows(folder / VARIANTS, VariantRow)}
+        tree = DatasetTree(folder, allow_outside=allow_outside)
+        families = {row.family_id: row for row in read_rows(tree, FAMILIES, FamilyRow)}
+        variants = {row.variant_id: row for row in read_rows(tree, VARIANTS, VariantRow)}
         for variant in variants.values():
             if variant.family_id not in families:
                 raise DatasetError(
@@ -72,7 +73,7 @@ class Natural25:
                     f"{FAMILIES} does not list."
                 )
         if (folder / FIRST_FRAMES).is_file():
-            pictures = {row.family_id: row.image_path for row in read_rows(folder / FIRST_FRAMES, FirstFrameRow)}
+            pictures = {row.family_id: row.image_path for row in read_rows(tree, FIRST_FRAMES, FirstFrameRow)}
         else:
             named = {family: f"{PICTURES}/{family}.png" for family in families}
             pictures = {family: name for family, name in named.items() if (folder / name).is_file()}
@@ -85,36 +86,23 @@ class Natural25:
         return digest(sorted(digest(row.model_dump(mode="json")) for row in rows))
 
 
-def read_rows(path: Path, kind: type[Row]) -> Iterator[Row]:
+def read_rows(tree: DatasetTree, name: str, kind: type[Row]) -> Iterator[Row]:
     """The rows of a JSON array or a file of lines; raises a `DatasetError` at the first one that is wrong."""
-    for where, found in _entries(path):
+    for where, found in _entries(tree, name):
         if isinstance(found, DatasetError):
             raise found
-        try:
-            yield kind.model_validate(found)
-        except ValidationError as error:
-            raise DatasetError(f"{where}: {first_error(error)}.") from error
+        yield checked(kind, found, where)
 
 
-def _entries(path: Path) -> Iterator[tuple[str, Any]]:
+def _entries(tree: DatasetTree, name: str) -> Iterator[tuple[str, Any]]:
     """Place and content of each entry of a JSON array, or of a file of lines; an error where a line is not JSON."""
-    if path.suffix == ".json":
-        content = read_json(path)
-        if not isinstance(content, list):
-            raise DatasetError(f"{path}: expected a list of records, found {type(content).__name__}.")
-        yield from ((f"{path.name}:{number}", entry) for number, entry in enumerate(content, start=1))
+    if not name.endswith(".json"):
+        yield from tree.lines(name)
         return
-    try:
-        lines = read_bytes(path).splitlines()
-    except OSError as error:
-        raise DatasetError(f"{path}: cannot be read ({error}).") from error
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            where = f"{path.name}:{number}"
-            try:
-                yield where, parse_json(line, where)
-            except DatasetError as error:
-                yield where, error
+    content = tree.json(name)
+    if not isinstance(content, list):
+        raise DatasetError(f"{tree.root / name}: expected a list of records, found {type_of(content)}.")
+    yield from ((f"{name}:{number}", entry) for number, entry in enumerate(content, start=1))
 
 
 @dataclass(frozen=True)
@@ -136,7 +124,9 @@ class WrBenchReader:
         """The prompt suite; `None` where there is none."""
         for folder in (self.root / PROMPTS, self.root) if self.prompts is None else (self.prompts,):
             if (folder / VARIANTS).is_file() or self.prompts is not None:
-                return Natural25.read(folder)
+                if self.prompts is None:
+                    inside(self.root, str(folder), allow_outside=self.allow_outside)
+                return Natural25.read(folder, allow_outside=self.allow_outside)
         return None
 
     def identity(self) -> dict[str, Json]:
@@ -149,21 +139,18 @@ class WrBenchReader:
 
     def rollouts(self) -> tuple[Rollout, ...]:
         """All videos of the list, each once."""
-        path = next((self.root / name for name in LISTS if (self.root / name).is_file()), None)
-        if path is None:
+        listed = next((name for name in LISTS if (self.root / name).is_file()), None)
+        if listed is None:
             raise DatasetError(f"{self.root}: no list of videos found; expected {', '.join(LISTS)}.")
         found: dict[str, Rollout] = {}
-        for where, entry in _entries(path):
+        for where, entry in _entries(DatasetTree(self.root, allow_outside=self.allow_outside), listed):
             try:
                 if isinstance(entry, DatasetError):
                     raise entry
-                row = ManifestRow.model_validate(entry)
+                row = checked(ManifestRow, entry, where)
                 record = self._record(row)
-            except ValidationError as error:
-                self._report(where, first_error(error))
-                continue
             except (DatasetError, ValueError) as error:
-                self._report(where, str(error).removeprefix(f"{where}: "))
+                self._report(where, str(error).removeprefix(f"{where}: ").removesuffix("."))
                 continue
             name = f"{row.model}/{record.id}/{row.seed}"
             if name in found:
@@ -175,8 +162,8 @@ class WrBenchReader:
                 self._report(where, f"another video of {record.id} was asked for in other words; both are measured")
             found[name] = self._rollout(where, row, record)
         if not found:
-            listed = "".join(f" {problem.where}: {problem.message}." for problem in self.problems[:3])
-            raise DatasetError(f"{path}: no video of the list can be used.{listed}")
+            first = "".join(f" {problem.where}: {problem.message}." for problem in self.problems[:3])
+            raise DatasetError(f"{self.root / listed}: no video of the list can be used.{first}")
         return tuple(found.values())
 
     def _report(self, where: str, message: str) -> None:
@@ -187,12 +174,12 @@ class WrBenchReader:
         suite = self.natural25
         variant = None if suite is None or row.variant_id is None else suite.variants.get(row.variant_id)
         if suite is not None and row.variant_id is not None and variant is None:
-            raise ValueError(f"{VARIANTS} has no variant {row.variant_id!r}")
+            raise ValueError(f"{VARIANTS} does not have its variant_id")
         if variant is not None:
             for name in ("family_id", "event_delta", "world_state_prompt"):
                 said, known = getattr(row, name), getattr(variant, name)
                 if said is not None and said != known:
-                    raise ValueError(f"{name} is {said!r:.80}, but the variant has {known!r:.80}")
+                    raise ValueError(f"{name} is not that of its variant in {VARIANTS}")
         family = row.family_id or (variant.family_id if variant else None)
         change = row.event_delta or (variant.event_delta if variant else None)
         if family is None or change is None:

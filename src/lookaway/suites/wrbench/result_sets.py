@@ -7,6 +7,7 @@ column that is declared for it, and a column that is missing is refused.
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +15,9 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from lookaway.core import DatasetError, UnknownName
-from lookaway.io.files import parse_json, read_bytes, read_json
+from lookaway.io.dataset_files import decoded, read_dataset_json, read_limited
+from lookaway.io.files import parse_json
+from lookaway.io.limits import MAX_LINES_BYTES
 from lookaway.io.parquet import read_parquet
 
 VIDEOS_MASTER: Final = "videos_master"
@@ -105,30 +108,30 @@ def _rows(path: Path) -> Iterator[tuple[str, Cells]]:
 
 
 def _csv_rows(path: Path) -> Iterator[Any]:
+    text = decoded(read_limited(path, MAX_LINES_BYTES), str(path)).removeprefix("\ufeff")
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            for row in csv.DictReader(file, strict=True):
-                yield {name: cell for name, cell in row.items() if name is not None}
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        for row in csv.DictReader(io.StringIO(text, newline=""), strict=True):
+            yield {name: cell for name, cell in row.items() if name is not None}
+    except csv.Error as error:
         raise DatasetError(f"{path}: cannot be read as CSV ({error}).") from error
 
 
 def _json_rows(path: Path) -> Iterator[Any]:
-    content = read_json(path)
+    content = read_dataset_json(path)
     if not isinstance(content, list):
         raise DatasetError(f"{path}: expected a list of rows, found {type(content).__name__}.")
     yield from content
 
 
 def _line_rows(path: Path) -> Iterator[Any]:
-    for number, line in enumerate(read_bytes(path).splitlines(), start=1):
+    for number, line in enumerate(read_limited(path, MAX_LINES_BYTES).splitlines(), start=1):
         if line.strip():
             yield parse_json(line, f"{path.name}:{number}")
 
 
 def _parquet_rows(path: Path) -> Iterator[Any]:
     try:
-        table = read_parquet(read_bytes(path))
+        table = read_parquet(read_limited(path, MAX_LINES_BYTES))
     except (OSError, ValueError) as error:  # pyarrow's own errors are of these kinds
         raise DatasetError(f"{path}: cannot be read as Parquet ({error}).") from error
     yield from table.to_pylist()
