@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,7 +22,14 @@ from lookaway.core import BudgetSpent, JudgeUnusable, Reason, Resources, RunErro
 from lookaway.engine.on_ray import services as module
 from lookaway.engine.on_ray.cluster import start_local
 from lookaway.engine.on_ray.executor import RayExecutor
-from lookaway.engine.on_ray.services import DEATHS_PER_REQUEST, DeathLog, ServiceDied, gpu_share, start_services
+from lookaway.engine.on_ray.services import (
+    DEATHS_PER_REQUEST,
+    DeathLog,
+    ServiceDied,
+    _CrashGuard,
+    gpu_share,
+    start_services,
+)
 from lookaway.judges.errors import NotAnswered
 
 pytestmark = [
@@ -152,26 +160,87 @@ def clients_like(clients: ServiceClients) -> Any:
     return module.RayServiceClient("doing", clients["doing"].copies)
 
 
-def test_what_others_died_of_is_not_blamed_on_what_came_before_or_beside():
-    log = DeathLog()
-    assert log.begin("copy", "first life", False, "fine") == 0
-    assert log.begin("copy", "first life", False, "deadly") == 0
-    assert log.begin("other copy", "its life", False, "beside") == 0
-    assert log.begin("copy", "second life", False, "deadly") == 1
-    assert log.begin("copy", "third life", False, "innocent") == 0
-    assert log.begin("copy", "third life", False, "deadly") == 2
-    for request in ("fine", "beside", "innocent"):
-        assert log.begin("other copy", "its life", False, request) == 0
+class LocalLog(DeathLog):
+    """The death log in this process; it is called as an actor is."""
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        return found if name.startswith("_") else LocalMethod(found)
 
 
-def test_what_was_answered_beside_a_deadly_request_shares_the_blame_once():
-    log = DeathLog()
-    log.begin("copy", "first life", False, "deadly")
-    log.begin("copy", "first life", True, "quick")
-    log.begin("copy", "second life", True, "another")
-    assert log.begin("copy", "second life", False, "deadly") == 1
-    assert log.begin("copy", "third life", False, "deadly") == 2
-    assert log.begin("copy", "third life", True, "quick") == 1
+@dataclass(frozen=True)
+class LocalMethod:
+    """A method that is called as that of an actor is."""
+
+    method: Callable[..., Any]
+
+    def remote(self, *arguments: Any) -> LocalMethod:
+        return LocalMethod(partial(self.method, *arguments))
+
+    def future(self) -> Future[Any]:
+        answer: Future[Any] = Future()
+        answer.set_result(self.method())
+        return answer
+
+
+NEVER_LEFT: list[Any] = []
+
+
+def hold_until_death(life: _CrashGuard, request: Any, key: str) -> None:
+    """Begin a request that is not finished."""
+    context = life.holding(request, key)
+    NEVER_LEFT.append(context)  # otherwise it would end with the last reference to it
+    context.__enter__()
+
+
+@pytest.fixture
+def lives(monkeypatch) -> Callable[[], _CrashGuard]:
+    """Starts one process of a copy after the other; what the one before held when the next starts, it died of."""
+    log = LocalLog()
+    monkeypatch.setattr(module, "actor_named", lambda name: log)
+    return lambda: _CrashGuard("doing", 0, "log")
+
+
+def test_what_a_copy_died_of_is_not_blamed_on_what_came_before_or_waited(lives):
+    life = lives()
+    with life.holding("request", "fine"):
+        pass
+    for _ in range(DEATHS_PER_REQUEST):
+        hold_until_death(life, "request", "deadly")
+        life = lives()
+    with pytest.raises(ServiceDied, match="3 processes of doing died of this request"), life.holding("", "deadly"):
+        pytest.fail("it would kill another process")
+    assert life._deaths == {"deadly": DEATHS_PER_REQUEST}
+
+
+def test_what_was_answered_before_a_death_is_not_blamed_for_it(lives):
+    life = lives()
+    with life.holding(Quick("query"), "finished"):
+        pass
+    hold_until_death(life, "request", "deadly")
+    assert lives()._deaths_of("finished") == 0
+
+
+def test_an_innocent_request_beside_a_deadly_one_is_blamed_once_however_often_it_is_repeated(lives):
+    life = lives()
+    hold_until_death(life, Quick("query"), "innocent")
+    hold_until_death(life, "request", "deadly")
+    for deaths in range(1, DEATHS_PER_REQUEST):
+        life = lives()
+        assert (life._deaths_of("deadly"), life._deaths_of("innocent")) == (deaths, 1)
+        hold_until_death(life, "request", "deadly")
+        beside = (life, Quick("query"), "innocent")
+        threading.Thread(target=hold_until_death, args=beside, daemon=True).start()  # waits for the deadly one
+        assert not life._quick.acquire(blocking=False)
+    assert lives()._deaths_of("deadly") == DEATHS_PER_REQUEST
+    with lives().holding(Quick("query"), "innocent"):
+        pass
+
+
+def test_requests_that_killed_nothing_are_answered_at_once(lives):
+    life = lives()
+    with life.holding("request", "slow"), life.holding(Quick("query"), "quick"):
+        assert life._held == {"slow", "quick"}
 
 
 def test_a_service_without_anybody_to_blame_ends_the_run_when_it_keeps_dying(clients, tmp_path):

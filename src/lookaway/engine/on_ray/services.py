@@ -10,7 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -71,21 +71,27 @@ def _not_enough_gpus(copies: int, needed: str, found: float) -> RunError:
 
 @dataclass(slots=True)
 class DeathLog:
-    """Counts how many copies died of each request; it outlives the copies. Requests that only waited do not count."""
+    """Counts how many processes of a copy died of each request; it outlives them.
+
+    Requests that only waited do not count. Of two requests that were answered at once either may be the cause, so
+    both count; from then on both are answered alone, and an innocent one is never blamed twice.
+    """
 
     _lives: dict[str, str] = field(default_factory=dict)
-    _busy: dict[tuple[str, bool], str] = field(default_factory=dict)
-    _deaths: Counter[str] = field(default_factory=Counter)
+    _held: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _deaths: dict[str, Counter[str]] = field(default_factory=dict)
 
-    def begin(self, copy: str, life: str, is_quick: bool, request: str) -> int:
-        """Record that a copy, in one of its lives, starts a request; returns how many copies died of it before."""
-        if self._lives.setdefault(copy, life) != life:
+    def begin_life(self, copy: str, life: str) -> dict[str, int]:
+        """Record that a process of a copy begins; returns how many processes before it died of each request."""
+        deaths = self._deaths.setdefault(copy, Counter())
+        if self._lives.get(copy) != life:
             self._lives[copy] = life
-            for was_quick in (False, True):
-                if (last := self._busy.pop((copy, was_quick), None)) is not None:
-                    self._deaths[last] += 1
-        self._busy[copy, is_quick] = request
-        return self._deaths[request]
+            deaths.update(self._held.pop(copy, ()))
+        return dict(deaths)
+
+    def hold(self, copy: str, requests: tuple[str, ...]) -> None:
+        """Record what the process of a copy is answering from now on."""
+        self._held[copy] = requests
 
 
 LOG = logging.getLogger(__name__)
@@ -235,23 +241,60 @@ def _forward_result(name: str, done: Future[Any], answer: Future[Any]) -> None:
 
 @dataclass(slots=True)
 class _CrashGuard:
-    """Reports each request of a copy to the death log, and refuses one that killed too many copies."""
+    """Reports what a copy is answering to the death log, and refuses a request that killed too many processes."""
 
     service: str
     number: int
     death_log: str
     """The name of its actor: a restarted actor cannot use handles from its constructor."""
     life: str = field(default_factory=lambda: uuid4().hex)
+    _deaths: dict[str, int] | None = None
+    """As this process found them. A request is always sent to one copy, so nothing is added while it lives."""
+    _held: set[str] = field(default_factory=set)
+    _recording: threading.Lock = field(default_factory=threading.Lock)
+    _quick: threading.Lock = field(default_factory=threading.Lock)
+    _slow: threading.Lock = field(default_factory=threading.Lock)
 
-    def check(self, request: Any, key: str) -> None:
-        """Call before a request is answered; raises `ServiceDied` if too many copies died of it."""
-        copy, is_quick = f"{self.service} {self.number}", bool(getattr(request, "is_quick", False))
-        deaths = actor_named(self.death_log).begin.remote(copy, self.life, is_quick, key).future().result()
+    @contextmanager
+    def holding(self, request: Any, key: str) -> Iterator[None]:
+        """Answer a request in this context; raises `ServiceDied` if too many processes died of it.
+
+        What a process died of, or beside, is answered alone, so that the next death has one cause.
+        """
+        deaths = self._deaths_of(key)
         if deaths >= DEATHS_PER_REQUEST:
             raise ServiceDied(
                 f"{deaths} processes of {self.service} died of this request, one after the other. "
                 "They may have run out of memory."
             )
+        is_quick = bool(getattr(request, "is_quick", False))
+        with ExitStack() as alone:
+            if deaths or is_quick:
+                alone.enter_context(self._quick)
+            if deaths or not is_quick:
+                alone.enter_context(self._slow)
+            self._record(key)
+            try:
+                yield
+            finally:
+                with self._recording:
+                    self._held.discard(key)
+
+    def _deaths_of(self, key: str) -> int:
+        with self._recording:
+            if self._deaths is None:
+                self._deaths = self._call("begin_life", self.life)
+            return self._deaths.get(key, 0)
+
+    def _record(self, key: str) -> None:
+        """Under a lock, so that what is recorded last is what was held last."""
+        with self._recording:
+            self._held.add(key)
+            self._call("hold", tuple(sorted(self._held)))
+
+    def _call(self, method: str, argument: Any) -> Any:
+        log = actor_named(self.death_log)
+        return getattr(log, method).remote(f"{self.service} {self.number}", argument).future().result()
 
 
 class _LazyService:
@@ -276,8 +319,8 @@ class _Server:
         self._service()
 
     def serve(self, request: Any, key: str) -> Any:
-        self._guard.check(request, key)
-        return self._service()(request)
+        with self._guard.holding(request, key):
+            return self._service()(request)
 
 
 class _AsyncServer:
