@@ -119,7 +119,7 @@ def test_a_changed_constant_is_another_lock_and_the_old_rows_are_ignored(root, t
     first = lookaway.evaluate(root, tmp_path / "run", suite="scripted")
     lock, mean = first.lock, first.table().cells[0].estimate.mean
     script(monkeypatch, bound(scale=510.0))
-    second = lookaway.evaluate(root, tmp_path / "run", suite="scripted")
+    second = lookaway.evaluate(root, tmp_path / "run", suite="scripted", new=True)
     assert list(lock.differences(second.lock)) == [("metrics.mean_brightness.metric.scale", 255.0, 510.0)]
     assert second.table().cells[0].estimate.mean == pytest.approx(mean / 2)
     assert CALLS["mean_brightness.measure"] == 4
@@ -129,14 +129,14 @@ def test_a_changed_constant_is_another_lock_and_the_old_rows_are_ignored(root, t
 def test_going_back_to_an_earlier_constant_finds_its_rows_again(root, tmp_path, monkeypatch):
     for scale in (255.0, 510.0, 255.0):
         script(monkeypatch, bound(scale=scale))
-        lookaway.evaluate(root, tmp_path / "run", suite="scripted")
+        lookaway.evaluate(root, tmp_path / "run", suite="scripted", new=True)
     assert CALLS["mean_brightness.measure"] == 4
 
 
 def test_a_changed_constant_of_a_recipe_is_perceived_again(root, tmp_path, monkeypatch):
     for weight in (1.0, 2.0):
         script(monkeypatch, bound(recipe=Brightness(weight=weight)))
-        lookaway.evaluate(root, tmp_path / "run", suite="scripted")
+        lookaway.evaluate(root, tmp_path / "run", suite="scripted", new=True)
     assert CALLS["brightness.finish"] == 4
 
 

@@ -46,5 +46,5 @@ def demo_command(output: Path, workers: int, quiet: bool, as_json: bool) -> None
     if not (output / "dataset" / "dataset.yaml").exists():  # an export writes it last
         export_world(output / "world", "mbench-a", output / "dataset")
     with progress_bar(enabled=is_shown) as on_progress:
-        run = evaluate(output / "dataset", output / "run", on_progress=on_progress)
+        run = evaluate(output / "dataset", output / "run", new=True, on_progress=on_progress)
     print_demo(run, output, quiet=quiet, as_json=as_json)

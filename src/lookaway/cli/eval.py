@@ -7,7 +7,15 @@ from typing import Any
 
 import click
 
-from lookaway.cli.options import FOLDER_OR_URL, chosen_changes, chosen_reading, dataset_options, json_option
+from lookaway.cli.options import (
+    FOLDER_OR_URL,
+    chosen_changes,
+    chosen_reading,
+    dataset_options,
+    json_option,
+    new_option,
+    print_note,
+)
 from lookaway.cli.run_options import chosen_judge, chosen_resources, executor_options, judge_options, shard_option
 from lookaway.cli.suite_options import DatasetCommand
 
@@ -23,13 +31,15 @@ EXIT_WITH_FAILURES = 3
 @click.option("--features", type=FOLDER_OR_URL, help="Folder of features shared between runs.")
 @shard_option
 @click.option("--smoke", is_flag=True, help="Try every metric on one rollout first.")
+@new_option
 @click.option("--quiet", is_flag=True, help="Print only errors.")
 @click.option("--no-progress", is_flag=True, help="No progress bar; the table is still printed.")
 @json_option
 def eval_command(output: Path, quiet: bool, no_progress: bool, as_json: bool, **options: Any) -> int:
     """Measure every rollout of DATASET and print the table.
 
-    The same command resumes an interrupted run: finished measurements are not repeated.
+    The same command resumes an interrupted run: finished measurements are not repeated. More models, cases, seeds or
+    metrics are added to it. Another dataset, or options that change numbers, need another folder, or --new.
 
     Metrics that need a judge call the one named by --judge-model or LOOKAWAY_JUDGE_MODEL; without one they abstain.
     Every reply is stored.
@@ -51,6 +61,7 @@ def eval_command(output: Path, quiet: bool, no_progress: bool, as_json: bool, **
             judge=judge,
             ignore_gates=options.pop("ignore_trigger"),
             on_progress=on_progress,
+            on_note=None if quiet else print_note,
             **changes,
             **resources,
             **reading,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from lookaway.cli.eval import EXIT_WITH_FAILURES
-from lookaway.cli.options import COUNT, FOLDER_OR_URL, PATH, split_names
+from lookaway.cli.options import COUNT, FOLDER_OR_URL, PATH, new_option, print_note, split_names
 from lookaway.cli.validate import EXIT_INVALID
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ def validate_command(source: Path, metrics: tuple[str, ...], **options: Any) -> 
 )
 @click.option("--workers", type=COUNT, default=1, show_default=True, help="More than one needs Ray.")
 @click.option("--ignore-trigger", is_flag=True, help="Ignore the trigger gate and count every rollout.")
+@new_option
 @click.option("--no-progress-bar", is_flag=True, help="No progress bar; the table is still printed.")
 @click.option("--quiet", is_flag=True, help="Print only errors.")
 @click.option("--no-log-file", is_flag=True, help="Write no eval.log.")
@@ -124,7 +125,9 @@ def eval_command(source: Path, metrics: tuple[str, ...], output: Path, quiet: bo
             ignore_gates=options["ignore_trigger"] or (dataset.suite == GATED_SUITE and options["vlm_judge"] is None),
             executor="inline" if options["workers"] == 1 else "ray",
             resources=Resources(workers=options["workers"]),
+            new=options["new"],
             on_progress=on_progress,
+            on_note=None if quiet else print_note,
         )
     export_mbench(run, output, log=not options["no_log_file"])
     table = run.published_table()

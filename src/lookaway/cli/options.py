@@ -36,6 +36,18 @@ PATH = click.Path(path_type=Path)
 COUNT, SHARE = click.IntRange(min=1), click.FloatRange(0, 1)
 
 
+new_option = click.option(
+    "--new", is_flag=True, help="Begin a new run in a folder that holds another; measurements that fit it are kept."
+)
+
+
+def print_note(text: str) -> None:
+    """Print a note on standard error, so that tables can be piped."""
+    from lookaway.reports.numbers import visible
+
+    click.echo(f"note: {visible(text)}", err=True)
+
+
 def split_names(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
     """Names separated by commas; `None` where the option was not given."""
     return None if value is None else tuple(part.strip() for part in value.split(",") if part.strip())

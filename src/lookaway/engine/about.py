@@ -1,20 +1,33 @@
-"""What `run.json` records of a run: its options, for reports and for reproducing it."""
+"""What `run.json` records of a run: its options, for reports, for repeating it, and for not mixing it with another."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+import os
+import reprlib
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict
 from importlib.metadata import version
+from itertools import count, islice
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from lookaway.core import Compute, Json, Lock, Suite
+from lookaway.core import Compute, Json, Lock, RunError, StorageError, Suite, UserError
 from lookaway.engine.locking import metric_key
 from lookaway.engine.plan import Plan
+from lookaway.engine.reading import load_suite
+from lookaway.engine.run import Run
+from lookaway.io.files import is_file
 from lookaway.judges.settings import JudgeSettings
+from lookaway.store.outcome_reader import OutcomeReader
+from lookaway.store.run_folder import RunFolder
 
 SERVER = "server"
 """The judge backend that has an address."""
+MAX_DIFFERENCES = 5
+"""Maximum lock entries in a message."""
+MAX_NAMES = 3
+"""Maximum names in a message."""
 
 
 def about(plan: Plan, requested: Json) -> Json:
@@ -66,6 +79,110 @@ def options_of(suite: Suite, about: Mapping[str, Any], lock: Lock) -> dict[str, 
         if value is not None and value != option.default:
             found[option.name] = value
     return found
+
+
+def differences_in_words(there: Lock, here: Lock) -> str:
+    """The first differences between two locks; empty if there are none."""
+    found = list(islice(there.differences(here), MAX_DIFFERENCES + 1))
+    shown = [
+        f"{path}: {reprlib.repr(theirs)} there, {reprlib.repr(ours)} here"
+        for path, theirs, ours in found[:MAX_DIFFERENCES]
+    ]
+    return "; ".join(shown) + (" and more" if len(found) > MAX_DIFFERENCES else "")
+
+
+def growth_of_run(folder: RunFolder, plan: Plan, description: Mapping[str, Any]) -> str:
+    """What an evaluation adds to the run in its folder, in words; empty if there is none, or nothing is added.
+
+    Raises `RunError` if numbers of that run would no longer be shown: those of another dataset or of other options, or
+    of models, cases and metrics that the evaluation leaves out.
+    """
+    try:
+        there, lock, old = folder.about(), folder.lock(), _contents(folder)
+    except StorageError:
+        raise
+    except UserError:
+        return ""  # there is no run yet, or none that can be read
+    new = {rollout.id: (content, rollout.model) for rollout, content in plan.rollouts}
+    reasons = [*_other_options(there, lock, plan, description), *_other_rollouts(there, old, plan, new)]
+    if lost := _lost(folder, reasons, lock, plan):
+        raise RunError(
+            f"{folder.path}: holds numbers that this evaluation would replace: {'; '.join(lost)}. To replace them, run "
+            "the same command with --new, which keeps every measurement that still fits. To keep both, name another "
+            f"folder: --output {_free_name(folder.path)}."
+        )
+    added = [
+        *_counted("model", sorted({model for _, model in new.values()} - {model for _, model in old.values()})),
+        *_counted("rollout", sorted(new.keys() - old.keys())),
+        *_counted("metric", sorted(_metrics(plan.lock).keys() - _metrics(lock).keys())),
+    ]
+    changed = sum(old[name][0] != content for name, (content, _) in new.items() if name in old)
+    notes = [f"adds {', '.join(added)}"] if added else []
+    notes += [f"measures {changed} of {len(new)} rollouts again, whose files have changed"] if changed else []
+    return f"{folder.path}: {'; '.join(notes)}" if notes else ""
+
+
+def _contents(folder: RunFolder) -> dict[str, tuple[str, str]]:
+    """Content and model of every rollout of a run."""
+    rows = folder.rollouts(["rollout", "content", "model"]).to_pydict()
+    return dict(zip(rows["rollout"], zip(rows["content"], rows["model"], strict=True), strict=True))
+
+
+def _lost(folder: RunFolder, reasons: Sequence[str], lock: Lock, plan: Plan) -> list[str]:
+    """Why numbers of a run would no longer be shown; empty where it has none."""
+    here, there = _metrics(plan.lock), _metrics(lock)
+    differing = [name for name in there if here.get(name) != there[name]]
+    if not reasons and not differing:
+        return []
+    scored = {group.metric for group in OutcomeReader(folder, Run(folder.path).metrics).groups() if len(group.values)}
+    left_out = _counted("metric", [name for name in differing if name in scored and name not in here])
+    changed = [name for name in differing if name in scored and name in here]
+    locks = [Lock({"metrics": {name: metrics[name] for name in changed}}) for metrics in (there, here)]
+    words = [*reasons, *(f"without {names}" for names in left_out), differences_in_words(*locks)]
+    return [text for text in words if text] if scored else []
+
+
+def _other_options(there: Mapping[str, Any], lock: Lock, plan: Plan, here: Mapping[str, Any]) -> Iterator[str]:
+    ours, theirs = plan.lock.entries.get("suite"), lock.entries.get("suite")
+    if ours != theirs:
+        yield f"suite: {theirs} there, {ours} here"
+        return
+    settings = [_inner(each.entries, "dataset", "settings") for each in (lock, plan.lock)]
+    for option in load_suite(plan.dataset.suite).options:
+        if option.moves_numbers:
+            old, new = (each.get(option.setting, option.default) for each in settings)
+            if old != new:
+                yield f"{option.flag}: {reprlib.repr(old)} there, {reprlib.repr(new)} here"
+    old, new = (bool(_inner(each, "requested").get("ignore_gates")) for each in (there, here))
+    if old != new:
+        yield f"gates ignored: {old} there, {new} here"
+
+
+def _other_rollouts(
+    there: Mapping[str, Any], old: Mapping[str, tuple[str, str]], plan: Plan, new: Mapping[str, tuple[str, str]]
+) -> Iterator[str]:
+    roots = [os.path.realpath(str(root)) for root in (there.get("dataset"), plan.dataset.root)]
+    if roots[0] != roots[1] and any(old[name][0] != content for name, (content, _) in new.items() if name in old):
+        yield f"another dataset: {there.get('dataset')} there, {plan.dataset.root} here"
+    for names in _counted("rollout", sorted(old.keys() - new.keys())):
+        yield f"without {names} of {len(old)}"
+
+
+def _metrics(lock: Lock) -> Mapping[str, Any]:
+    return _inner(lock.entries, "metrics")
+
+
+def _counted(noun: str, names: Sequence[str]) -> Iterator[str]:
+    """How many there are, with the first names; nothing if there are none."""
+    if names:
+        more = ", ..." if len(names) > MAX_NAMES else ""
+        yield f"{len(names)} {noun}{'s' if len(names) > 1 else ''} ({', '.join(names[:MAX_NAMES])}{more})"
+
+
+def _free_name(path: Path) -> Path:
+    """A folder beside the run that holds none."""
+    names = (path.with_name(f"{path.name}-{number}") for number in count(2))
+    return next(name for name in names if not is_file(name / "run.json"))
 
 
 def _inner(entries: Any, *names: str) -> Mapping[str, Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from lookaway.core import Compute, Dataset, Executor, Metric, Resources, UserError, plugins
-from lookaway.engine.about import about, requested_options
+from lookaway.engine.about import about, growth_of_run, requested_options
 from lookaway.engine.binding import bind_metrics
 from lookaway.engine.judging import asks_judge, with_judge, without_judged_gates
 from lookaway.engine.plan import make_plan
@@ -20,6 +21,9 @@ from lookaway.engine.smoke import choose_smoke
 from lookaway.io.object_storage import as_path
 from lookaway.judges.settings import JudgeSettings
 from lookaway.store.run_folder import RunFolder
+from lookaway.store.writer import sole_writer
+
+LOG = logging.getLogger(__name__)
 
 
 def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and all have defaults
@@ -36,7 +40,9 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     features: Path | str | None = None,
     shard: Shard | None = None,
     smoke: bool = False,
+    new: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
+    on_note: Callable[[str], None] | None = None,
     **options: Any,
 ) -> Run:
     """Measure every rollout of a dataset, or what a run that was cut off still lacks.
@@ -49,11 +55,14 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     `executor` runs the work, with `resources`. `features` is a folder of features to share between runs; otherwise they
     are kept with the run. Folders may be on object storage, such as `s3://bucket/run`. `shard` is the part of the
     dataset that this run measures; `merge` joins the runs of all parts. With `smoke`, every metric is tried on one
-    rollout first. Other options go to `read`; a dataset that was read already takes none.
+    rollout first. A folder that holds numbers of another dataset, or of other options, is refused, unless a `new` run
+    is to take its place; `on_note` is called with one line if the folder's run grows. One process at a time writes a
+    folder. Other options go to `read`; a dataset that was read already takes none.
     """
     dataset = _read(source, options)
     folder = RunFolder(as_path(output).absolute())  # workers may be in another folder
-    require_same_shard(folder, shard)
+    if not new:
+        require_same_shard(folder, shard)
     bound = bind_metrics(dataset, metrics, using=using, compute=compute)
     if judge is None or ignore_gates:
         bound = without_judged_gates(bound)
@@ -66,19 +75,29 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
         services = shared_services(plan.metrics, replicas, judge, folder.path)
     names = None if metrics is None else [entry if isinstance(entry, str) else entry.name for entry in metrics]
     given = {"metrics": names, "using": using, "compute": compute, "ignore_gates": ignore_gates, "features": features}
-    folder.start(plan.lock, plan.rollouts, about(plan, requested_options(judge, dataset.reading, **given)))
-    folder.set_aside_damaged()
-    work = plan.work(folder)
-    first = choose_smoke(plan, work, folder) if smoke else None
-    Session(
-        folder=folder,
-        features=as_path(features or folder.features).absolute(),
-        metrics=plan.metrics,
-        judge=judge,
-        executor=chosen,
-        services=services,
-        notify=on_progress or (lambda progress: None),
-    ).run(work, first)
+    description = about(plan, requested_options(judge, dataset.reading, **given))
+    with sole_writer(folder.path) as require_sole:
+        if not new and (note := growth_of_run(folder, plan, description)):
+            (on_note or LOG.info)(note)
+        folder.start(plan.lock, plan.rollouts, description)
+        folder.set_aside_damaged()
+        work = plan.work(folder)
+        first = choose_smoke(plan, work, folder) if smoke else None
+
+        def notify(progress: Progress) -> None:
+            require_sole()
+            if on_progress is not None:
+                on_progress(progress)
+
+        Session(
+            folder=folder,
+            features=as_path(features or folder.features).absolute(),
+            metrics=plan.metrics,
+            judge=judge,
+            executor=chosen,
+            services=services,
+            notify=notify,
+        ).run(work, first)
     if first is not None:
         first.require_passed()
     return Run(folder.path)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookaway.core import Json, Lock, RunError, StorageError, UserError
+from lookaway.engine.about import differences_in_words
 from lookaway.engine.run import Run
 from lookaway.engine.timings import COSTS, read_run_costs
 from lookaway.io.checksums import seal_line, with_hash
@@ -22,6 +22,7 @@ from lookaway.io.journal import Journal
 from lookaway.io.object_storage import as_path, run_errors
 from lookaway.store.outcome_rows import each_measurement_once, read_rows
 from lookaway.store.run_folder import COMPACT, EVENTS, READ_AT_ONCE, ROWS_AT_ONCE, SPENDING, RunFolder
+from lookaway.store.writer import sole_writer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,10 +84,6 @@ def _parts(about: Mapping[str, Any]) -> Iterator[Division]:
         ) from error
 
 
-MAX_DIFFERENCES = 5
-"""Maximum lock entries in a message."""
-
-
 def merge(runs: Sequence[Path | str], output: Path | str, *, partial: bool = False) -> Run:
     """Merge runs with the same lock into one: shards of a dataset, or runs of different models.
 
@@ -108,7 +105,7 @@ def merge(runs: Sequence[Path | str], output: Path | str, *, partial: bool = Fal
         "merged": {"runs": [str(folder.path) for folder in folders], "shards": _all_shards(abouts, partial=partial)},
     }
     _require_own(out, about, rollouts)
-    with run_errors(f"{out.path}: the run cannot be written here"):
+    with run_errors(f"{out.path}: the run cannot be written here"), sole_writer(out.path):
         out.begin_with(lock, rollouts, about)
         written = set()
         for name, table in _merged_rows(folders):
@@ -137,16 +134,9 @@ def _in_order(runs: Sequence[Path | str]) -> list[RunFolder]:
 def _common_lock(folders: Sequence[RunFolder]) -> Lock:
     first, lock = folders[0], folders[0].lock()
     for folder in folders[1:]:
-        differing = list(islice(lock.differences(folder.lock()), MAX_DIFFERENCES + 1))
-        if differing:
-            shown = [
-                f"{path}: {reprlib.repr(ours)} there, {reprlib.repr(theirs)} here"
-                for path, ours, theirs in differing[:MAX_DIFFERENCES]
-            ]
-            more = " and more" if len(differing) > MAX_DIFFERENCES else ""
+        if shown := differences_in_words(lock, folder.lock()):
             raise UserError(
-                f"{folder.path}: has another lock than {first.path}, so their numbers cannot be in one table. "
-                f"{'; '.join(shown)}{more}."
+                f"{folder.path}: has another lock than {first.path}, so their numbers cannot be in one table. {shown}."
             )
     return lock
 

@@ -21,7 +21,8 @@ from lookaway.core import MissingExtra, RunError, StorageError, UserError
 
 TRANSIENT_ERRNOS: Final = {errno.EBUSY, errno.EREMOTEIO}
 TRANSIENT_CODES: Final = {"SlowDown", "RequestTimeout", "Throttling", "ThrottlingException", "RequestLimitExceeded"}
-SERVER_ERROR, TOO_MANY_REQUESTS = 500, 429
+CHANGED_CODES: Final = {"PreconditionFailed", "412", "ConditionalRequestConflict", "NoSuchKey"}
+SERVER_ERROR, NOT_IMPLEMENTED, TOO_MANY_REQUESTS = 500, 501, 429
 NO_BUCKET: Final = "NoSuchBucket"
 KEYS: Final = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 
@@ -45,7 +46,8 @@ def is_transient(error: Exception) -> bool:
     answer = _answer(error)
     if answer is not None:
         status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-        return status >= SERVER_ERROR or status == TOO_MANY_REQUESTS or _code(error) in TRANSIENT_CODES
+        is_server_error = status >= SERVER_ERROR and status != NOT_IMPLEMENTED
+        return is_server_error or status == TOO_MANY_REQUESTS or _code(error) in TRANSIENT_CODES
     if isinstance(error, boto.SSLError):
         return False
     no_answer = (boto.HTTPClientError, boto.ConnectionError, boto.IncompleteReadError, ResponseParserError)
@@ -142,6 +144,44 @@ def read_object(path: Path, start: int | None = None, end: int | None = None) ->
 def write_object(path: Path, content: bytes) -> None:
     """Write an object atomically."""
     _ask("writing", path, lambda: _storage(path).pipe_file(str(path), content))
+
+
+def object_version(path: Path) -> str | None:
+    """The entity tag of an object, which changes with its content; `None` if there is no such object."""
+    try:
+        return str(_ask("finding", path, lambda: _storage(path).info(str(path), refresh=True))["ETag"])
+    except FileNotFoundError:
+        return None
+
+
+def write_object_if(path: Path, content: bytes, version: str | None) -> str | None:
+    """Write an object if it still has this version, or, with `None`, if there is none yet.
+
+    Returns the new version; `None` if somebody else has written it since.
+    """
+    condition = {"IfNoneMatch": "*"} if version is None else {"IfMatch": version}
+
+    def write() -> Any:
+        bucket, key, _ = _storage(path).split_path(str(path))
+        return _storage(path).call_s3("put_object", Bucket=bucket, Key=key, Body=content, **condition)
+
+    try:
+        return str(_ask("writing", path, lambda: _unless_changed(write))["ETag"])
+    except _Changed:
+        return None
+
+
+class _Changed(Exception):
+    """An object is not what a conditional request expects."""
+
+
+def _unless_changed(request: Callable[[], T]) -> T:
+    try:
+        return request()
+    except Exception as error:
+        if _code(error) in CHANGED_CODES:
+            raise _Changed from error
+        raise
 
 
 def is_object(path: Path) -> bool:
