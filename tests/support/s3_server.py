@@ -15,8 +15,9 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -96,6 +97,14 @@ class S3Server:
         entries = [json.loads(line) for line in self._recording.read_text().splitlines()]
         return [(entry["method"], urlsplit(entry["url"]).path) for entry in entries]
 
+    def deny(self) -> None:
+        """Answer every request with 403, as after a change of policy, until `allow` is called."""
+        denied_file(self._recording).touch()
+
+    def allow(self) -> None:
+        """Answer again."""
+        denied_file(self._recording).unlink()
+
     def answers(self) -> bool:
         """Whether it can be reached."""
         try:
@@ -141,6 +150,28 @@ def leave_with_parent() -> None:
     os._exit(0)
 
 
+def denied_file(recording: Path) -> Path:
+    """A file that is there while all requests are denied."""
+    return recording.with_name("denied")
+
+
+DENIED = b"<?xml version='1.0'?><Error><Code>AccessDenied</Code><Message>no</Message></Error>"
+
+
+def in_order(application: Any, recording: Path) -> Any:
+    """The application with one change at a time: its conditional requests would otherwise overtake each other."""
+    changing = threading.Lock()
+
+    def answer(environ: dict[str, Any], start_response: Any) -> Any:
+        if denied_file(recording).exists():
+            start_response("403 Forbidden", [("Content-Type", "application/xml"), ("Content-Length", str(len(DENIED)))])
+            return [b"" if environ["REQUEST_METHOD"] == "HEAD" else DENIED]
+        with changing if environ["REQUEST_METHOD"] in CHANGING else nullcontext():
+            return application(environ, start_response)
+
+    return answer
+
+
 def serve(port: int, recording: Path) -> None:
     """Do what was recorded, then serve until killed."""
     threading.Thread(target=leave_with_parent, daemon=True).start()
@@ -169,7 +200,7 @@ def serve(port: int, recording: Path) -> None:
                 data=base64.b64decode(entry["body"]) if entry["body_encoded"] else entry["body"],
             )
     recorder.start_recording()
-    run_simple(HOST, port, application, threaded=True)
+    run_simple(HOST, port, in_order(application, recording), threaded=True)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from lookaway.core import Compute, Json, Lock, RunError, StorageError, Suite, UserError
+from lookaway.core import Compute, Json, Lock, RunError, StorageError, Suite, UserError, canonical_json
 from lookaway.engine.locking import metric_key
 from lookaway.engine.plan import Plan
 from lookaway.engine.reading import load_suite
@@ -131,7 +131,7 @@ def _contents(folder: RunFolder) -> dict[str, tuple[str, str]]:
 def _lost(folder: RunFolder, reasons: Sequence[str], lock: Lock, plan: Plan) -> list[str]:
     """Why numbers of a run would no longer be shown; empty where it has none."""
     here, there = _metrics(plan.lock), _metrics(lock)
-    differing = [name for name in there if here.get(name) != there[name]]
+    differing = [name for name in there if canonical_json(here.get(name)) != canonical_json(there[name])]
     if not reasons and not differing:
         return []
     scored = {group.metric for group in OutcomeReader(folder, Run(folder.path).metrics).groups() if len(group.values)}
@@ -151,7 +151,7 @@ def _other_options(there: Mapping[str, Any], lock: Lock, plan: Plan, here: Mappi
     for option in load_suite(plan.dataset.suite).options:
         if option.moves_numbers:
             old, new = (each.get(option.setting, option.default) for each in settings)
-            if old != new:
+            if canonical_json(old) != canonical_json(new):
                 yield f"{option.flag}: {reprlib.repr(old)} there, {reprlib.repr(new)} here"
     old, new = (bool(_inner(each, "requested").get("ignore_gates")) for each in (there, here))
     if old != new:
