@@ -17,7 +17,7 @@ from lookaway.io.files import read_bytes
 from lookaway.store.writer import sole_writer
 from tests.support.command import lookaway as command
 from tests.support.ray_runs import environment
-from tests.support.runs import table_text
+from tests.support.runs import table_text, times_measured
 from tests.support.s3_server import new_bucket, s3_server
 from tests.support.tiny import QUICK, write_mbench
 
@@ -144,6 +144,20 @@ def test_another_machine_is_refused_while_the_writer_lives_and_goes_on_after_its
         lookaway.evaluate(root, tmp_path / "undisturbed", metrics=QUICK)
         assert table_text(run) == table_text(tmp_path / "undisturbed")
         assert read_bytes(run / "writer.json") == b"{}\n"
+
+
+@pytest.mark.merge
+def test_an_evaluation_that_is_terminated_continues_to_the_table_of_the_undisturbed_one(root, tmp_path):
+    run = tmp_path / "run"
+    terminated = Evaluation(root, run)
+    with ending([terminated]):
+        assert terminated.says() == "writes"
+        terminated.process.terminate()
+        assert terminated.process.wait() != 0
+    lookaway.evaluate(root, run, metrics=QUICK, limit=SAMPLES)
+    lookaway.evaluate(root, tmp_path / "undisturbed", metrics=QUICK, limit=SAMPLES)
+    assert table_text(run) == table_text(tmp_path / "undisturbed")
+    assert set(times_measured(run).values()) == {1}
 
 
 def test_a_command_on_a_folder_in_use_says_who_writes_it_and_what_to_do(root, tmp_path):

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import lookaway
-from lookaway.core import Resources, RunError
+from lookaway.core import Resources, RunError, StorageError
 from lookaway.engine.run import Run
 from lookaway.io import object_storage as patience
 from lookaway.io.files import read_all
@@ -140,6 +140,23 @@ def test_a_server_that_stays_dead_ends_the_run_which_continues_when_it_is_back(s
     assert shown.code == 2
     assert "did not answer" in shown.err
     assert shown.err.count("\n") == 1
+    lookaway.evaluate(root, run, metrics=QUICK)
+    assert_whole(run, on_disk)
+
+
+def test_a_server_that_denies_access_half_way_ends_the_run_which_continues_when_it_is_allowed(
+    server, root, run, on_disk
+):
+    def deny(progress):
+        if progress.done == 5:
+            server.deny()
+
+    try:
+        with pytest.raises(StorageError, match="object storage denies access"):
+            lookaway.evaluate(root, run, metrics=QUICK, on_progress=deny)
+    finally:
+        server.allow()
+    assert 0 < len(times_measured(run)) < ROLLOUTS
     lookaway.evaluate(root, run, metrics=QUICK)
     assert_whole(run, on_disk)
 

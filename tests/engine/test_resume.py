@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -171,6 +172,27 @@ def test_an_interrupted_run_shows_what_is_finished_and_counts_the_rest_as_not_ye
         lookaway.evaluate(root, tmp_path / "run", suite="scripted", on_progress=interrupt)
     (cell,) = Run(tmp_path / "run").table().cells
     assert (cell.scored, cell.asked, cell.reasons) == (1, 2, {"not_yet_measured": 1})
+
+
+def test_a_run_whose_clock_is_set_forward_and_back_continues_to_the_same_table(tmp_path, monkeypatch):
+    script(monkeypatch, bound())
+    root = write_folder(tmp_path / "videos", cases=4)
+    lookaway.evaluate(root, tmp_path / "undisturbed", suite="scripted")
+    clock, clock_ns = time.time, time.time_ns
+
+    def interrupt(progress):
+        if progress.done == 1:
+            raise KeyboardInterrupt
+
+    for years in (10, -10, 0):
+        seconds = years * 365 * 86_400
+        monkeypatch.setattr(time, "time", lambda shift=seconds: clock() + shift)
+        monkeypatch.setattr(time, "time_ns", lambda shift=seconds: clock_ns() + shift * 10**9)
+        with pytest.raises(KeyboardInterrupt):
+            lookaway.evaluate(root, tmp_path / "run", suite="scripted", on_progress=interrupt)
+    lookaway.evaluate(root, tmp_path / "run", suite="scripted")
+    assert table_text(tmp_path / "run") == table_text(tmp_path / "undisturbed")
+    assert set(times_measured(tmp_path / "run").values()) == {1}
 
 
 def test_progress_counts_what_is_left_and_what_failed(root, tmp_path, monkeypatch):

@@ -117,9 +117,9 @@ def growth_of_run(folder: RunFolder, plan: Plan, description: Mapping[str, Any])
         *_counted("metric", sorted(_metrics(plan.lock).keys() - _metrics(lock).keys())),
     ]
     changed = sum(old[name][0] != content for name, (content, _) in new.items() if name in old)
-    notes = [f"adds {', '.join(added)}"] if added else []
+    notes = [f"adds {', '.join(added)} to the run"] if added else []
     notes += [f"measures {changed} of {len(new)} rollouts again, whose files have changed"] if changed else []
-    return f"{folder.path}: {'; '.join(notes)}" if notes else ""
+    return "; ".join(notes)
 
 
 def _contents(folder: RunFolder) -> dict[str, tuple[str, str]]:

@@ -77,7 +77,7 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     given = {"metrics": names, "using": using, "compute": compute, "ignore_gates": ignore_gates, "features": features}
     description = about(plan, requested_options(judge, dataset.reading, **given))
     with sole_writer(folder.path) as require_sole:
-        if not new and (note := growth_of_run(folder, plan, description)):
+        if not new and (note := growth_of_run(RunFolder(as_path(output)), plan, description)):
             (on_note or LOG.info)(note)
         folder.start(plan.lock, plan.rollouts, description)
         folder.set_aside_damaged()

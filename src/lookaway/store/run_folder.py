@@ -9,6 +9,7 @@
     RUN/spending.jsonl      cost of the judge calls
     RUN/events.jsonl        what happened when
     RUN/costs.json          time of each stage, session by session
+    RUN/writer.json         who writes the run, while somebody does
 
 On object storage spending and events are folders, since nothing can be appended to an object.
 
