@@ -92,7 +92,7 @@ def test_another_model_another_prompt_or_other_frames_are_another_lock(world, tm
     with OracleServer(world, key=KEY) as server:
         for model in (JudgeModel(model="oracle"), JudgeModel(model="other"), JudgeModel(model="oracle", repeats=2)):
             judge = settings(server, model=model, replies=tmp_path / "replies")
-            run = lookaway.evaluate(world, tmp_path / "run", metrics=["triggered"], judge=judge)
+            run = lookaway.evaluate(world, tmp_path / "run", metrics=["triggered"], judge=judge, new=True)
             locks.add(run.lock.sha256)
     entries = run.lock.entries
     assert len(locks) == 3
@@ -132,7 +132,7 @@ def test_answers_are_read_again_without_asking_when_reading_has_changed(world, t
         monkeypatch.setattr(TriggerVerdict, "version", TriggerVerdict.version + 1)
         before = outcomes(tmp_path / "run")
         shutil.rmtree(tmp_path / "run" / "features")
-        lookaway.evaluate(world, tmp_path / "run", metrics=["triggered"], judge=settings(server))
+        lookaway.evaluate(world, tmp_path / "run", metrics=["triggered"], judge=settings(server), new=True)
         assert server.request_log.received.total() == asked
     after = outcomes(tmp_path / "run")
     assert {row["lock"] for row in after.values()}.isdisjoint({row["lock"] for row in before.values()})

@@ -67,7 +67,7 @@ class S3Server:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=log, stderr=log, cwd=Path(__file__).parents[2]
             )
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300
         while not self.answers():
             assert self._process.poll() is None, self._log.read_text()
             assert time.monotonic() < until, self._log.read_text()
