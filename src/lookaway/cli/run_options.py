@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -91,6 +92,19 @@ def split_counts(context: click.Context, parameter: click.Parameter, value: str 
     return counts
 
 
+SIZES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+
+def parse_size(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """Parse a number of bytes such as 8GB; `None` where the option was not given."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,3})?) ?([kMGT]?B)", value.strip())
+    if found is None or not (count := int(float(found[1]) * SIZES[found[2]])):
+        raise click.BadParameter(f"{value!r} is not a size in B, kB, MB, GB or TB, such as 8GB.")
+    return count
+
+
 def executor_options(command: Command) -> Command:
     """Options about workers."""
     decorators = [
@@ -112,6 +126,18 @@ def executor_options(command: Command) -> Command:
             metavar="NAME=COUNT,...",
             help="Processes that run an extractor for all workers, such as region_embeddings=2,judge=1.",
         ),
+        click.option(
+            "--rollout-seconds",
+            type=POSITIVE,
+            help="Time limit of one rollout; one that takes longer abstains with too_slow.",
+        ),
+        click.option(
+            "--rollout-memory",
+            callback=parse_size,
+            metavar="SIZE",
+            help="Memory limit of the process that measures a rollout, such as 8GB; one that takes more abstains with "
+            "too_large. Without Ray, either limit starts a child process.",
+        ),
     ]
     for decorate in reversed(decorators):
         command = decorate(command)
@@ -122,7 +148,8 @@ def chosen_resources(options: dict[str, Any]) -> dict[str, Any]:
     """Executor and resources; removed from `options`."""
     from lookaway.core import Resources
 
-    given = {name: options.pop(name) for name in ("workers", "address", "gpus_per_worker", "replicas")}
+    names = ("workers", "address", "gpus_per_worker", "replicas", "rollout_seconds", "rollout_memory")
+    given = {name: options.pop(name) for name in names}
     return {"executor": options.pop("executor"), "resources": Resources(**given)}
 
 

@@ -35,12 +35,20 @@ class Resources:
     """GPUs for each process that runs networks; `None` is an equal share."""
     replicas: Mapping[str, int] = field(default_factory=dict)
     """Number of processes that run an extractor, by its name; other extractors are loaded by every worker."""
+    rollout_seconds: float | None = None
+    """How long a worker may work on one rollout; `None` is a generous limit where workers are processes, else none."""
+    rollout_memory: int | None = None
+    """Bytes that a worker may hold while it measures one rollout, networks included; `None` as for the time."""
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
             raise UserError(f"{self.workers} workers; at least one is needed.")
         if self.gpus_per_worker is not None and not self.gpus_per_worker >= 0:
             raise UserError(f"{self.gpus_per_worker} GPUs for each worker; expected zero or more.")
+        if self.rollout_seconds is not None and not self.rollout_seconds > 0:
+            raise UserError(f"{self.rollout_seconds} seconds for each rollout; expected more than zero.")
+        if self.rollout_memory is not None and self.rollout_memory < 1:
+            raise UserError(f"{self.rollout_memory} bytes for each rollout; at least one is needed.")
         for name, count in self.replicas.items():
             if count < 1:
                 raise UserError(f"{count} replicas of {name!r}; at least one is needed.")

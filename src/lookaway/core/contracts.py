@@ -324,6 +324,13 @@ class GaveUp(Generic[T]):
     """How many."""
 
 
+@dataclass(frozen=True, slots=True)
+class LastResult(Generic[R]):
+    """A result after which its worker is replaced: a rollout that passed a limit still runs in it."""
+
+    result: R
+
+
 class Executor(Protocol):
     """Runs work over items; `make_worker` is called once per worker, to load its networks."""
 
@@ -343,6 +350,11 @@ class Executor(Protocol):
         ...
 
     @property
+    def can_end_workers(self) -> bool:
+        """Whether a worker is a process of its own, which can be ended in the middle of its work."""
+        ...
+
+    @property
     def dashboard(self) -> str | None:
         """Address of a page that shows the workers, once they work."""
         ...
@@ -359,7 +371,7 @@ class Executor(Protocol):
 
     def map(
         self,
-        make_worker: Callable[[ServiceClients], Callable[[T], R]],
+        make_worker: Callable[[ServiceClients], Callable[[T], R | LastResult[R]]],
         items: Iterable[T],
         *,
         at_once: int = 1,
@@ -367,6 +379,8 @@ class Executor(Protocol):
     ) -> Iterator[R | GaveUp[T]]:
         """Results in any order, as they are finished.
 
+        After a `LastResult`, which only workers that can be ended give, the worker is ended and replaced, and other
+        items that it holds are handed out again.
         A worker that mostly waits for others, such as a judge, is given `at_once` items at a time, each in a thread.
         Items are taken one by one, when there is a worker for them, so that whoever gives them can wait and see; more
         of them may come after a result, even after there was none left.

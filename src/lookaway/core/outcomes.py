@@ -39,6 +39,8 @@ class Reason(StrEnum):
     NO_LOG_PROBABILITIES = "no_log_probabilities"
     MISSING_WEIGHTS = "missing_weights"
     WRONG_WEIGHTS = "wrong_weights"
+    TOO_SLOW = "too_slow"
+    TOO_LARGE = "too_large"
     NOT_YET_MEASURED = "not_yet_measured"
 
 
@@ -47,6 +49,9 @@ WORTH_ANOTHER_TRY = frozenset({Reason.JUDGE_FAILED})
 
 OF_THE_MACHINE = frozenset({Reason.MISSING_WEIGHTS, Reason.WRONG_WEIGHTS, Reason.NO_JUDGE})
 """Reasons of this machine, not of the dataset."""
+
+OF_A_LIMIT = frozenset({Reason.TOO_SLOW, Reason.TOO_LARGE})
+"""Reasons of a rollout that passed a limit, which `detail.limit` is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,7 @@ class Abstention:
     reason: Reason
     message: str
     units: tuple[Unit, ...] = ()
+    detail: Mapping[str, Json] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

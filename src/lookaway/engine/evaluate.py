@@ -11,6 +11,7 @@ from lookaway.core import Compute, Dataset, Executor, Metric, Resources, UserErr
 from lookaway.engine.about import about, growth_of_run, requested_options
 from lookaway.engine.binding import bind_metrics
 from lookaway.engine.judging import asks_judge, with_judge, without_judged_gates
+from lookaway.engine.limits import RolloutLimits
 from lookaway.engine.plan import make_plan
 from lookaway.engine.reading import read
 from lookaway.engine.run import Run
@@ -52,12 +53,13 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     leads to is part of the lock, and workers of Ray import its module, unless it is the script itself. `using` names
     other extractors for features, and `compute` says where networks run, and how precisely. `judge` answers questions,
     where a metric has any; without one, gates that need it are left out, and with `ignore_gates` all rollouts count.
-    `executor` runs the work, with `resources`. `features` is a folder of features to share between runs; otherwise they
-    are kept with the run. Folders may be on object storage, such as `s3://bucket/run`. `shard` is the part of the
-    dataset that this run measures; `merge` joins the runs of all parts. With `smoke`, every metric is tried on one
-    rollout first. A folder that holds numbers of another dataset, or of other options, is refused, unless a `new` run
-    is to take its place; `on_note` is called with one line if the folder's run grows. One process at a time writes a
-    folder. Other options go to `read`; a dataset that was read already takes none.
+    `executor` runs the work, with `resources`; a rollout that passes one of their limits abstains. `features` is a
+    folder of features to share between runs; otherwise they are kept with the run. Folders may be on object storage,
+    such as `s3://bucket/run`. `shard` is the part of the dataset that this run measures; `merge` joins the runs of all
+    parts. With `smoke`, every metric is tried on one rollout first. A folder that holds numbers of another dataset, or
+    of other options, is refused, unless a `new` run is to take its place; `on_note` is called with one line if the
+    folder's run grows. One process at a time writes a folder. Other options go to `read`; a dataset that was read
+    already takes none.
     """
     dataset = _read(source, options)
     folder = RunFolder(as_path(output).absolute())  # workers may be in another folder
@@ -69,6 +71,7 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     judge = judge if asks_judge(bound) else None
     plan = make_plan(dataset, bound if judge is None else with_judge(bound, judge, folder.path), shard)
     chosen: Executor = plugins.load("executors", executor)(resources)
+    limits = RolloutLimits.of(resources or Resources(), plan.metrics) if chosen.can_end_workers else None
     services = {}
     if chosen.has_services:
         replicas = resources.replicas if resources else {}
@@ -81,7 +84,7 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
             (on_note or LOG.info)(note)
         folder.start(plan.lock, plan.rollouts, description)
         folder.set_aside_damaged()
-        work = plan.work(folder)
+        work = plan.work(folder, limits)
         first = choose_smoke(plan, work, folder) if smoke else None
 
         def notify(progress: Progress) -> None:
@@ -96,6 +99,7 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
             judge=judge,
             executor=chosen,
             services=services,
+            limits=limits,
             notify=notify,
         ).run(work, first)
     if first is not None:

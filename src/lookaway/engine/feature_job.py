@@ -63,6 +63,8 @@ class Extractors:
     """For extractors that need a judge."""
     remote: ServiceClients = field(default_factory=dict)
     """Clients of the extractors that run in other processes, by name."""
+    uncounted: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Entered while a network is loaded or others are waited for: time that is not the rollout's own."""
     _loaded: dict[str, LoadedExtractor | Unmeasurable] = field(default_factory=dict)
     _keys: dict[Extractor, str] = field(default_factory=dict)
 
@@ -270,7 +272,8 @@ class FeatureJob:
         if self.is_dry_run and is_heavy and (request := self._planned_frames(recipe, timeline)) is not None:
             return _DryExtraction(request)
         started = time.perf_counter()
-        loaded = self.extractors.load(recipe)
+        with self.extractors.uncounted():
+            loaded = self.extractors.load(recipe)
         self.timings.of(stage_of(recipe)).loading_seconds += time.perf_counter() - started
         with self.timings.timed(WAITING if self.extractors.is_remote(recipe) else stage_of(recipe)):
             return loaded.start(self.rollout, timeline, features)

@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from lookaway.core import BoundMetric, Dataset, DatasetError, Json, Lock, Rollout, UserError
-from lookaway.core.outcomes import OF_THE_MACHINE
+from lookaway.core.outcomes import OF_A_LIMIT, OF_THE_MACHINE
+from lookaway.engine.limits import RolloutLimits
 from lookaway.engine.locking import content_key, metric_key, run_lock
 from lookaway.engine.shard import Shard
 from lookaway.engine.worker import Work, why_not_applicable_safely
@@ -48,12 +49,15 @@ class Plan:
             for bound in self.metrics
         ]
 
-    def work(self, folder: RunFolder | None = None) -> list[Work]:
-        """What is left to do, given the outcomes in the folder; everything, without one."""
+    def work(self, folder: RunFolder | None = None, limits: RolloutLimits | None = None) -> list[Work]:
+        """What is left to do, given the outcomes in the folder; everything, without one.
+
+        Rollouts that passed a limit are left to do where all their limits are higher now.
+        """
         finished: set[tuple[str, str]] = set()
         if folder is not None and folder.parts():
             reader = OutcomeReader(folder, self.asked, rollout_rows(self.rollouts))
-            finished = reader.finished() - self._measurable_now(reader)
+            finished = reader.finished() - self._measurable_now(reader) - _with_more_allowed(reader, limits)
         work = []
         for rollout, content in self.rollouts:
             missing = tuple(
@@ -78,6 +82,14 @@ class Plan:
             for name, metric in abstained
             if why_not_applicable_safely(bounds[metric], rollouts[name]) is None
         }
+
+
+def _with_more_allowed(reader: OutcomeReader, limits: RolloutLimits | None) -> set[tuple[str, str]]:
+    """Rollout and metric of outcomes that passed lower limits than these."""
+    if limits is None:
+        return set()
+    passed = reader.passed_limits([reason.value for reason in OF_A_LIMIT])
+    return {key for key, found in passed.items() if all(limits.allow_more_than(*each) for each in found.items())}
 
 
 def make_plan(dataset: Dataset, metrics: Sequence[BoundMetric], shard: Shard | None = None) -> Plan:

@@ -26,6 +26,7 @@ from lookaway.core import (
     StorageError,
 )
 from lookaway.engine.costs import add_to_machine_costs
+from lookaway.engine.limits import RolloutLimits
 from lookaway.engine.locking import metric_key
 from lookaway.engine.shared_services import JUDGE, RemoteJudge
 from lookaway.engine.smoke import Smoke
@@ -201,6 +202,11 @@ class Batches:
         """Retry every rollout of a batch alone."""
         self._retries.extend((work,) for work in batch)
 
+    def put_back(self, batch: Batch) -> None:
+        """Give out a batch that was not begun again."""
+        if batch:
+            self._retries.append(batch)
+
 
 WITH_REMOTE_NETWORKS = 2
 """Rollouts that a worker holds if networks are remote: it decodes one while they run on the other."""
@@ -232,6 +238,8 @@ class Session:
     judge: JudgeSettings | None
     executor: Executor
     services: Mapping[str, Service]
+    limits: RolloutLimits | None
+    """Limits of each rollout; `None` where the executor cannot end a worker."""
     notify: Callable[[Progress], None]
     timings: StageTimings = field(default_factory=StageTimings)
     failures: int = 0
@@ -247,7 +255,7 @@ class Session:
         if work:
             max_size = MAX_BATCH if self.judge is None else 1
             batches = Batches(work, max_size, smoke.work, smoke.is_passed) if smoke else Batches(work, max_size)
-            make = partial(make_worker, self.folder, self.features, self.metrics, self._worker_judge())
+            make = partial(make_worker, self.folder, self.features, self.metrics, self._worker_judge(), self.limits)
             with SessionLog(self.folder, self.executor, self.judge, work, self.timings) as log:
                 for result in self.executor.map(make, batches, at_once=self._at_once(), services=self.services):
                     self._record(result, batches, log)
@@ -263,6 +271,7 @@ class Session:
             log.count(reports)
         else:
             reports = result.reports
+            batches.put_back(result.rest)
             batches.adapt(len(reports), result.seconds)
             log.add(result)
         for report in reports:
@@ -277,9 +286,8 @@ class Session:
 
     def _give_up(self, work: Work, workers: int) -> Report:
         """Record a failure of all metrics, since no measurement of the rollout survived."""
-        outcome = Failure(
-            "WorkerDied", f"{workers} workers died of it, one after the other. They may have run out of memory."
-        )
+        died = "The process that measured it died." if workers == 1 else f"{workers} workers died of it, one by one."
+        outcome = Failure("WorkerDied", f"{died} It may have run out of memory: set a limit with --rollout-memory.")
         keys = {bound.name: metric_key(bound) for bound in self.metrics}
         self.folder.add(
             [
@@ -320,6 +328,7 @@ def make_worker(
     features: Path,
     metrics: Sequence[BoundMetric],
     judge: JudgeSettings | None,
+    limits: RolloutLimits | None,
     clients: ServiceClients,
 ) -> RolloutWorker:
     """A worker of a run, with the clients of shared services."""
@@ -329,4 +338,5 @@ def make_worker(
         client = RemoteJudge(clients[JUDGE])
     elif judge is not None:
         client = judge.open_clients(folder.path)
-    return RolloutWorker(folder, FeatureStore(features), {bound.name: bound for bound in metrics}, client, networks)
+    bounds = {bound.name: bound for bound in metrics}
+    return RolloutWorker(folder, FeatureStore(features), bounds, client, networks, limits)

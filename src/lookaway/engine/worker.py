@@ -6,8 +6,9 @@ import stat
 import threading
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 
 from lookaway.core import (
@@ -17,6 +18,7 @@ from lookaway.core import (
     Failure,
     Feature,
     JudgeHandle,
+    LastResult,
     Outcome,
     Reason,
     Rollout,
@@ -25,6 +27,7 @@ from lookaway.core import (
     Unmeasurable,
 )
 from lookaway.engine.feature_job import Extractors, FeatureJob, Perceived, with_needs
+from lookaway.engine.limits import SECONDS_BETWEEN_LOOKS, RolloutLimits, Stopwatch, held_memory
 from lookaway.engine.locking import metric_key
 from lookaway.engine.timings import METRICS, WRITING, StageTimings, kind_of_machine
 from lookaway.store.feature_store import FeatureStore
@@ -58,6 +61,8 @@ class BatchReport:
     """The reports and costs of one batch."""
 
     reports: tuple[Report, ...]
+    rest: tuple[Work, ...] = ()
+    """Work that was not begun, since a rollout before it passed a limit."""
     seconds: float
     timings: StageTimings
     machine: str = field(default_factory=kind_of_machine)
@@ -73,6 +78,26 @@ class _Finished:
 
 
 @dataclass(slots=True)
+class _Batch:
+    """How far a batch is."""
+
+    work: Sequence[Work]
+    finished: list[_Finished] = field(default_factory=list)
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    """Of the rollout that is being measured, so far."""
+    stopwatch: Stopwatch = field(default_factory=Stopwatch)
+    """Of that rollout."""
+    started: float = field(default_factory=time.perf_counter)
+
+    def report(self, finished: Sequence[_Finished], timings: StageTimings) -> BatchReport:
+        """The report of the finished rollouts."""
+        for entry in finished:
+            timings.add(entry.timings)
+        seconds = time.perf_counter() - self.started
+        return BatchReport(reports=tuple(entry.report for entry in finished), seconds=seconds, timings=timings)
+
+
+@dataclass(slots=True)
 class RolloutWorker:
     """Measures rollouts, and keeps extractors loaded between them."""
 
@@ -83,52 +108,85 @@ class RolloutWorker:
     """For metrics that need a judge."""
     remote: ServiceClients = field(default_factory=dict)
     """Clients of the extractors that run in other processes, by name."""
+    limits: RolloutLimits | None = None
+    """Limits of each rollout; only for a worker that its executor can end."""
     _extractors: Extractors = field(init=False)
     _metric_keys: dict[str, str] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     """Rollouts that wait for a judge share the worker; only one at a time uses its networks."""
+    _stopwatch: Stopwatch = field(default_factory=Stopwatch)
+    """Of the rollout that holds the lock."""
 
     def __post_init__(self) -> None:
-        self._extractors = Extractors(self.features, self.judge, self.remote)
+        self._extractors = Extractors(self.features, self.judge, self.remote, self._uncounted)
 
-    def __call__(self, batch: Sequence[Work]) -> BatchReport:
-        """Measure a batch of rollouts and write their rows to one file."""
-        started, timings = time.perf_counter(), StageTimings()
-        finished: list[_Finished] = []
+    def __call__(self, batch: Sequence[Work]) -> BatchReport | LastResult[BatchReport]:
+        """Measure a batch of rollouts and write their rows to one file.
+
+        Where a rollout passes a limit, it is still running in this process: the result is the last one.
+        """
+        progress = _Batch(batch)
+        if self.limits is None:
+            return self._measure_batch(progress)
+        done: Future[BatchReport] = Future()
+        threading.Thread(target=_settle, args=(done, self._measure_batch, progress), daemon=True).start()
+        while not wait([done], SECONDS_BETWEEN_LOOKS).done:
+            position = len(progress.finished)
+            passed = self.limits.passed(progress.stopwatch.seconds, held_memory())
+            if passed and progress.stopwatch.is_running and position == len(progress.finished):
+                return LastResult(self._abandon(progress, position, passed))
+        return done.result()
+
+    def _measure_batch(self, batch: _Batch) -> BatchReport:
+        timings = StageTimings()
         try:
-            for work in batch:
-                finished.append(self._measure_all(work))
+            for work in batch.work:
+                batch.finished.append(self._measure_all(work, batch))
         finally:
-            with timings.timed(WRITING) as writing:
-                writing.rollouts += len(finished)
-                self._write(finished)
-        for entry in finished:
-            timings.add(entry.timings)
-        seconds = time.perf_counter() - started
-        return BatchReport(reports=tuple(entry.report for entry in finished), seconds=seconds, timings=timings)
+            self._write(batch.finished, timings)
+        return batch.report(batch.finished, timings)
 
-    def _measure_all(self, work: Work) -> _Finished:
-        with self._lock:
+    def _abandon(self, batch: _Batch, position: int, passed: Abstention) -> BatchReport:
+        """Write what is finished, and the rollout that passed a limit: its metrics abstain, but for those measured."""
+        work, outcomes, timings = batch.work[position], dict(batch.outcomes), StageTimings()
+        measured = [self._measured(work, name, outcomes.get(name, passed)) for name in work.metrics]
+        report = _report(work, measured, decoded_frames=0, seconds=batch.stopwatch.seconds)
+        ended = _Finished(report=report, measured=measured, traces=_traces(measured, ()), timings=StageTimings())
+        finished = [*batch.finished[:position], ended]
+        self._write(finished, timings)
+        self.folder.note("passed_limit", rollout=work.rollout.id, reason=passed.reason.value, **passed.detail)
+        return replace(batch.report(finished, timings), rest=tuple(batch.work[position + 1 :]))
+
+    def _measure_all(self, work: Work, batch: _Batch) -> _Finished:
+        batch.stopwatch.reset()
+        batch.outcomes.clear()
+        with self._working(batch):
             started = time.perf_counter()
             bounds, declined, job = self._begin(work)
+            batch.outcomes.update((name, outcome) for name, outcome in declined.items() if outcome is not None)
             job.extract()
         perceived = job.wait()
-        with self._lock, job.timings.timed(METRICS) as stage:
-            measured = [
-                self._measured(work, bound.name, declined[bound.name] or _measure(bound, work.rollout, perceived))
-                for bound in bounds
-            ]
+        with self._working(batch), job.timings.timed(METRICS) as stage:
+            for bound in bounds:
+                if bound.name not in batch.outcomes:
+                    batch.outcomes[bound.name] = _measure(bound, work.rollout, perceived)
             stage.rollouts += 1
-        report = Report(
-            rollout=work.rollout.id,
-            scores=sum(isinstance(entry.outcome, Score) for entry in measured),
-            abstentions=sum(isinstance(entry.outcome, Abstention) for entry in measured),
-            failures=sum(isinstance(entry.outcome, Failure) for entry in measured),
-            decoded_frames=job.decoded_frames,
-            seconds=time.perf_counter() - started,
-        )
+        measured = [self._measured(work, bound.name, batch.outcomes[bound.name]) for bound in bounds]
+        seconds = time.perf_counter() - started
+        report = _report(work, measured, decoded_frames=job.decoded_frames, seconds=seconds)
         traces = _traces(measured, perceived.values())
         return _Finished(report=report, measured=measured, traces=traces, timings=job.timings)
+
+    @contextmanager
+    def _working(self, batch: _Batch) -> Iterator[None]:
+        """Work on a rollout, alone in this process."""
+        with self._lock:
+            self._stopwatch = batch.stopwatch
+            with batch.stopwatch.running():
+                yield
+
+    def _uncounted(self) -> AbstractContextManager[None]:
+        return self._stopwatch.paused()
 
     def close(self) -> None:
         """Close the judge client."""
@@ -146,12 +204,15 @@ class RolloutWorker:
 
     @contextmanager
     def _unlocked(self) -> Iterator[None]:
-        """Let other rollouts use the networks meanwhile."""
-        self._lock.release()
-        try:
-            yield
-        finally:
-            self._lock.acquire()
+        """Let other rollouts use the networks meanwhile; the time is not this rollout's own."""
+        stopwatch = self._stopwatch
+        with stopwatch.paused():
+            self._lock.release()
+            try:
+                yield
+            finally:
+                self._lock.acquire()
+                self._stopwatch = stopwatch
 
     def _measured(self, work: Work, name: str, outcome: Outcome) -> Measured:
         """The outcome with its key; a failure if the metric returned something that cannot be stored."""
@@ -165,10 +226,14 @@ class RolloutWorker:
             return replace(entry, outcome=_outcome_of(error))
         return entry
 
-    def _write(self, finished: Sequence[_Finished]) -> None:
+    def _write(self, finished: Sequence[_Finished], timings: StageTimings) -> None:
         """Write the rows, then the events."""
-        if not finished:
-            return
+        with timings.timed(WRITING) as writing:
+            writing.rollouts += len(finished)
+            if finished:
+                self._write_rows(finished)
+
+    def _write_rows(self, finished: Sequence[_Finished]) -> None:
         self.folder.add([entry for one in finished for entry in one.measured])
         self.folder.note_all(
             [
@@ -182,6 +247,25 @@ class RolloutWorker:
                 for one in finished
             ]
         )
+
+
+def _settle(done: Future[BatchReport], measure: Callable[[_Batch], BatchReport], batch: _Batch) -> None:
+    """Run the work of a thread, for another one that waits for it."""
+    try:
+        done.set_result(measure(batch))
+    except BaseException as error:  # noqa: BLE001 - raised by the thread that waits
+        done.set_exception(error)
+
+
+def _report(work: Work, measured: Sequence[Measured], *, decoded_frames: int, seconds: float) -> Report:
+    return Report(
+        rollout=work.rollout.id,
+        scores=sum(isinstance(entry.outcome, Score) for entry in measured),
+        abstentions=sum(isinstance(entry.outcome, Abstention) for entry in measured),
+        failures=sum(isinstance(entry.outcome, Failure) for entry in measured),
+        decoded_frames=decoded_frames,
+        seconds=seconds,
+    )
 
 
 def _traces(measured: Sequence[Measured], perceived: Iterable[Perceived]) -> list[str]:

@@ -83,6 +83,14 @@ BRANCHES = """
     GROUP BY ALL ORDER BY count(*) DESC, branch
 """
 
+PASSED_LIMITS = """
+    SELECT rollout, metric, r.reason, max(CAST(json_extract_string(r.detail, '$.limit') AS DOUBLE))
+    FROM all_rows r JOIN items i USING (rollout, content, metric, lock)
+    WHERE r.unit IS NULL AND i.reason IN $1 AND r.reason IN $1 AND contains(r.detail, '"limit"')
+    GROUP BY ALL
+"""
+"""Of several rows with one key the highest limit says what was tried, whichever of them counts."""
+
 UNITS = """
     SELECT u.rollout, u.unit, u.status, u.reason, u.value, u.raw, u.message, u.detail, i.model, i.case, i.seed
     FROM all_rows u JOIN items i USING (rollout, content, metric, lock, filename)
@@ -185,6 +193,15 @@ class OutcomeReader:
         with _interruptible():
             found = self._database.execute(query, [again]).fetchall()
         return {(rollout, metric) for rollout, metric in found}
+
+    def passed_limits(self, reasons: Sequence[str]) -> dict[tuple[str, str], dict[str, float]]:
+        """Reason and highest limit that was passed, by rollout and metric, where the outcome has one of the reasons."""
+        with _interruptible():
+            found = self._with_retry(lambda: self._database.execute(PASSED_LIMITS, [reasons]).fetchall())
+        limits: dict[tuple[str, str], dict[str, float]] = {}
+        for rollout, metric, reason, limit in found:
+            limits.setdefault((rollout, metric), {})[reason] = limit
+        return limits
 
     def groups(self) -> list[Group]:
         """Outcomes by model, metric and subset, in the order of the protocol."""

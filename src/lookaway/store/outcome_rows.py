@@ -98,13 +98,17 @@ def _rows_of(entry: Measured) -> Iterator[dict[str, Any]]:
 def _columns(outcome: Outcome) -> Mapping[str, Any]:
     match outcome:
         case Score():
-            detail = canonical_json(dict(outcome.detail)) if outcome.detail else None
-            return {"status": "score", "value": outcome.value, "raw": outcome.raw, "detail": detail}
+            return {"status": "score", "value": outcome.value, "raw": outcome.raw, "detail": _detail(outcome)}
         case Abstention():
-            return {"status": "abstention", "reason": outcome.reason.value, "message": _text(outcome.message)}
+            reason, message = outcome.reason.value, _text(outcome.message)
+            return {"status": "abstention", "reason": reason, "message": message, "detail": _detail(outcome)}
         case Failure():
             return {"status": "failure", "reason": outcome.error, "message": _text(outcome.message)}
     raise TypeError(f"A metric returns a Score, an Abstention or a Failure, found {outcome!r:.80}.")
+
+
+def _detail(outcome: Score | Abstention) -> str | None:
+    return canonical_json(dict(outcome.detail)) if outcome.detail else None
 
 
 def _text(message: str) -> str:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from lookaway.core import GaveUp, Resources, Service, ServiceClients
+from lookaway.core import GaveUp, LastResult, Resources, Service, ServiceClients
 from lookaway.engine.on_ray.cluster import connect
 from lookaway.engine.on_ray.services import cores_of, start_services
 from lookaway.engine.on_ray.worker_pool import WorkerPool
@@ -22,6 +22,7 @@ class RayExecutor:
 
     name = "ray"
     has_services = True
+    can_end_workers = True
 
     def __init__(self, resources: Resources | None = None) -> None:
         self._resources = resources or Resources()
@@ -45,7 +46,7 @@ class RayExecutor:
 
     def map(
         self,
-        make_worker: Callable[[ServiceClients], Callable[[Item], Result]],
+        make_worker: Callable[[ServiceClients], Callable[[Item], Result | LastResult[Result]]],
         items: Iterable[Item],
         *,
         at_once: int = 1,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from lookaway.core import GaveUp, RunError
+from lookaway.core import GaveUp, LastResult, RunError
 
 LOG = logging.getLogger(__name__)
 WAITING_PER_WORKER = 1
@@ -114,6 +114,10 @@ class WorkerPool:
                 yield from self._replace_dead(worker, error)
                 return
             del self._busy[reference]
+            if isinstance(result, LastResult):
+                self._replace_spent(worker)
+                yield result.result
+                return
             self._free.append(worker)
             yield result
 
@@ -151,6 +155,17 @@ class WorkerPool:
                 self.retries += 1
             else:
                 yield GaveUp(task.item, task.deaths)
+        self._start_one()
+
+    def _replace_spent(self, worker: Any) -> None:
+        """Replace a worker in which a rollout that passed a limit still runs; others take what it holds."""
+        self._free = deque(other for other in self._free if other is not worker)
+        held = [(reference, task) for reference, (other, task) in self._busy.items() if other is worker]
+        for reference, task in held:
+            del self._busy[reference]
+            self._retry_queue.append(task)
+            self.retries += 1
+        self.ray.kill(worker)
         self._start_one()
 
     def _result(self, reference: Any) -> Any:
