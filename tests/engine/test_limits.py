@@ -150,7 +150,7 @@ def test_results_of_a_child_come_back_and_items_may_come_late():
     results = []
     for result in in_child(make_double, iter(lambda: waiting.pop() if waiting else None, None)):
         results.append(result)
-        waiting += [5] if result == 2 else []
+        waiting.extend([5] if result == 2 else [])
     assert results == [2, 10]
     assert sorted(in_child(make_double, range(5), at_once=3)) == [0, 2, 4, 6, 8]
 
