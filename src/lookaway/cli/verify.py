@@ -40,18 +40,20 @@ def verify_command(run: Path, published: Path, lock: Path | None, as_json: bool,
     Means are as published: over all rollouts, except where a judge's trigger belongs to the published protocol. A note
     says how many of these rollouts did not test memory.
 
-    A number that differs but lies within the interval of RUN is listed and does not count as a difference. Exits with 3
-    if a number differs or is missing from RUN.
+    A number that differs but lies within the interval of RUN is listed and does not count as a difference. With --lock,
+    neither does one that differs by no more than the instruction sets and BLAS kernels of the two machines may move its
+    metric. Exits with 3 if a number differs or is missing from RUN.
     """
     from lookaway.engine.run import Run
-    from lookaway.reports.lock_explanations import read_lock
+    from lookaway.reports.lock_explanations import environment_tolerances, read_lock
     from lookaway.reports.published_table import read_published
     from lookaway.reports.verification import compare, is_reproduced, print_verdicts
 
     shown = Run(run)
     theirs = read_lock(lock) if lock else None
     table, there = shown.published_table(), read_published(published, options["scale"])
-    comparisons = compare(table.cells, there.cells, options["tolerance"])
+    environments = environment_tolerances(shown.lock, theirs) if theirs else {}
+    comparisons = compare(table.cells, there.cells, options["tolerance"], environments)
     print_verdicts(
         shown, comparisons, theirs, notes=table.notes, ignored_columns=there.ignored_columns, as_json=as_json
     )

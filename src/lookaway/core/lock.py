@@ -7,12 +7,15 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeAlias
 
 Json: TypeAlias = Any
 """None, bool, int, float, str, and lists and string-keyed mappings of these."""
+
+SHA256, ENVIRONMENTS = "sha256", "environments"
+"""What a `lock.json` has beside the entries that are hashed."""
 
 
 def describe(value: object) -> Json:
@@ -83,11 +86,18 @@ class Lock:
     """
 
     entries: Mapping[str, Json]
+    environments: tuple[Mapping[str, Json], ...] = field(default=(), compare=False)
+    """Libraries, instruction sets and kernels that measured, which may move a number by a little; not hashed."""
 
     @property
     def sha256(self) -> str:
         """The hash of the lock."""
         return digest(self.entries)
+
+    def to_json(self) -> dict[str, Json]:
+        """The content of a `lock.json`: the entries with their hash, and each environment with its own."""
+        beside = [{**entry, SHA256: digest(dict(entry))} for entry in self.environments]
+        return {**self.entries, SHA256: self.sha256, **({ENVIRONMENTS: beside} if beside else {})}
 
     def differences(self, other: Lock) -> Iterator[tuple[str, Json, Json]]:
         """Dotted path and both values of every difference between two locks."""

@@ -24,9 +24,12 @@ from lookaway.core import (
 from lookaway.engine.reading import load_suite
 from lookaway.io.files import content_hash, picture_names
 from lookaway.io.video import decoder_identity
+from lookaway.perception.opencv import opencv_version
 
 ARITHMETIC = ("numpy", "scipy")
 """Packages that every metric computes with."""
+OPENCV = "opencv-python-headless"
+"""Asked for its version, since other packages install the same module."""
 KEY_CHARACTERS = 32
 NOT_HASHED = ("abc", "builtins", "typing", "lookaway.core.metric_base")
 """Modules of base classes whose version says enough."""
@@ -147,6 +150,8 @@ def _versions(names: Iterable[str]) -> dict[str, str]:
 
 @cache
 def _version(name: str) -> str:
+    if name == OPENCV:
+        return opencv_version()
     try:
         return version(name)
     except PackageNotFoundError:

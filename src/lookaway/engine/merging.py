@@ -106,7 +106,8 @@ def merge(runs: Sequence[Path | str], output: Path | str, *, partial: bool = Fal
     }
     _require_own(out, about, rollouts)
     with run_errors(f"{out.path}: the run cannot be written here"), sole_writer(out.path):
-        out.begin_with(lock, rollouts, about)
+        environments = tuple(entry for folder in folders for entry in folder.lock().environments)
+        out.begin_with(Lock(lock.entries, environments), rollouts, about)
         written = set()
         for name, table in _merged_rows(folders):
             written.add(out.write_part(f"{COMPACT}{name}", table))

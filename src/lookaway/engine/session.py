@@ -19,6 +19,7 @@ from lookaway.core import (
     Executor,
     Failure,
     GaveUp,
+    Json,
     JudgeHandle,
     RunError,
     Service,
@@ -247,6 +248,7 @@ class Session:
     _total: int = 0
     _started: float = 0.0
     _parts: int = 0
+    _environments: list[Json] = field(default_factory=list)
 
     def run(self, work: Sequence[Work], smoke: Smoke | None = None) -> None:
         """Measure everything; if a smoke test comes first and fails, nothing else."""
@@ -271,6 +273,7 @@ class Session:
             log.count(reports)
         else:
             reports = result.reports
+            self._record_environment(result.environment)
             batches.put_back(result.rest)
             batches.adapt(len(reports), result.seconds)
             log.add(result)
@@ -283,6 +286,11 @@ class Session:
         if self._parts % COMPACT_AFTER_PARTS == 0:
             self.folder.compact()
             log.save()
+
+    def _record_environment(self, environment: Json) -> None:
+        if environment not in self._environments:
+            self._environments.append(environment)
+            self.folder.add_environment(environment)
 
     def _give_up(self, work: Work, workers: int) -> Report:
         """Record a failure of all metrics, since no measurement of the rollout survived."""

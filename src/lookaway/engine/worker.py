@@ -17,6 +17,7 @@ from lookaway.core import (
     Extractor,
     Failure,
     Feature,
+    Json,
     JudgeHandle,
     LastResult,
     Outcome,
@@ -26,6 +27,7 @@ from lookaway.core import (
     ServiceClients,
     Unmeasurable,
 )
+from lookaway.engine.environment import environment
 from lookaway.engine.feature_job import Extractors, FeatureJob, Perceived, with_needs
 from lookaway.engine.limits import SECONDS_BETWEEN_LOOKS, RolloutLimits, Stopwatch, held_memory
 from lookaway.engine.locking import metric_key
@@ -67,6 +69,8 @@ class BatchReport:
     timings: StageTimings
     machine: str = field(default_factory=kind_of_machine)
     """The kind of machine."""
+    environment: Json = field(default_factory=environment)
+    """Libraries, instruction sets and kernels of the process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

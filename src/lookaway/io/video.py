@@ -34,6 +34,11 @@ def decoder_identity() -> dict[str, Json]:
     }
 
 
+def ffmpeg_version() -> str:
+    """The version of FFmpeg that decodes."""
+    return str(av.ffmpeg_version_info)
+
+
 class Video:
     """A video file, or a folder of numbered pictures. Use as a context manager.
 

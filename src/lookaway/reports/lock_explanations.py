@@ -1,8 +1,9 @@
-"""Entries of locks that could explain why two numbers of a metric differ."""
+"""Entries of locks and environments that could explain why two numbers of a metric differ."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from lookaway.core import Json, Lock, UserError
@@ -42,3 +43,41 @@ def _leaves(path: str, value: Json) -> Iterator[tuple[str, Json]]:
         return
     for key, entry in value.items():
         yield from _leaves(f"{path}.{key}" if path else key, entry)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tolerance:
+    """How far another environment moves a metric at most, on one clip or on the mean of several."""
+
+    value: float
+    raw: float = 0.0
+    moved_by: tuple[str, ...]
+    """Entries of the environment that move it."""
+
+
+TOLERANCES: Mapping[str, Tolerance] = {}
+"""By the own name of the metric."""
+
+
+def environment_tolerances(ours: Lock, theirs: Lock) -> dict[str, Tolerance]:
+    """By public name, the metrics that the difference between two environments may move; none if one is not recorded."""
+    changed = {name for name, _, _ in environment_differences(ours, theirs)}
+    found = {}
+    for name, entries in ours.entries.get("metrics", {}).items():
+        tolerance = TOLERANCES.get(entries.get("metric", {}).get("kind"))
+        if tolerance is not None and changed.intersection(tolerance.moved_by):
+            found[name] = tolerance
+    return found
+
+
+def environment_differences(ours: Lock, theirs: Lock) -> list[tuple[str, str, str]]:
+    """Name, our values and theirs of what differs between the environments; none if one is not recorded."""
+    if not ours.environments or not theirs.environments:
+        return []
+    names = sorted({name for lock in (ours, theirs) for entry in lock.environments for name in entry})
+    pairs = [(name, _values(ours, name), _values(theirs, name)) for name in names]
+    return [(name, own, other) for name, own, other in pairs if own != other]
+
+
+def _values(lock: Lock, name: str) -> str:
+    return " or ".join(sorted({str(entry.get(name, "unknown")) for entry in lock.environments}))

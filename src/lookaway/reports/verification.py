@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import reprlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
 from lookaway.core import Cell, Estimate, Json, Lock, UserError
 from lookaway.engine.run import Run
-from lookaway.reports.lock_explanations import lock_differences, locked_constants
+from lookaway.reports.lock_explanations import Tolerance, lock_differences, locked_constants
 from lookaway.reports.numbers import counts, fixed, print_json, print_lines, print_rows
 from lookaway.reports.published_table import PublishedCell
 
@@ -24,6 +24,7 @@ class FigureVerdict(StrEnum):
     """The result for one number."""
 
     AGREES = "agrees"
+    OF_ENVIRONMENT = "of the environment"
     INSIDE_INTERVAL = "inside our interval"
     DIFFERS = "differs"
     MISSING_HERE = "missing here"
@@ -59,11 +60,17 @@ class FigureComparison:
         return None if self.ours is None or self.theirs is None else self.ours - self.theirs
 
 
-def compare(cells: Sequence[Cell], published: Sequence[PublishedCell], tolerance: float) -> list[FigureComparison]:
+def compare(
+    cells: Sequence[Cell],
+    published: Sequence[PublishedCell],
+    tolerance: float,
+    environments: Mapping[str, Tolerance] | None = None,
+) -> list[FigureComparison]:
     """Every published number, in the order of the file, then our cells that are not published.
 
     A score agrees where the two differ by no more than the tolerance; a raw value, whose unit may be anything, where
-    they differ by no more than the tolerance times the published value or 1, whichever is larger.
+    they differ by no more than the tolerance times the published value or 1, whichever is larger. `environments` says
+    how far those of the two sides may move each metric.
     """
     if not math.isfinite(tolerance):
         raise UserError(f"The tolerance is {tolerance}, expected a finite number.")
@@ -72,7 +79,8 @@ def compare(cells: Sequence[Cell], published: Sequence[PublishedCell], tolerance
     for row, cell in matches:
         if cell is not None and taken[id(cell)] > 1:
             raise UserError(f"Line {row.line}: {row.model}, {row.metric} names the same cell as another line.")
-    found = [entry for row, cell in matches for entry in _compare_row(row, cell, tolerance)]
+    margins = _Margins(tolerance, environments or {})
+    found = [entry for row, cell in matches for entry in _compare_row(row, cell, margins)]
     return found + [_unpublished(cell) for cell in cells if not taken[id(cell)]]
 
 
@@ -89,11 +97,34 @@ def _match(cells: Sequence[Cell], row: PublishedCell) -> Cell | None:
     return fitting[0] if fitting else None
 
 
-def _compare_row(row: PublishedCell, cell: Cell | None, tolerance: float) -> Iterator[FigureComparison]:
+@dataclass(frozen=True, slots=True)
+class _Margins:
+    """How far a number may be from the published one."""
+
+    tolerance: float
+    environments: Mapping[str, Tolerance]
+
+    def usual(self, figure: str, theirs: float) -> float:
+        return self.tolerance * (max(1.0, abs(theirs)) if figure == "raw" else 1.0)
+
+    def of_environment(self, cell: Cell | None, figure: str) -> tuple[float, tuple[str, ...]]:
+        """How far the environments may move it, and what in them."""
+        moved = None if cell is None else self.environments.get(cell.metric)
+        if moved is None or figure not in ("score", "s_rel", "raw"):
+            return 0.0, ()
+        return moved.raw if figure == "raw" else moved.value, moved.moved_by
+
+
+def _compare_row(row: PublishedCell, cell: Cell | None, margins: _Margins) -> Iterator[FigureComparison]:
     for figure, theirs in row.figures.items():
         estimate, ours = (None, None) if cell is None else _ours(cell, figure)
-        margin = tolerance * (max(1.0, abs(theirs)) if figure == "raw" else 1.0)
+        margin = margins.usual(figure, theirs)
+        moved, moved_by = margins.of_environment(cell, figure)
         verdict = _verdict(ours, theirs, estimate, margin)
+        note = _note(cell, figure, theirs, margin, verdict)
+        if verdict in SHOULD_BE_EXPLAINED and ours is not None and abs(ours - theirs) <= moved + ROUNDING:
+            verdict = FigureVerdict.OF_ENVIRONMENT
+            note = f"{' and '.join(moved_by)} may move it by {moved:.2g}"
         yield FigureComparison(
             model=row.model,
             metric=row.metric if cell is None else cell.metric,
@@ -105,7 +136,7 @@ def _compare_row(row: PublishedCell, cell: Cell | None, tolerance: float) -> Ite
             n=cell.scored if cell else 0,
             asked=cell.asked if cell else 0,
             their_n=row.n,
-            note=_note(cell, figure, theirs, margin, verdict),
+            note=note,
         )
 
 

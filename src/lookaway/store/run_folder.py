@@ -34,7 +34,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from lookaway.core import DamagedFile, Json, Lock, Rollout, RunError, StorageError
+from lookaway.core import DamagedFile, DatasetError, Json, Lock, Rollout, RunError, StorageError
+from lookaway.core.lock import ENVIRONMENTS
 from lookaway.io.checksums import (
     SHA256,
     byte_hash,
@@ -115,7 +116,9 @@ class RunFolder:
             make_folder(self.outcomes)
             content = _as_parquet(rollouts)
             write_whole(self.rollouts_file, lambda file: file.write(content))
-            write_json(self.lock_file, {**lock.entries, SHA256: lock.sha256})
+            known = [*self._environments(), *lock.environments]
+            environments = tuple(entry for number, entry in enumerate(known) if entry not in known[:number])
+            write_json(self.lock_file, Lock(lock.entries, environments).to_json())
             write_json(self.path / RUN, with_hash({**about, ROLLOUTS_HASH: byte_hash(content)}))
             for name in (EVENTS, SPENDING):
                 Journal(self.path / name).end_line()
@@ -126,6 +129,22 @@ class RunFolder:
         if SHA256 not in content:  # it always has one; if not, its name is what is damaged
             raise RunError(f"{self.lock_file}: lacks {SHA256}. Run the same `lookaway eval` again.")
         return parse_lock(content, self.lock_file)
+
+    def add_environment(self, environment: Json) -> None:
+        """Record beside the lock what measured rows of the run, unless it is there already."""
+        lock = self.lock()
+        if environment not in lock.environments:
+            with self._writing():
+                write_json(self.lock_file, Lock(lock.entries, (*lock.environments, environment)).to_json())
+
+    def _environments(self) -> tuple[Mapping[str, Json], ...]:
+        """Those of earlier sessions, whose rows still count; none where the file is damaged."""
+        try:
+            return self.lock().environments if is_file(self.lock_file) else ()
+        except StorageError:
+            raise
+        except (DatasetError, RunError):
+            return ()
 
     def about(self) -> dict[str, Any]:
         """What was asked."""
@@ -267,8 +286,12 @@ class RunFolder:
 
 
 def parse_lock(content: Mapping[str, Json], path: Path) -> Lock:
-    """The content of a `lock.json`, which must match the hash in it."""
-    return Lock(without_hash(content, path))
+    """The content of a `lock.json`; it, and each environment beside it, must match the hash in it."""
+    environments = content.get(ENVIRONMENTS, [])
+    if any(SHA256 not in entry for entry in environments):
+        raise DamagedFile(f"{path}: an environment lacks {SHA256}. Run the same `lookaway eval` again.")
+    entries = without_hash({name: entry for name, entry in content.items() if name != ENVIRONMENTS}, path)
+    return Lock(entries, tuple(without_hash(entry, path) for entry in environments))
 
 
 def rollout_rows(rollouts: Sequence[tuple[Rollout, str]]) -> pa.Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -11,7 +11,12 @@ import numpy as np
 from lookaway.core import Estimate, Json, UnknownName, UserError
 from lookaway.engine.run import Run
 from lookaway.reports.compare.clip_pairs import ClipPair, ClipPairs, clip_pairs
-from lookaway.reports.lock_explanations import lock_differences
+from lookaway.reports.lock_explanations import (
+    Tolerance,
+    environment_differences,
+    environment_tolerances,
+    lock_differences,
+)
 from lookaway.reports.metric_facts import MetricFacts, metric_facts
 from lookaway.reports.runs import NO_VALUES, CountedValues, LoadedRun, load_run
 from lookaway.reports.scene_notes import few_scene_notes, seed_scene_notes
@@ -111,6 +116,7 @@ class Verdict(StrEnum):
 
     WORSE = "worse"
     BETTER = "better"
+    OF_ENVIRONMENT = "of the environment"
     NOT_SIGNIFICANT = "not significant"
     NOT_ESTIMABLE = "not estimable"
 
@@ -208,11 +214,17 @@ def compare_runs(
             dimensions.append(_dimension(key, metric, pairs, seed))
             clips += _changed_clips(key, metric, pairs.pairs)
     tests = false_discovery([entry.p for entry in dimensions])
-    worse = sorted((clip for clip in clips if clip.difference < 0), key=lambda clip: (clip.share, *clip.rollouts))
+    moved = environment_tolerances(before.lock, after.lock)
+    worse = sorted(
+        (clip for clip in clips if clip.difference < -_moved(moved, clip.metric)),
+        key=lambda clip: (clip.share, *clip.rollouts),
+    )
     return Comparison(
         before=str(before.path),
         after=str(after.path),
-        dimensions=tuple(_with_q(entry, q) for entry, q in zip(dimensions, tests.q, strict=True)),
+        dimensions=tuple(
+            _with_q(entry, q, _moved(moved, entry.metric)) for entry, q in zip(dimensions, tests.q, strict=True)
+        ),
         worst=_with_videos(worse[:worst], first, second),
         got_worse=len(worse),
         not_compared=tuple(left_out),
@@ -220,6 +232,7 @@ def compare_runs(
         seed=seed,
         notes=(
             *_notes(first, second, chosen, across_locks=across_locks),
+            *_environment_notes(before, after, moved),
             *few_scene_notes((entry.difference for entry in dimensions), "dimension"),
             *_seed_notes(first, second, chosen),
         ),
@@ -275,9 +288,16 @@ def _detectable(found: PairedDifference | None) -> float | None:
     return detectable_effect(found.deviation, found.difference.scenes)
 
 
-def _with_q(entry: Dimension, q: float | None) -> Dimension:
+def _moved(tolerances: Mapping[str, Tolerance], metric: str) -> float:
+    """How far the environments of the two runs may move a metric."""
+    return tolerances[metric].value if metric in tolerances else 0.0
+
+
+def _with_q(entry: Dimension, q: float | None, moved: float) -> Dimension:
     if q is None or q > FALSE_FINDINGS or entry.difference is None:
         return replace(entry, q=q)
+    if abs(entry.difference.mean) <= moved:
+        return replace(entry, q=q, verdict=Verdict.OF_ENVIRONMENT)
     return replace(entry, q=q, verdict=Verdict.BETTER if entry.difference.mean > 0 else Verdict.WORSE)
 
 
@@ -325,6 +345,20 @@ def _seed_notes(before: LoadedRun, after: LoadedRun, chosen: Sequence[tuple[str,
         for note in seed_scene_notes(entry for entry in run.scenes if entry.model in models)
     ]
     return list(dict.fromkeys(notes))
+
+
+def _environment_notes(before: Run, after: Run, moved: Mapping[str, Tolerance]) -> list[str]:
+    """What differs between the machines of two runs, where it may move one of their metrics."""
+    by = {name for tolerance in moved.values() for name in tolerance.moved_by}
+    differences = environment_differences(before.lock, after.lock)
+    texts = [f"{name} ({old} before, {new} after)" for name, old, new in differences if name in by]
+    limits = [f"{metric} by {tolerance.value:.2g}" for metric, tolerance in moved.items()]
+    if not texts:
+        return []
+    return [
+        f"The environments differ in {', '.join(texts)}, which may move {', '.join(limits)}; "
+        "smaller differences are of the environment."
+    ]
 
 
 def _notes(
