@@ -60,7 +60,7 @@ TOLERANCES: Mapping[str, Tolerance] = {}
 
 
 def environment_tolerances(ours: Lock, theirs: Lock) -> dict[str, Tolerance]:
-    """By public name, the metrics that the difference between two environments may move; none if one is not recorded."""
+    """By public name, the metrics that the difference between two environments may move; none if one is unknown."""
     changed = {name for name, _, _ in environment_differences(ours, theirs)}
     found = {}
     for name, entries in ours.entries.get("metrics", {}).items():
