@@ -129,7 +129,7 @@ class ChildWorker:
         return self._process if self._held else None
 
     def _on_death(self) -> Iterator[Any]:
-        """Of several items that the child held, any may be to blame: each is retried alone."""
+        """Any of several items that the child held may be to blame: each is retried alone."""
         self.deaths += 1
         if len(self._held) == 1:
             (item,) = self._held.values()

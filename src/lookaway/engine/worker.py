@@ -88,9 +88,9 @@ class _Batch:
     work: Sequence[Work]
     finished: list[_Finished] = field(default_factory=list)
     outcomes: dict[str, Outcome] = field(default_factory=dict)
-    """Of the rollout that is being measured, so far."""
+    """Outcomes of the rollout that is being measured, so far."""
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
-    """Of that rollout."""
+    """The time spent on that rollout."""
     started: float = field(default_factory=time.perf_counter)
 
     def report(self, finished: Sequence[_Finished], timings: StageTimings) -> BatchReport:
@@ -119,7 +119,7 @@ class RolloutWorker:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     """Rollouts that wait for a judge share the worker; only one at a time uses its networks."""
     _stopwatch: Stopwatch = field(default_factory=Stopwatch)
-    """Of the rollout that holds the lock."""
+    """The stopwatch of the rollout that holds the lock."""
 
     def __post_init__(self) -> None:
         self._extractors = Extractors(self.features, self.judge, self.remote, self._uncounted)

@@ -89,7 +89,7 @@ PASSED_LIMITS = """
     WHERE r.unit IS NULL AND i.reason IN $1 AND r.reason IN $1 AND contains(r.detail, '"limit"')
     GROUP BY ALL
 """
-"""Of several rows with one key the highest limit says what was tried, whichever of them counts."""
+"""The highest limit of all rows with one key says what was tried, whichever of them counts."""
 
 UNITS = """
     SELECT u.rollout, u.unit, u.status, u.reason, u.value, u.raw, u.message, u.detail, i.model, i.case, i.seed
