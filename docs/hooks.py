@@ -35,6 +35,7 @@ from lookaway.io import limits as io_limits
 from lookaway.io.clip_card import ClipCard
 from lookaway.judges.prompts import Prompt
 from lookaway.perception.weights import CATALOGUE, Weights
+from lookaway.reports.lock_explanations import TOLERANCES
 from lookaway.store import run_folder
 from lookaway.store.outcome_rows import SCHEMA
 from lookaway.world.actors import ACTORS
@@ -529,6 +530,15 @@ def rollout_columns() -> str:
     return _table(("Column", "Meaning"), [(f"`{name}`", known[name]) for name in run_folder.ROLLOUT_COLUMNS])
 
 
+def environment_tolerances() -> str:
+    """Metrics that another environment moves, and how far."""
+    rows = [
+        (f"`{name}`", f"{entry.value:g}", f"{entry.raw:g}" if entry.raw else "", ", ".join(entry.moved_by))
+        for name, entry in sorted(TOLERANCES.items())
+    ]
+    return _table(("Metric", "Score", "Raw value", "Moved by"), rows)
+
+
 def packages() -> str:
     """The packages in their layers, from the contract that the import linter enforces."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
@@ -544,6 +554,7 @@ def packages() -> str:
 GENERATED: dict[str, Callable[[], str]] = {
     "clip-fields": clip_fields,
     "command-line": command_line,
+    "environment-tolerances": environment_tolerances,
     "error-list": error_list,
     "error-tree": error_tree,
     "extractors": extractors,
