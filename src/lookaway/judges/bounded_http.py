@@ -9,7 +9,7 @@ from typing import Any, Final
 import httpx2
 
 MAX_REPLY_BYTES: Final = 16 * 1024 * 1024
-"""Of a reply as it is sent, and after it is unpacked: log-probabilities of a long answer take 2 MB."""
+"""Size of a reply as it is sent, and after it is unpacked: log-probabilities of a long answer take 2 MB."""
 GZIP_BITS: Final = 31
 """A window of 32 KiB, with the header of gzip."""
 LIMITS: Final = httpx2.Limits(max_connections=1000, max_keepalive_connections=100)
