@@ -88,7 +88,7 @@ class ChildWorker:
     retries: int = 0
     """Items that were retried."""
     _process: WorkerProcess | None = None
-    _held: dict[int, Any] = field(default_factory=dict)
+    _held: dict[int | None, Any] = field(default_factory=dict)
     _alone: deque[Any] = field(default_factory=deque)
     """Items to retry with none beside them."""
     _keys: Iterator[int] = field(default_factory=count)

@@ -50,7 +50,7 @@ def features_in_use(line: str) -> str:
 
 
 def _numpy_features() -> str:
-    simd = np.show_config(mode="dicts").get("SIMD Extensions", {})  # type: ignore[attr-defined]
+    simd = np.show_config(mode="dicts").get("SIMD Extensions", {})
     return " ".join([*simd.get("baseline", []), *simd.get("found", [])])
 
 
