@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lookaway.core import DamagedFile, DatasetError, Json, JudgeRequest, digest
+from lookaway.core import DamagedFile, DatasetError, Json, JudgeRequest, StorageError, digest
 from lookaway.io.checksums import set_aside
 from lookaway.io.files import parse_json, read_bytes, write_json
 from lookaway.io.object_storage import run_errors
@@ -32,7 +32,9 @@ class ReplyStore:
         path = self.path(request.key())
         try:
             return read_reply(path, read_bytes(path))
-        except FileNotFoundError:
+        except StorageError:
+            raise
+        except OSError:  # most often there is no such file
             return None
         except DamagedFile as error:
             LOG.warning("%s", error)
