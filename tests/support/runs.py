@@ -11,15 +11,15 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from lookaway.engine.run import Run
-from lookaway.io.checksums import with_hash
+from lookaway.io.checksums import byte_hash, with_hash
 from lookaway.reports.table import table_json
 from lookaway.store.run_folder import RunFolder
 
 
 def write_about(run: Path, about: Mapping[str, Any]) -> None:
-    """Write another `run.json`, with the hash of its content."""
-    content = {name: entry for name, entry in about.items() if name != "sha256"}
-    (run / "run.json").write_text(json.dumps(with_hash(content)))
+    """Write another `run.json`, with the hashes that belong to it."""
+    rollouts = byte_hash((run / "rollouts.parquet").read_bytes())
+    (run / "run.json").write_text(json.dumps(with_hash({**about, "rollouts_blake2b": rollouts})))
 
 
 def events(run: Path, kind: str | None = "measured") -> list[dict[str, Any]]:

@@ -51,8 +51,9 @@ REMEDY: Final = "Run the same `lookaway eval` again: it sets the file aside and 
 
 
 def with_hash(value: Mapping[str, Json]) -> dict[str, Json]:
-    """A JSON object with the hash of its content."""
-    return {**value, SHA256: digest(dict(value))}
+    """A JSON object with the hash of its content; one that it has already is replaced."""
+    content = {name: entry for name, entry in value.items() if name != SHA256}
+    return {**content, SHA256: digest(content)}
 
 
 def without_hash(value: Mapping[str, Any], path: Path) -> dict[str, Any]:
