@@ -181,7 +181,7 @@ def test_a_damaged_file_is_set_aside_named_and_kept(has_hash, clean_up, tmp_path
     aside = second.with_name(f"{second.name}.damaged")
     assert aside.read_bytes() == b"PAR1 damaged PAR1"
     assert folder.parts() == [first]
-    assert f"It is now {aside.name}." in caplog.text
+    assert f"set aside as {aside.name}." in caplog.text
     event = json.loads((tmp_path / "events.jsonl").read_text())
     assert (event["event"], event["file"]) == ("set_aside", aside.name)
 

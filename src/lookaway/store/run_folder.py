@@ -189,11 +189,11 @@ class RunFolder:
 
     def set_aside_damaged(self) -> list[Path]:
         """Rename every file of rows that is damaged, and return their new names; rows of the others stay."""
-        return [self._set_aside(part, error) for part, error in damaged_parts(self.parts())]
+        return [self._set_aside(part) for part, _ in damaged_parts(self.parts())]
 
-    def _set_aside(self, part: Path, why: DamagedFile) -> Path:
+    def _set_aside(self, part: Path) -> Path:
         aside = set_aside(part)
-        LOG.warning("%s It is now %s.", why, aside.name)
+        LOG.warning("%s: damaged, and set aside as %s. `lookaway eval` measures its rollouts again.", part, aside.name)
         self.note("set_aside", file=aside.name)
         return aside
 
@@ -246,8 +246,8 @@ class RunFolder:
             for part, content in zip(some, read_all(some), strict=True):
                 try:
                     tables.append(read_rows(part, content))
-                except DamagedFile as error:
-                    self._set_aside(part, error)
+                except DamagedFile:
+                    self._set_aside(part)
                     continue
                 group.append(part)
                 if sum(map(len, tables)) >= ROWS_AT_ONCE:
