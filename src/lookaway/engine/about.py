@@ -113,7 +113,7 @@ def growth_of_run(folder: RunFolder, plan: Plan, description: Mapping[str, Any])
         )
     added = [
         *_counted("model", sorted({model for _, model in new.values()} - {model for _, model in old.values()})),
-        *_counted("rollout", sorted(new.keys() - old.keys())),
+        *_counted("rollout", sorted(new.keys() - old.keys()), max_names=0),
         *_counted("metric", sorted(_metrics(plan.lock).keys() - _metrics(lock).keys())),
     ]
     changed = sum(old[name][0] != content for name, (content, _) in new.items() if name in old)
@@ -172,11 +172,11 @@ def _metrics(lock: Lock) -> Mapping[str, Any]:
     return _inner(lock.entries, "metrics")
 
 
-def _counted(noun: str, names: Sequence[str]) -> Iterator[str]:
+def _counted(noun: str, names: Sequence[str], max_names: int = MAX_NAMES) -> Iterator[str]:
     """How many there are, with the first names; nothing if there are none."""
     if names:
-        more = ", ..." if len(names) > MAX_NAMES else ""
-        yield f"{len(names)} {noun}{'s' if len(names) > 1 else ''} ({', '.join(names[:MAX_NAMES])}{more})"
+        shown = [*names[:max_names], *(["..."] if len(names) > max_names else [])]
+        yield f"{len(names)} {noun}{'s' if len(names) > 1 else ''}" + (f" ({', '.join(shown)})" if max_names else "")
 
 
 def _free_name(path: Path) -> Path:
