@@ -20,13 +20,15 @@ from lookaway.core import GaveUp, LastResult, LookawayError, RunError, ServiceCl
 
 MakeWorker = Callable[[ServiceClients], Callable[[Any], Any]]
 SECONDS_TO_CLOSE = 30.0
+START = -1
+"""The key of no item."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Reply:
-    """The result of an item, or the error that ended it; of no item, where the worker is ready or could not be made."""
+    """The result of an item, or the error that ended it; of the start, where the worker is ready or could not be made."""
 
-    key: int | None
+    key: int
     result: Any = None
     error: BaseException | None = None
 
@@ -157,9 +159,9 @@ def _serve(pipe: Connection, make_worker: MakeWorker) -> None:
     try:
         worker = make_worker({})
     except Exception as error:  # noqa: BLE001 - raised by the parent
-        _send(pipe, lock, _Reply(None, error=error))
+        _send(pipe, lock, _Reply(START, error=error))
         return
-    _send(pipe, lock, _Reply(None))
+    _send(pipe, lock, _Reply(START))
     while True:
         try:
             message = pipe.recv()
