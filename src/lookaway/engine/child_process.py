@@ -26,7 +26,7 @@ START = -1
 
 @dataclass(frozen=True, slots=True)
 class _Reply:
-    """The result of an item, or the error that ended it; of the start, where the worker is ready or could not be made."""
+    """The result of an item, or the error that ended it; or whether the worker could be made."""
 
     key: int
     result: Any = None
