@@ -29,7 +29,7 @@ def all_hostile() -> list[Damage]:
         *yaml_cards(),
         *json_texts(),
         *(replace(damage, suite="folder", make=lambda root: write_folder(root)) for damage in manifests()),
-        *(replace(damage, metrics=("camera_interaction",)) for damage in archives()),
+        *(replace(damage, metrics=("rendering_lighting",)) for damage in archives()),  # its gate reads poses
         *(replace(damage, metrics=("rendering_lighting",)) for damage in videos()),
         *(replace(damage, suite="folder", metrics=("rendering_lighting",)) for damage in pictures()),
         *folders(),
