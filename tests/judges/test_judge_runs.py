@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 from pathlib import Path
@@ -17,10 +18,12 @@ from lookaway.judges.prompts import Prompt
 from lookaway.judges.server import Connection, Secret
 from lookaway.judges.settings import JudgeSettings
 from lookaway.judges.trigger_verdict import TriggerVerdict
-from tests.judges.requests import QUICK
+from tests.judges.one_reply import saying
+from tests.judges.requests import QUICK, completion
 from tests.support.command import lookaway as command
 from tests.support.rendered import copy_small
 from tests.support.runs import outcomes, table_text
+from tests.support.spellings import spellings
 
 pytestmark = pytest.mark.render
 
@@ -266,6 +269,26 @@ def test_the_command_line_takes_the_judge_from_the_environment_and_writes_the_ke
     assert len(written) > 5
     assert not [path for path in written if KEY.encode() in path.read_bytes()]
     assert KEY not in result.out + result.err
+
+
+@pytest.mark.merge  # a whole run, its report, and every file of both
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_key_that_a_server_gives_back_in_any_spelling_is_nowhere(world, tmp_path, caplog, status):
+    packed = [
+        base64.b64encode(f"{before}{KEY}{after}".encode()).decode() for before in ("", "a", "ab") for after in ("", ":")
+    ]
+    told = " ".join([*(form.decode() for form in spellings(KEY)[:4]), *packed])
+    assert all(form in told.encode() for form in spellings(KEY))
+    run, site = tmp_path / "run", tmp_path / "site"
+    body = {**completion(told), "error": {"message": told}}
+    with saying(status, body) as (url, asked):
+        options = ("--judge-url", url, "--judge-key", KEY, "--judge-model", "oracle", "--no-progress")
+        shown = [command("eval", world, "-o", run, "--metrics", "triggered", "--limit", "1", *options)]
+    shown += [command("show", run), command("check", run), command("report", run, "-o", site)]
+    assert asked
+    texts = [caplog.text.encode(), *((result.out + result.err).encode() for result in shown)]
+    texts += [path.read_bytes() for folder in (run, site) for path in folder.rglob("*") if path.is_file()]
+    assert not [form for form in spellings(KEY) for text in texts if form in text]
 
 
 def test_a_check_shows_what_came_back_and_what_a_run_would_take(world):

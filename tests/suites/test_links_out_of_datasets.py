@@ -15,6 +15,7 @@ from lookaway.io.world_clips import ARRAYS, CARD, DEPTH
 from tests.support.command import lookaway
 from tests.support.memobench import MemoBenchWriter
 from tests.support.mind import MindWriter
+from tests.support.spellings import spellings
 from tests.support.tiny import QUICK, clip_bytes, write_folder, write_mbench
 from tests.support.world_clip import FOLDER, write_clip_folder
 
@@ -136,14 +137,6 @@ def test_a_linked_list_inside_the_dataset_is_read(tmp_path):
     (root / "manifest.jsonl").symlink_to("lists/all.jsonl")
     (rollout,) = read(root).rollouts
     assert rollout.case.id == "linked"
-
-
-def spellings(text: str) -> list[bytes]:
-    """A text plain, escaped as in JSON and as in an address, in hex, and in base64 at each of its three places."""
-    encoded = [base64.b64encode(bytes(before) + text.encode()).decode()[4:-4] for before in range(3)]
-    escaped = "".join(f"\\u{ord(character):04x}" for character in text)
-    percent = "".join(f"%{ord(character):02X}" for character in text)
-    return [form.encode() for form in (text, escaped, percent, text.encode().hex(), *encoded)]
 
 
 def test_every_spelling_of_a_secret_is_looked_for():
