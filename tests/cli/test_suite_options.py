@@ -35,7 +35,7 @@ def test_mbench_refuses_a_pattern_of_paths(tmp_path, monkeypatch, command):
 
 @pytest.mark.parametrize("command", ["eval", "plan", "validate"])
 def test_the_help_has_a_group_for_every_suite_and_one_for_suites_with_the_same_options(command):
-    own, folder, mbench, memobench, mind, revisit = lookaway(command, "--help").out.split("\nOptions of ")
+    own, folder, mbench, memobench, mind, revisit, wrbench = lookaway(command, "--help").out.split("\nOptions of ")
     assert "--pattern" not in own
     assert "--allow-outside" not in own
     for group, heading, flags in (
@@ -44,6 +44,18 @@ def test_the_help_has_a_group_for_every_suite_and_one_for_suites_with_the_same_o
         (memobench, "memobench:", ("--ground-truth", "--as-published", "--allow-outside")),
         (mind, "mind:", ("--ground-truth", "--as-published", "--max-frames", "--alignment", "--allow-outside")),
         (revisit, "revisit:", ("--pattern", "--allow-outside", "--protocol", "--as-published")),
+        (
+            wrbench,
+            "wrbench:",
+            (
+                "--natural25",
+                "--cached-poses",
+                "--as-published",
+                "--example-sampling",
+                "--names-subject",
+                "--allow-outside",
+            ),
+        ),
     ):
         first, *lines = group.splitlines()
         assert first == heading
