@@ -352,7 +352,7 @@ class CountedInline(Inline):
     made = 0
 
     def __init__(self, resources: Resources) -> None:
-        super().__init__(resources)
+        super().__init__()
         assert resources == Resources(workers=2)
         type(self).made += 1
 
