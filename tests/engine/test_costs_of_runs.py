@@ -37,6 +37,7 @@ class Mortal(Inline):
     """Two of its workers die, before the second item."""
 
     name = "mortal"
+    deaths = retries = 0
 
     def map(self, make_worker: Any, items: Any, **options: Any) -> Iterator[Any]:
         for number, result in enumerate(super().map(make_worker, items, **options)):

@@ -23,11 +23,11 @@ COMPARED = ("sana_like.revisit_psnr", "mbencha.environment.rendering_lighting", 
 """A score of each table that another light lowers."""
 DECLINED = {
     "sana.revisit_psnr": Reason.MISSING_INPUT,
-    "mind.lcm.psnr": Reason.MISSING_INPUT,
+    "mind.action.rpe_rot": Reason.MISSING_INPUT,
     "mbencha.entity.object_geometry_consistency": Reason.MISSING_INPUT,
     "mind.gsc.lpips": Reason.MISSING_WEIGHTS,
 }
-"""What these clips lack: a list of pairs, a reference video, depth, and weights."""
+"""What these clips lack: a list of pairs, poses of the reference, depth, and weights."""
 
 
 def bound(protocol: str, **settings) -> tuple[BoundMetric, ...]:
