@@ -45,7 +45,9 @@ BEGIN_FILES = 3
 """rollouts.parquet, lock.json, run.json."""
 ENVIRONMENT_FILES, CAUSAL_FILES = 5, 2
 """Rows, and features: poses; where there is light and a gate, also means of colours, flow, and motion."""
-ALL_FILES = 3 * ENVIRONMENT_FILES + 3 * CAUSAL_FILES
+MACHINE_FILES = 1
+"""lock.json again, with what measured the first rollout."""
+ALL_FILES = 3 * ENVIRONMENT_FILES + 3 * CAUSAL_FILES + MACHINE_FILES
 
 
 @pytest.fixture(scope="module")

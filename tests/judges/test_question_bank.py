@@ -70,13 +70,19 @@ def test_a_bank_that_is_not_there_is_missing(path):
         {"question": "\n\t "},
         {"question": "x" * 1001},
         {"question": ["Is it there?"]},
-        {"answer": "yes"},
     ],
 )
 def test_a_question_of_another_shape_is_refused(path, change):
     error = why(write_bank(path, [{**SMALL[0], **change}]))
     assert error.reason is Reason.INVALID_INPUT
     assert next(iter(change)) in str(error)
+
+
+def test_a_question_with_a_part_that_is_not_known_is_refused_without_its_name(path):
+    error = why(write_bank(path, [{**SMALL[0], "answer": "yes"}]))
+    assert error.reason is Reason.INVALID_INPUT
+    assert "an unknown field" in str(error)
+    assert "answer" not in str(error)
 
 
 @pytest.mark.parametrize("name", SMALL[0])

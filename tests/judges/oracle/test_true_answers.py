@@ -90,7 +90,7 @@ def test_the_target_is_judgeable_in_the_seconds_whose_shown_frames_show_it(
     oracle: OracleServer, rollouts: Rollouts
 ) -> None:
     recipe, rollout = Reobservation(), rollouts["perfect"]
-    question = recipe.question_about((0, 1))
+    question = recipe.question_about((0, 1), rollout)
 
     def judgeable(frames: tuple[int, ...]) -> list[bool]:
         request = question.request(SYSTEM, JudgeModel(model="asked"), pictures(rollout, frames), 0)
