@@ -96,11 +96,11 @@ def failures_command(run: Path | None, rules: bool, output: Path | None, as_json
     probe_support,...`.
     """
     from lookaway.engine.run import Run
-    from lookaway.reports.memobench.failures import failures, print_failures, rule_rows, write_failures
+    from lookaway.reports.memobench.failures import failure_rule_rows, failures, print_failures, write_failures
     from lookaway.reports.numbers import print_lines, print_rows
 
     if rules:
-        print_rows(rule_rows(), as_json=as_json)
+        print_rows(failure_rule_rows(), as_json=as_json)
         return
     if run is None:
         raise click.UsageError("Name a run, or print the rules with --rules.")

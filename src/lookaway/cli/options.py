@@ -53,15 +53,19 @@ def split_names(context: click.Context, parameter: click.Parameter, value: str |
     return None if value is None else tuple(part.strip() for part in value.split(",") if part.strip())
 
 
-def split_pairs(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
-    """Parse FEATURE=EXTRACTOR pairs."""
-    pairs = {}
-    for text in value:
-        name, sign, meaning = (part.strip() for part in text.partition("="))
-        if not (name and sign and meaning):
-            raise click.BadParameter(f"{text!r} is not FEATURE=EXTRACTOR, such as poses=tracked_poses.")
-        pairs[name] = meaning
-    return pairs
+def pairs_like(example: str) -> Callable[[click.Context, click.Parameter, tuple[str, ...]], dict[str, str]]:
+    """Parse pairs such as FEATURE=EXTRACTOR, which the metavar of the option names."""
+
+    def split_pairs(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
+        pairs = {}
+        for text in value:
+            name, sign, meaning = (part.strip() for part in text.partition("="))
+            if not (name and sign and meaning):
+                raise click.BadParameter(f"{text!r} is not {parameter.metavar}, such as {example}.")
+            pairs[name] = meaning
+        return pairs
+
+    return split_pairs
 
 
 def dataset_options(command: Command) -> Command:
@@ -82,7 +86,7 @@ def dataset_options(command: Command) -> Command:
             "--use",
             "using",
             multiple=True,
-            callback=split_pairs,
+            callback=pairs_like("poses=tracked_poses"),
             metavar="FEATURE=EXTRACTOR",
             help="Compute a feature with this extractor, such as poses=tracked_poses; can be repeated.",
         ),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from lookaway.cli.options import FOLDER_OR_URL, PATH, json_option
+from lookaway.cli.options import FOLDER_OR_URL, PATH, json_option, pairs_like
 
 if TYPE_CHECKING:
     from lookaway.reports.wrbench.dimensions import DimensionRow
@@ -19,23 +19,13 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 SIDES = {"left": 1, "tie": 0, "right": -1}
 
 
-def _named_values(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
-    found = {}
-    for text in value:
-        name, sign, meaning = (part.strip() for part in text.partition("="))
-        if not (name and sign and meaning):
-            raise click.BadParameter(f"{text!r} is not {parameter.metavar}.")
-        found[name] = meaning
-    return found
-
-
 def interface_option(command: Command) -> Command:
     """Add --interface."""
     return click.option(
         "--interface",
         "interfaces",
         multiple=True,
-        callback=_named_values,
+        callback=pairs_like("mine=prompt-only"),
         metavar="MODEL=INTERFACE",
         help="What a model is given to know where to look, such as mine=prompt-only; can be repeated. Those of "
         "WRBench's own models are known.",
@@ -127,10 +117,15 @@ def attribution_command(run: Path | None, rules: bool, output: Path | None, as_j
     """
     from lookaway.engine.run import Run
     from lookaway.reports.numbers import print_lines, print_rows
-    from lookaway.reports.wrbench.attribution import attributions, print_attributions, rule_rows, write_attributions
+    from lookaway.reports.wrbench.attribution import (
+        attribution_rule_rows,
+        attributions,
+        print_attributions,
+        write_attributions,
+    )
 
     if rules:
-        print_rows(rule_rows(), as_json=as_json)
+        print_rows(attribution_rule_rows(), as_json=as_json)
         return
     if run is None:
         raise click.UsageError("Name a run, or print the rules with --rules.")
@@ -149,7 +144,7 @@ def attribution_command(run: Path | None, rules: bool, output: Path | None, as_j
     "--column",
     "columns",
     multiple=True,
-    callback=_named_values,
+    callback=pairs_like("pair=pair_id"),
     metavar="FIELD=COLUMN",
     help="Name of a column, such as pair=pair_id; can be repeated. Fields are pair, dimension, rater, verdict, left, "
     "right and scene, and on demand judgeable, left_score and right_score.",
@@ -158,7 +153,7 @@ def attribution_command(run: Path | None, rules: bool, output: Path | None, as_j
     "--verdict",
     "verdicts",
     multiple=True,
-    callback=_named_values,
+    callback=pairs_like("A=left"),
     metavar="WORD=SIDE",
     help="What a word in the table means: left, right or tie, such as A=left; can be repeated.",
 )

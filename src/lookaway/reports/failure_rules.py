@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from lookaway.reports.numbers import fixed
 
@@ -55,3 +55,17 @@ def apply_rule(rule: FailureRule, values: Mapping[str, float], found: Mapping[st
             category=rule.category, is_found=None, why=f"{why}, but {unknown[0]} {found[unknown[0]].why}"
         )
     return CategoryVerdict(category=rule.category, is_found=True, why=why)
+
+
+def rule_rows(rules: Iterable[FailureRule], meanings: Mapping[str, str], *, head: str) -> list[dict[str, Any]]:
+    """Rules as a table; `head` is what their categories are called."""
+    return [
+        {
+            head: rule.category,
+            "metric": rule.metric,
+            "found if": f"{rule.comparison} {rule.limit:g}",
+            "unless": ", ".join(rule.unless) or "-",
+            "meaning": meanings[rule.category],
+        }
+        for rule in rules
+    ]

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from lookaway.engine.run import Run
 from lookaway.reports.export.rows import write_row_file
-from lookaway.reports.failure_rules import CategoryVerdict, FailureRule, apply_rule
+from lookaway.reports.failure_rules import CategoryVerdict, FailureRule, apply_rule, rule_rows
 from lookaway.reports.memobench.scores import REVISITED, SUITE
 from lookaway.reports.numbers import print_json, print_lines, print_rows
 from lookaway.reports.scored_rollouts import require_suite, scored_rollouts
@@ -177,15 +177,6 @@ def _lacking(rows: Sequence[FailureRow]) -> Iterator[str]:
         yield f"note: {category} is not known for {count}: {reason}."
 
 
-def rule_rows() -> list[dict[str, Any]]:
+def failure_rule_rows() -> list[dict[str, Any]]:
     """The rules as a table."""
-    return [
-        {
-            "category": rule.category,
-            "metric": rule.metric,
-            "found if": f"{rule.comparison} {rule.limit:g}",
-            "unless": ", ".join(rule.unless) or "-",
-            "meaning": CATEGORIES[rule.category],
-        }
-        for rule in RULES
-    ]
+    return rule_rows(RULES, CATEGORIES, head="category")

@@ -17,7 +17,7 @@ from lookaway.engine.run import Run
 from lookaway.reports.charts.funnel import FunnelStep, funnel
 from lookaway.reports.charts.svg import Chart
 from lookaway.reports.export.rows import write_row_file
-from lookaway.reports.failure_rules import CategoryVerdict, FailureRule, apply_rule
+from lookaway.reports.failure_rules import CategoryVerdict, FailureRule, apply_rule, rule_rows
 from lookaway.reports.numbers import fixed, print_json, print_lines, print_rows
 from lookaway.reports.scored_rollouts import require_suite
 from lookaway.statistics.intervals import Proportion, proportion
@@ -275,17 +275,7 @@ def attribution_notes(rows: Sequence[AttributionRow]) -> Iterator[str]:
         yield f"note: the outcome is not known for {count}: {why}."
 
 
-def rule_rows() -> list[dict[str, Any]]:
+def attribution_rule_rows() -> list[dict[str, Any]]:
     """The rules as a table, in the order of outcomes."""
-    return [
-        {
-            "outcome": rule.category,
-            "metric": rule.metric,
-            "found if": f"{rule.comparison} {rule.limit:g}",
-            "unless": ", ".join(rule.unless) or "-",
-            "meaning": OUTCOMES[rule.category],
-        }
-        for outcome in OUTCOMES
-        for rule in RULES
-        if rule.category == outcome
-    ]
+    ordered = sorted(RULES, key=lambda rule: list(OUTCOMES).index(rule.category))
+    return rule_rows(ordered, OUTCOMES, head="outcome")
