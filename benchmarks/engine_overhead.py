@@ -1,7 +1,7 @@
 """The engine compared with a bare loop that decodes the same clips and computes the same metrics.
 
 Both take turns, clip set by clip set, in one process; the ratio is that of the medians over rounds.
-The loop stores nothing: no hashes, no features, no rows, no plan.
+The loop asks the gate as the engine does, and stores nothing: no hashes, no features, no rows, no plan.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ from lookaway.io.video import Video
 from lookaway.metrics.fold_pairs import FoldPairs
 from lookaway.metrics.match_errors import SpatialEpipolar, SpatialReprojection
 from lookaway.metrics.rendering_lighting import RenderingLighting
+from lookaway.metrics.revisited import Revisited
 from lookaway.perception.poses.sift_matches import SiftMatches
 from lookaway.perception.poses.supplied_poses import SuppliedPoses
 from lookaway.perception.quality.lab_means import LabMeans
+from lookaway.suites.gate import MOTION
 from tests.support.clips import write_clip
 from tests.support.mbench import MBenchWriter, write_poses
 from tests.support.room import Room, there_and_back
@@ -39,8 +41,8 @@ LIGHTEST = ("rendering_lighting",)
 
 
 def bare_loop(rollouts: list[Rollout], names: tuple[str, ...]) -> None:
-    """Decode, perceive, measure: nothing else."""
-    lab = LabMeans().load()
+    """Decode, perceive, measure, ask the gate: nothing else."""
+    lab, flow, motion = LabMeans().load(), MOTION.flow.load(), MOTION.load()
     sift = SiftMatches(poses=SuppliedPoses(), pairs=FoldPairs()).load() if names == EVERYTHING else None
     for rollout in rollouts:
         features: dict[str, Feature] = {}
@@ -49,6 +51,7 @@ def bare_loop(rollouts: list[Rollout], names: tuple[str, ...]) -> None:
             timeline = video.timeline
             features["poses"] = SuppliedPoses().start(rollout, timeline, {}).finish()
             watches["lab_means"] = lab.start(rollout, timeline, {})
+            watches["flow"] = flow.start(rollout, timeline, {})
             if sift:
                 watches["matches"] = sift.start(rollout, timeline, features)
             watching: list[Extraction] = list(watches.values())
@@ -56,8 +59,9 @@ def bare_loop(rollouts: list[Rollout], names: tuple[str, ...]) -> None:
                 watching[position].add_frame(frame)
         perceived = {name: watch.finish() for name, watch in watches.items()}
         features |= {name: feature for name, feature in perceived.items() if isinstance(feature, Feature)}
-        for metric in (SpatialEpipolar(), SpatialReprojection(), RenderingLighting()):
-            if metric.name in names:
+        features["motion"] = motion.start(rollout, timeline, features).finish()
+        for metric in (SpatialEpipolar(), SpatialReprojection(), RenderingLighting(), Revisited()):
+            if metric.name in (*names, Revisited.name):
                 assert isinstance(metric.measure(rollout, features), Score)
 
 

@@ -213,3 +213,12 @@ def test_networks_that_know_no_precision_run_on_the_device_too():
 def test_without_changes_a_protocol_stays_as_it_is(dataset):
     bounds = bind_metrics(dataset)
     assert Overrides().apply(bounds) == bounds
+
+
+def test_the_whole_name_of_a_metric_of_another_suite_is_that_metric_for_every_rollout(tmp_path):
+    dataset = Dataset(suite="revisit", root=tmp_path, rollouts=())
+    first, *_ = bind_metrics(dataset, ["mind.lcm.psnr"])
+    (own,) = (bound for bound in load_suite("mind").metrics({}) if bound.name == "mind.lcm.psnr")
+    assert first == replace(own, subsets=None)
+    with pytest.raises(UnknownName, match=r"mind\.lcm\.psn"):
+        bind_metrics(dataset, ["mind.lcm.psn"])

@@ -13,6 +13,7 @@ from lookaway.core import Feature, JudgeModel, JudgeRequest, Lock, RunError
 from lookaway.engine.checking import check_run
 from lookaway.engine.timings import SessionCosts, save_session
 from lookaway.io.files import write_json
+from lookaway.io.journal import Journal
 from lookaway.judges.reply_store import ReplyStore
 from lookaway.store.feature_store import FeatureStore
 from lookaway.store.run_folder import RunFolder
@@ -160,11 +161,37 @@ def test_a_lock_of_another_start_is_found(run):
     assert "a start of `lookaway eval` was interrupted" in damage
 
 
-def test_an_unfinished_last_line_is_found(run):
+@pytest.mark.parametrize("is_resumed", [False, True])
+def test_an_event_that_a_kill_cut_off_is_named_in_one_line_and_is_no_damage(run, is_resumed):
+    whole = lookaway("check", run)
     with (run / "events.jsonl").open("a") as file:
         file.write('{"time": 1')
+    if is_resumed:
+        Journal(run / "events.jsonl").end_line()
+        RunFolder(run).note("resumed")
+    result = lookaway("check", run)
+    assert result.code == 0
+    (line,) = (line for line in result.out.splitlines() if line.startswith("unfinished: "))
+    assert f"{run / 'events.jsonl'}: line 2 was being written at a crash" in line
+    assert len(result.out.splitlines()) == len(whole.out.splitlines()) + 1
+    found = lookaway("check", run, "--json").json
+    assert found["is_whole"] is True
+    assert [len(kind["unfinished"]) for kind in found["kinds"]] == [0, 0, 0, 0, 1, 0]
+
+
+@pytest.mark.parametrize("change", [lambda lines: lines[:-1] + b"?", lambda lines: lines + bytes(9)])
+def test_a_last_event_that_no_kill_leaves_is_damaged(run, change):
+    (run / "events.jsonl").write_bytes(change((run / "events.jsonl").read_bytes()))
     (damage,) = check_run(run).damaged
-    assert "its last line is unfinished" in damage
+    assert damage.startswith(str(run / "events.jsonl"))
+
+
+def test_an_unfinished_line_of_what_was_spent_is_damage(run):
+    with (run / "spending.jsonl").open("a") as file:
+        file.write('{"calls": 1')
+    (damage,) = check_run(run).damaged
+    assert "line 1 is damaged. Correct or delete it: budgets depend on it." in damage
+    assert lookaway("check", run).code == 3
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path):

@@ -93,7 +93,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_mbench(tmp_path_factory.mktemp("dataset") / "set", samples=SAMPLES).root
 
 
-@pytest.fixture(params=["disk", pytest.param("bucket", marks=pytest.mark.server)])
+@pytest.fixture(params=["disk", pytest.param("bucket", marks=[pytest.mark.server, pytest.mark.nightly])])
 def run(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     with ExitStack() as serving:
         if request.param == "disk":

@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.merge,
 ]
 MODELS = ("alpha", "beta", "gamma", "delta", "epsilon")
-SAMPLES = 20
+SAMPLES = 8
 ROLLOUTS = len(MODELS) * 2 * SAMPLES
 SHORT, EMPTY, MISSING = 3, 5, 7
 """Samples whose videos cannot be measured, so that tables hold reasons, too."""
@@ -27,7 +27,7 @@ SHORT, EMPTY, MISSING = 3, 5, 7
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two hundred rollouts, some of them broken."""
+    """Eighty rollouts, some of them broken."""
     writer = write_mbench(tmp_path_factory.mktemp("identical") / "dataset", models=MODELS, samples=SAMPLES)
     for model in MODELS:
         names = {"model": model, "subset": "environment"}

@@ -48,6 +48,9 @@ ENVIRONMENT_FILES, CAUSAL_FILES = 5, 2
 MACHINE_FILES = 1
 """lock.json again, with what measured the first rollout."""
 ALL_FILES = 3 * ENVIRONMENT_FILES + 3 * CAUSAL_FILES + MACHINE_FILES
+FIRST_ROWS, COMPACTION = BEGIN_FILES + ENVIRONMENT_FILES, BEGIN_FILES + ALL_FILES + 1
+"""The renames that end the rows of a first rollout, and compaction."""
+MERGE, NIGHTLY = pytest.mark.merge, pytest.mark.nightly
 
 
 @pytest.fixture(scope="module")
@@ -76,28 +79,17 @@ def arguments(root: Path, run: Path) -> list[str]:
     return ["eval", str(root), "--metrics", ",".join(QUICK), "-o", str(run), "--quiet"]
 
 
-@pytest.mark.merge
 @pytest.mark.parametrize(
     ("call", "when", "number", "rollouts_on_disk"),
     [
-        ("replace", "before", 1, 0),
-        ("replace", "after", BEGIN_FILES - 1, 0),
-        ("replace", "before", BEGIN_FILES + ENVIRONMENT_FILES, 0),
-        ("replace", "after", BEGIN_FILES + ENVIRONMENT_FILES, 1),
-        ("replace", "after", BEGIN_FILES + ALL_FILES, 6),
-        ("replace", "before", BEGIN_FILES + ALL_FILES + 1, 6),
-        ("replace", "after", BEGIN_FILES + ALL_FILES + 1, 6),
-        ("unlink", "after", 3, 6),
-    ],
-    ids=[
-        "before the first file",
-        "before the run is described",
-        "before the rows of a rollout",
-        "after the rows of a rollout",
-        "before compaction",
-        "with compacted rows half written",
-        "with rows both compacted and not",
-        "with some of the parts removed",
+        pytest.param("replace", "before", 1, 0, id="before the first file", marks=NIGHTLY),
+        pytest.param("replace", "after", BEGIN_FILES - 1, 0, id="before the run is described", marks=MERGE),
+        pytest.param("replace", "before", FIRST_ROWS, 0, id="before the rows of a rollout", marks=NIGHTLY),
+        pytest.param("replace", "after", FIRST_ROWS, 1, id="after the rows of a rollout", marks=MERGE),
+        pytest.param("replace", "after", COMPACTION - 1, 6, id="before compaction", marks=NIGHTLY),
+        pytest.param("replace", "before", COMPACTION, 6, id="with compacted rows half written", marks=NIGHTLY),
+        pytest.param("replace", "after", COMPACTION, 6, id="with rows both compacted and not", marks=NIGHTLY),
+        pytest.param("unlink", "after", 3, 6, id="with some of the parts removed", marks=MERGE),
     ],
 )
 def test_a_run_killed_at_any_write_continues_to_the_same_table(

@@ -7,15 +7,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 import lookaway
+from lookaway.cli.run_options import parse_size
 from lookaway.core import Abstention, GaveUp, LastResult, Reason, Resources, RunError, Score, ServiceClients, UserError
 from lookaway.engine.inline import Inline
 from lookaway.engine.limits import RolloutLimits, Stopwatch, held_memory, machine_memory
 from lookaway.engine.worker import BatchReport, RolloutWorker, Work
 from lookaway.store.feature_store import FeatureStore
 from lookaway.store.run_folder import RunFolder
+from tests.support.command import lookaway as command
 from tests.support.hungry import hungry_extractor, hungry_metric
 from tests.support.runs import events, outcomes
 from tests.support.scripted import ANSWERS, bound, script
@@ -57,8 +60,14 @@ def scored_but(reason: str) -> dict[str, str]:
 # In a child process.
 
 
-@pytest.mark.merge
-@pytest.mark.parametrize("how", ["sleep", "grow", "die"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param("sleep", marks=pytest.mark.merge),
+        pytest.param("grow", marks=pytest.mark.nightly),
+        pytest.param("die", marks=pytest.mark.nightly),
+    ],
+)
 def test_a_spoilt_rollout_costs_no_other_one_and_a_resume_goes_on(how, root, tmp_path, marks, monkeypatch):
     script(monkeypatch, *hungry_metric(how, marks))
     options = {"suite": "scripted", "resources": ALLOWED.get(how, Resources(rollout_seconds=60))}
@@ -73,7 +82,7 @@ def test_a_spoilt_rollout_costs_no_other_one_and_a_resume_goes_on(how, root, tmp
     assert tried(marks) == times + (how == "die")
 
 
-@pytest.mark.merge
+@pytest.mark.nightly
 @pytest.mark.parametrize("how", ["sleep", "grow"])
 def test_an_extractor_that_passes_a_limit_makes_the_metrics_that_need_it_abstain(
     how, root, tmp_path, marks, monkeypatch
@@ -84,14 +93,14 @@ def test_an_extractor_that_passes_a_limit_makes_the_metrics_that_need_it_abstain
     assert tried(marks) == 1
 
 
-@pytest.mark.merge
+@pytest.mark.nightly
 def test_a_metric_that_was_measured_before_the_limit_was_passed_keeps_its_score(root, tmp_path, marks, monkeypatch):
     script(monkeypatch, *hungry_metric("sleep", marks))
     lookaway.evaluate(root, tmp_path / "run", suite="scripted", resources=ALLOWED["sleep"])
     assert found(tmp_path / "run", "modest") == dict.fromkeys(ROLLOUTS, "score")
 
 
-@pytest.mark.merge
+@pytest.mark.nightly
 def test_a_higher_limit_measures_the_rollout_again_and_the_same_or_none_does_not(root, tmp_path, marks, monkeypatch):
     script(monkeypatch, *hungry_metric("sleep", marks))
     for resources in (Resources(rollout_seconds=0.2), Resources(rollout_seconds=0.2), None):
@@ -156,14 +165,14 @@ def test_results_of_a_child_come_back_and_items_may_come_late():
 
 
 @pytest.mark.merge
-@pytest.mark.parametrize("at_once", [1, 3])
+@pytest.mark.parametrize("at_once", [1, pytest.param(3, marks=pytest.mark.nightly)])
 def test_only_the_item_that_a_child_dies_of_is_given_up(at_once):
     results = list(in_child(make_dying, range(4), at_once=at_once))
     assert [result for result in results if isinstance(result, GaveUp)] == [GaveUp(1, 1)]
     assert sorted(result for result in results if not isinstance(result, GaveUp)) == [0, 4, 6]
 
 
-@pytest.mark.merge
+@pytest.mark.nightly
 def test_after_a_last_result_another_process_works():
     first, second, third, fourth = in_child(make_last, range(4))
     assert len({first, second, third}) == 3
@@ -263,7 +272,7 @@ def test_the_message_says_what_was_measured_what_the_limit_is_and_which_option_r
 def test_the_default_of_time_grows_with_the_extractors_of_the_plan_and_that_of_memory_with_the_machine():
     alone, fed = hungry_metric("", Path())[:1], hungry_extractor("", Path())
     assert RolloutLimits.of(Resources(), fed).seconds == 2 * RolloutLimits.of(Resources(), alone).seconds
-    assert RolloutLimits.of(Resources(), fed).bytes == machine_memory() // 2
+    assert 0.5 < RolloutLimits.of(Resources(), fed).bytes / machine_memory() < 1
     assert RolloutLimits.of(Resources(rollout_seconds=7), fed).seconds == 7
 
 
@@ -304,3 +313,24 @@ def test_a_limit_of_nothing_is_refused():
 def test_other_resources_still_need_ray():
     with pytest.raises(UserError, match="need Ray"):
         Inline(Resources(workers=2, rollout_seconds=1))
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("8GB", 8 * 10**9), ("500 MB", 5 * 10**8), ("1.5kB", 1500), ("7B", 7), ("2TB", 2 * 10**12)]
+)
+def test_a_size_is_a_number_with_a_unit(text, size):
+    assert parse_size(None, None, text) == size  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["8", "GB", "8gb", "-1GB", "0GB", "0.0001B", "1e9B", "8GiB", "8GB\n8GB", "٣GB", ""])
+def test_what_is_no_size_is_refused_with_an_example(text):
+    with pytest.raises(click.BadParameter, match="such as 8GB"):
+        parse_size(None, None, text)  # type: ignore[arg-type]
+
+
+@pytest.mark.merge
+def test_the_command_line_takes_both_limits(root, tmp_path):
+    given = ("--metrics", "rendering_lighting", "--rollout-seconds", 600, "--rollout-memory", "4GB", "--quiet")
+    result = command("eval", root, "-o", tmp_path / "run", *given)
+    assert (result.code, result.err) == (0, "")
+    assert {rollout for rollout, _ in outcomes(tmp_path / "run")} == set(ROLLOUTS)

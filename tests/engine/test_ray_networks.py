@@ -180,6 +180,7 @@ def of_tokens(*counts: int) -> tuple[BoundMetric, ...]:
     )
 
 
+@pytest.mark.nightly
 def test_one_actor_or_two_give_every_row_of_one_process_and_load_a_network_once_each(
     videos, tmp_path, marks, monkeypatch
 ):

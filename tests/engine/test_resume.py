@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -190,8 +191,12 @@ def test_a_run_whose_clock_is_set_forward_and_back_continues_to_the_same_table(t
         monkeypatch.setattr(time, "time_ns", lambda shift=seconds: clock_ns() + shift * 10**9)
         with pytest.raises(KeyboardInterrupt):
             lookaway.evaluate(root, tmp_path / "run", suite="scripted", on_progress=interrupt)
+        (tmp_path / "run" / "outcomes" / f".{years}.partial").write_bytes(b"PAR1")
+        for path in (tmp_path / "run").rglob("*"):
+            os.utime(path, (time.time(), time.time()))
     lookaway.evaluate(root, tmp_path / "run", suite="scripted")
     assert table_text(tmp_path / "run") == table_text(tmp_path / "undisturbed")
+    assert list((tmp_path / "run").rglob("*.partial")) == []
     assert set(times_measured(tmp_path / "run").values()) == {1}
 
 

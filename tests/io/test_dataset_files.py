@@ -10,7 +10,14 @@ from pydantic import BaseModel, ConfigDict
 
 from lookaway.core import DatasetError, UnsafePath
 from lookaway.io import dataset_files
-from lookaway.io.dataset_files import DatasetTree, checked, open_regular, read_dataset_json, read_limited
+from lookaway.io.dataset_files import (
+    DatasetTree,
+    checked,
+    open_regular,
+    read_dataset_json,
+    read_limited,
+    read_limited_lines,
+)
 
 CANARY = "AKIA-canary-8f2c"
 
@@ -137,3 +144,24 @@ def test_no_reader_of_datasets_opens_a_file_in_another_way():
     found = {path.name: opening.findall(path.read_text(encoding="utf-8")) for path in readers}
     assert len(readers) > 20
     assert not {name: words for name, words in found.items() if words}
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
+def test_a_file_of_too_many_lines_is_refused_before_it_is_divided(tmp_path, monkeypatch, end):
+    monkeypatch.setattr(dataset_files, "MAX_LINES", 3)
+    (tmp_path / "list").write_bytes(b"{}" + end + end + end)
+    assert len(list(DatasetTree(tmp_path).lines("list"))) == 1
+    (tmp_path / "list").write_bytes(b"{}" + 4 * end)
+    with pytest.raises(DatasetError, match="list: it has 4 lines, and at most 3 are read"):
+        list(DatasetTree(tmp_path).lines("list"))
+    with pytest.raises(DatasetError, match="it has 4 lines"):
+        read_limited_lines(tmp_path / "list")
+
+
+def test_after_too_many_invalid_records_the_rest_is_not_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(dataset_files, "MAX_INVALID_RECORDS", 2)
+    (tmp_path / "list").write_bytes(b'{"name": "a"}\n5\n[]\n{"name": "b"}\n{\n{"name": "c"}\n')
+    tree, found = DatasetTree(tmp_path), []
+    with pytest.raises(DatasetError, match="more than 2 records are invalid, and the rest is not read"):
+        found.extend(record.name for _, record in tree.records("list", Record))
+    assert [problem.where for problem in tree.problems] == ["list:2", "list:3"]

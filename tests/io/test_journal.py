@@ -277,9 +277,19 @@ def test_an_append_after_an_unfinished_line_is_a_line_of_its_own(tmp_path):
     journal = Journal(path)
     journal.end_line()
     journal.append(['{"event": "resumed"}'])
-    assert journal.lines() == [b'{"event": "started"}', b'{"eve', b'{"event": "resumed"}']
+    assert journal.lines() == [b'{"event": "started"}', b'{"eve (unfinished)', b'{"event": "resumed"}']
     journal.end_line()
     assert path.read_bytes().count(b"\n") == 3
+
+
+def test_a_last_line_that_lacks_only_its_end_is_not_lost(tmp_path):
+    path = tmp_path / "events.jsonl"
+    journal = Journal(path)
+    journal.append(['{"event": "started"}'])
+    path.write_bytes(path.read_bytes()[:-1])
+    journal.end_line()
+    journal.append(['{"event": "resumed"}'])
+    assert Journal(path).lines() == [b'{"event": "started"}', b'{"event": "resumed"}']
 
 
 def test_a_line_whose_checksum_fails_is_left_out_and_counted(tmp_path, caplog):

@@ -130,7 +130,7 @@ def test_a_process_killed_at_one_of_its_writes_loses_nothing(name, expected, tmp
     check_after_death(scenario, tmp_path / "killed", points[len(points) * 2 // 3], expected)
 
 
-@pytest.mark.merge
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_process_killed_at_any_write_loses_nothing(name, expected, tmp_path):
     scenario = SCENARIOS[name]
@@ -147,9 +147,17 @@ def bucket(tmp_path_factory: pytest.TempPathFactory):
         yield new_bucket
 
 
-@pytest.mark.merge
 @pytest.mark.server
-@pytest.mark.parametrize("name", ["begin", "begin with more rollouts", "add", "compact", "merge", "merge again"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("begin", marks=pytest.mark.merge),
+        *(
+            pytest.param(name, marks=pytest.mark.nightly)
+            for name in ("begin with more rollouts", "add", "compact", "merge", "merge again")
+        ),
+    ],
+)
 def test_a_process_killed_at_any_write_to_object_storage_loses_nothing(name, expected, bucket):
     scenario = SCENARIOS[name]
     points = [point for point in scenario.points(bucket()) if point.step.endswith("_object")]

@@ -4,6 +4,8 @@ import fcntl
 import json
 import os
 import random
+import subprocess
+import sys
 import threading
 import time
 
@@ -12,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lookaway.core import Abstention, DatasetError, Failure, Lock, Reason, RunError
+from lookaway.io.files import write_whole
 from lookaway.store import run_folder
 from lookaway.store.outcome_reader import OutcomeReader
 from lookaway.store.outcome_rows import KEY, STATUSES, each_measurement_once, rows
@@ -140,14 +143,41 @@ def test_compaction_holds_only_so_many_rows_at_once(tmp_path, monkeypatch):
     assert [repr(group) for group in OutcomeReader(folder, [ASKED]).groups()] == before
 
 
-def test_compaction_removes_what_killed_writers_left_and_nothing_that_is_being_written(tmp_path):
+@pytest.mark.parametrize("clock", [0.0, 4e9], ids=["set back", "set forward"])
+def test_compaction_removes_what_killed_writers_left_and_nothing_that_is_being_written(tmp_path, monkeypatch, clock):
     folder = start_run(tmp_path)
-    names = {".old.partial": 25 * 3600, ".new.partial": 23 * 3600, "old.partial": 25 * 3600, ".other": 25 * 3600}
-    for name, age in names.items():
+    for name in (".old.partial", ".new.partial", "old.partial", ".other"):
         (folder.outcomes / name).write_bytes(b"PAR1")
-        os.utime(folder.outcomes / name, (time.time() - age,) * 2)
+        os.utime(folder.outcomes / name, (0, 0) if "old" in name else (4e9, 4e9))
+    path, seen = folder.outcomes / "being-written", []
+
+    def write(file):
+        (own,) = (found for found in folder.outcomes.glob(".*.partial") if len(found.name) > 20)
+        for age in (0, 4e9):
+            os.utime(own, (age, age))
+            folder.compact()
+        seen.append(own.exists())
+        file.write(b"whole")
+
+    monkeypatch.setattr(time, "time", lambda: clock)
+    write_whole(path, write)
+    assert seen == [True]
+    assert path.read_bytes() == b"whole"
+    assert {found.name for found in folder.outcomes.iterdir()} == {"old.partial", ".other", ".compacting", path.name}
+
+
+@pytest.mark.merge
+def test_a_file_that_a_killed_process_was_writing_is_removed_at_once(tmp_path):
+    folder = start_run(tmp_path)
+    code = (
+        "import os, sys; from pathlib import Path; from lookaway.io.files import write_whole; "
+        "write_whole(Path(sys.argv[1]), lambda file: os.kill(os.getpid(), 9))"
+    )
+    killed = subprocess.run([sys.executable, "-c", code, str(folder.outcomes / "rows.parquet")], check=False)
+    assert killed.returncode == -9
+    assert len(list(folder.outcomes.glob(".*.partial"))) == 1
     folder.compact()
-    assert {path.name for path in folder.outcomes.iterdir()} == {".new.partial", "old.partial", ".other", ".compacting"}
+    assert list(folder.outcomes.glob(".*.partial")) == []
 
 
 def test_rows_outlast_a_power_cut(tmp_path, monkeypatch):

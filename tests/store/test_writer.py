@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -139,7 +139,7 @@ def test_a_process_is_known_by_its_number_its_start_and_its_machine():
     assert replace(own, machine="").is_alive() is None
     parent = replace(own, process=os.getppid(), process_start="of another one with its number")
     assert parent.is_alive() is False
-    assert replace(parent, process_start=module._process_start(os.getppid()) or "").is_alive() is True
+    assert replace(parent, process_start=module._process_start(os.getppid()) or "").is_alive() is None  # it may write
 
 
 def test_a_process_that_has_ended_and_was_not_waited_for_is_dead():
@@ -223,6 +223,29 @@ def test_an_object_that_is_not_renewed_for_the_time_of_a_lease_is_taken_over(sto
     with sole_writer(RUN):
         assert json.loads(storage.content)["process"] == os.getpid()
     assert module.LEASE_SECONDS <= storage.now < module.LEASE_SECONDS + 2 * module.LOOK_SECONDS
+
+
+def test_a_process_that_lives_and_no_longer_writes_blocks_nobody(storage):
+    parent = replace(this_writer(), process=os.getppid(), process_start=module._process_start(os.getppid()) or "")
+    storage.write(parent)
+    with sole_writer(RUN):
+        pass
+    assert storage.now >= module.LEASE_SECONDS
+
+
+def test_a_process_of_this_machine_that_has_died_is_not_waited_for(storage):
+    storage.write(replace(this_writer(), process=os.getppid(), process_start="of another one with its number"))
+    with sole_writer(RUN):
+        pass
+    assert storage.now == 0
+
+
+@pytest.mark.parametrize("change", [{"process": "../self"}, {"machine": ["m"]}, {"id": None}, {"renewals": 1.5}])
+def test_an_object_that_names_no_writer_blocks_nobody(change, storage):
+    storage.content, storage.version = json.dumps({**asdict(OTHER), **change}).encode(), 1
+    with sole_writer(RUN):
+        pass
+    assert storage.now == 0
 
 
 def test_time_in_which_storage_does_not_answer_does_not_count(storage):

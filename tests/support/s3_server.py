@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -37,9 +37,9 @@ class S3Server:
 
     def __init__(self, folder: Path) -> None:
         self._recording, self._log = folder / "requests", folder / "log"
-        with socket.socket() as found:
-            found.bind((HOST, 0))
-            self.port = found.getsockname()[1]
+        self._reserved = shared_socket(0)
+        """Keeps the port from others while the process is dead; it does not listen, so nobody is served by it."""
+        self.port = self._reserved.getsockname()[1]
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -92,6 +92,11 @@ class S3Server:
             self._process.communicate()
             self._process = None
 
+    def close(self) -> None:
+        """End it, and let others have its port."""
+        self.kill()
+        self._reserved.close()
+
     def requests(self) -> list[tuple[str, str]]:
         """Method and path of every request until now."""
         entries = [json.loads(line) for line in self._recording.read_text().splitlines()]
@@ -114,12 +119,19 @@ class S3Server:
             return False
 
 
+def shared_socket(port: int) -> socket.socket:
+    """A socket of a port that another process of this user may bind as well; 0 is any free port."""
+    found = socket.socket()
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    found.bind((HOST, port))
+    return found
+
+
 @contextmanager
 def s3_server(folder: Path) -> Iterator[S3Server]:
     """A server that this process speaks to, and that is gone at the end."""
-    server = S3Server(folder)
-    server.start()
-    with pytest.MonkeyPatch.context() as patch:
+    with closing(S3Server(folder)) as server, pytest.MonkeyPatch.context() as patch:
+        server.start()
         for name, value in server.environment.items():
             patch.setenv(name, value)
         patch.delenv("AWS_PROFILE", raising=False)
@@ -128,7 +140,6 @@ def s3_server(folder: Path) -> Iterator[S3Server]:
             yield server
         finally:
             forget_servers()
-            server.kill()
 
 
 def new_bucket() -> Path:
@@ -179,7 +190,7 @@ def serve(port: int, recording: Path) -> None:
     os.environ["MOTO_RECORDER_FILEPATH"] = str(recording)
     from moto.moto_api import recorder
     from moto.server import DomainDispatcherApplication, create_backend_app
-    from werkzeug.serving import run_simple
+    from werkzeug.serving import make_server
     from werkzeug.test import Client
 
     application = DomainDispatcherApplication(create_backend_app)
@@ -188,6 +199,7 @@ def serve(port: int, recording: Path) -> None:
     recording.write_bytes(whole + b"\n" if whole else b"")
     recorder.stop_recording()
     client = Client(application)
+    client.open("/", base_url=f"http://{HOST}:{port}")  # loads the services: the first request must not wait for that
     for line in whole.splitlines():
         entry = json.loads(line)
         if entry["method"] in CHANGING:
@@ -200,7 +212,9 @@ def serve(port: int, recording: Path) -> None:
                 data=base64.b64decode(entry["body"]) if entry["body_encoded"] else entry["body"],
             )
     recorder.start_recording()
-    run_simple(HOST, port, in_order(application, recording), threaded=True)
+    with shared_socket(port) as listening:
+        listening.listen(128)
+        make_server(HOST, port, in_order(application, recording), threaded=True, fd=listening.fileno()).serve_forever()
 
 
 if __name__ == "__main__":

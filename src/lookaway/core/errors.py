@@ -32,6 +32,10 @@ MAX_NAMED = 20
 """Maximum names in a message; a dataset may have thousands of cases."""
 
 
+MAX_MEANT = 3
+"""Maximum names that begin with what was written and are offered all."""
+
+
 def _restored(kind: type[LookawayError], args: tuple[object, ...], state: dict[str, object]) -> LookawayError:
     error = kind.__new__(kind, *args)
     error.__dict__.update(state)
@@ -59,8 +63,9 @@ class UnknownName(UserError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         known = sorted(known)
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f"Did you mean {close[0]!r}?" if close else f"Known: {_some(known)}."
+        begun = [entry for entry in known if name and entry.startswith(name)]
+        close = begun if 1 < len(begun) <= MAX_MEANT else difflib.get_close_matches(name, known, n=1)
+        hint = f"Did you mean {' or '.join(map(repr, close))}?" if close else f"Known: {_some(known)}."
         super().__init__(f"No {kind} is named {name!r}. {hint}")
 
 

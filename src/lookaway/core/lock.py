@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 Json: TypeAlias = Any
 """None, bool, int, float, str, and lists and string-keyed mappings of these."""
 
-SHA256, ENVIRONMENTS = "sha256", "environments"
+SHA256, ENVIRONMENTS, CARDS = "sha256", "environments", "cards"
 """What a `lock.json` has beside the entries that are hashed."""
 
 
@@ -88,6 +88,11 @@ class Lock:
     entries: Mapping[str, Json]
     environments: tuple[Mapping[str, Json], ...] = field(default=(), compare=False)
     """Libraries, instruction sets and kernels that measured, which may move a number by a little; not hashed."""
+    cards: Mapping[str, str] | None = field(default=None, compare=False)
+    """Hash of the card of each metric that has one: it explains a number and moves none, so it is not hashed either.
+
+    `None` where no cards were looked for.
+    """
 
     @property
     def sha256(self) -> str:
@@ -95,9 +100,10 @@ class Lock:
         return digest(self.entries)
 
     def to_json(self) -> dict[str, Json]:
-        """The content of a `lock.json`: the entries with their hash, and each environment with its own."""
+        """The content of a `lock.json`: the entries with their hash, each environment with its own, and cards."""
         beside = [{**entry, SHA256: digest(dict(entry))} for entry in self.environments]
-        return {**self.entries, SHA256: self.sha256, **({ENVIRONMENTS: beside} if beside else {})}
+        cards = {} if self.cards is None else {CARDS: dict(self.cards)}
+        return {**self.entries, SHA256: self.sha256, **({ENVIRONMENTS: beside} if beside else {}), **cards}
 
     def differences(self, other: Lock) -> Iterator[tuple[str, Json, Json]]:
         """Dotted path and both values of every difference between two locks."""

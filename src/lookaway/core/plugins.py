@@ -1,4 +1,4 @@
-"""Finds suites, metrics, extractors, judges and executors by name, of this and other packages."""
+"""Finds suites, metrics, extractors, judges, executors and adapters of models by name, of this and other packages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from lookaway.core.errors import NameClash, UnknownName
 
-Kind: TypeAlias = Literal["suites", "metrics", "extractors", "judges", "executors"]
+Kind: TypeAlias = Literal["suites", "metrics", "extractors", "judges", "executors", "adapters"]
 
 
 def names(kind: Kind) -> list[str]:

@@ -39,7 +39,7 @@ class Overrides:
 
     def apply(self, bounds: tuple[BoundMetric, ...]) -> tuple[BoundMetric, ...]:
         """The metrics with these recipes."""
-        known = {name for bound in bounds for name in _features(bound.recipes)}
+        known = {name for bound in bounds for name in feature_names(bound.recipes)}
         for name in self.using:
             if name not in known:
                 raise UnknownName("feature of these metrics", name, known)
@@ -81,11 +81,11 @@ class Overrides:
         return chosen
 
 
-def _features(recipes: Mapping[str, Extractor]) -> Iterator[str]:
+def feature_names(recipes: Mapping[str, Extractor]) -> Iterator[str]:
     """Names of the features of recipes, and of all features that they need."""
     for name, recipe in recipes.items():
         yield name
-        yield from _features(recipe.needs)
+        yield from feature_names(recipe.needs)
 
 
 def bind_metrics(
@@ -98,8 +98,9 @@ def bind_metrics(
     """The suite's protocol, or the named part of it, or any installed metric by its own name, or metric objects.
 
     The name of a suite stands for its protocol: `["memobench", "mind"]` measures both on the same rollouts, whatever
-    their subsets, behind the gate of the suite that read the dataset. `using` names other extractors for features;
-    `compute` is the device and precision of all networks.
+    their subsets, behind the gate of the suite that read the dataset; a whole name such as `memobench.all.psnr` stands
+    for one metric of it. `using` names other extractors for features; `compute` is the device and precision of all
+    networks.
     """
     recipes = {feature: _default_recipe(extractor) for feature, extractor in (using or {}).items()}
     return Overrides(using=recipes, compute=compute).apply(_chosen(dataset, metrics))
@@ -139,13 +140,21 @@ def _named(name: str, protocol: dict[str, BoundMetric], dataset: Dataset) -> lis
     if name in plugins.names("suites"):
         return _of_another_suite(name, dataset)
     matching = [bound for known, bound in protocol.items() if known == name or known.endswith(f".{name}")]
-    return matching or [_installed(name, protocol)]
+    return matching or _by_public_name(name, dataset) or [_installed(name, protocol)]
 
 
 def _of_another_suite(name: str, dataset: Dataset) -> list[BoundMetric]:
     """Its scores, for every rollout: subsets of another suite are not those of this dataset."""
     bounds = load_suite(name).metrics(dataset.settings)
     return [dataclasses.replace(bound, subsets=None) for bound in bounds if not bound.is_gate]
+
+
+def _by_public_name(name: str, dataset: Dataset) -> list[BoundMetric]:
+    """The metric of this name in the protocol of another suite; empty where none has it."""
+    if "." not in name:
+        return []
+    suites = (suite for suite in plugins.names("suites") if suite != dataset.suite)
+    return [bound for suite in suites for bound in _of_another_suite(suite, dataset) if bound.name == name]
 
 
 def _given(metric: Metric, protocol: dict[str, BoundMetric]) -> BoundMetric:

@@ -11,15 +11,17 @@ from lookaway.core import Json, RunError, StorageError, UserError
 from lookaway.engine.timings import COSTS, read_run_costs
 from lookaway.io.checksums import DAMAGED, SHA256, hash_in_name, is_sealed, unseal_line
 from lookaway.io.files import files_below, is_file, list_files, read_bytes, read_json
+from lookaway.io.journal import UNFINISHED
 from lookaway.io.object_storage import as_path, for_all, is_remote
 from lookaway.judges.reply_store import read_reply
 from lookaway.store.feature_store import SUFFIX, has_seal, read_feature
 from lookaway.store.run_folder import EVENTS, ROLLOUTS_HASH, RUN, SPENDING, RunFolder, damaged_parts
 
+NO_EVENT: Final = "It is left out, and may be deleted: no score depends on it."
 REPLIES: Final = "replies"
 LINES: Final = ".jsonl"
 REMEDIES: Final = {
-    EVENTS: "It is left out, and may be deleted: no score depends on it.",
+    EVENTS: NO_EVENT,
     SPENDING: "Correct or delete it: budgets depend on it.",
 }
 MERGED_APPEND: Final = b'{"append": '
@@ -36,6 +38,8 @@ class CheckedFiles:
     """Written by a version that kept no hash: nothing says whether they are as they were written."""
     damaged: list[str] = field(default_factory=list)
     """Which are damaged, and what to do."""
+    unfinished: list[str] = field(default_factory=list)
+    """Which were being written when their process ended: a kill is no damage, and what was acknowledged is whole."""
 
     def add(self, *, is_hashed: bool, damage: str | None) -> None:
         """Count one."""
@@ -46,7 +50,13 @@ class CheckedFiles:
 
     def to_json(self) -> Json:
         """As a JSON object."""
-        return {"kind": self.kind, "count": self.count, "unhashed": self.unhashed, "damaged": list(self.damaged)}
+        return {
+            "kind": self.kind,
+            "count": self.count,
+            "unhashed": self.unhashed,
+            "damaged": list(self.damaged),
+            "unfinished": list(self.unfinished),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +71,11 @@ class RunCheck:
     def damaged(self) -> list[str]:
         """All damaged files and lines, and what to do."""
         return [damage for kind in self.kinds for damage in kind.damaged]
+
+    @property
+    def unfinished(self) -> list[str]:
+        """All that a kill interrupted and nothing depends on."""
+        return [name for kind in self.kinds for name in kind.unfinished]
 
     @property
     def unhashed(self) -> int:
@@ -177,15 +192,22 @@ def _journal(path: Path) -> CheckedFiles:
     checked = CheckedFiles(kind=f"lines of {path.name}")
     for file in _files_of_journal(path):
         *lines, rest = read_bytes(file).split(b"\n")
-        for number, line in enumerate(lines, start=1):
+        for number, line in enumerate([*lines, rest + UNFINISHED] if rest else lines, start=1):
             if not line or line.startswith(MERGED_APPEND):
+                continue
+            if path.name == EVENTS and _is_cut_off(line):
+                checked.unfinished.append(f"{file}: line {number} was being written at a crash. {NO_EVENT}")
                 continue
             is_damaged = unseal_line(line) is None or not (line.startswith(b"{") and line.endswith(b"}"))
             damage = f"{file}: line {number} is damaged. {REMEDIES[path.name]}" if is_damaged else None
             checked.add(is_hashed=is_sealed(line), damage=damage)
-        if rest:
-            checked.add(is_hashed=True, damage=f"{file}: its last line is unfinished. It is left out.")
     return checked
+
+
+def _is_cut_off(line: bytes) -> bool:
+    """Whether a line is what a kill leaves: the beginning of an event, and nothing else."""
+    begun = line.removesuffix(UNFINISHED)
+    return begun != line and begun.startswith(b"{") and b"\0" not in begun and not is_sealed(begun[:-1])
 
 
 def _files_of_journal(path: Path) -> Iterator[Path]:

@@ -31,6 +31,7 @@ from lookaway.core import (
     Timeline,
     Unmeasurable,
 )
+from lookaway.engine.activity import ACTIVITY
 from lookaway.engine.locking import recipe_key
 from lookaway.engine.networks import RemoteExtractor, RemoteFeature, service_name
 from lookaway.engine.timings import (
@@ -287,9 +288,11 @@ class FeatureJob:
         if not requests:
             return
         timings = [StageTiming() for _ in recipes]
+        ACTIVITY.begin(self.rollout.id, sum(len(request.indices) for request in requests))
         try:
             with PartnerFrames(requests) as partners, self.timings.timed(DECODING):
                 for position, frame in video.frames(requests, keep=keep):
+                    ACTIVITY.frames += 1
                     recipe = recipes[position]
                     if recipe in self.perceived:
                         continue
@@ -323,6 +326,7 @@ class FeatureJob:
     def _store(self, recipe: Extractor, stage: str, extract: Callable[[], Feature | Pending]) -> None:
         """Store a feature, or remember it as pending."""
         try:
+            ACTIVITY.stage = stage
             with self.timings.timed(stage):
                 feature = extract()
             if isinstance(feature, Pending):

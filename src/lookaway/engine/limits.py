@@ -15,10 +15,10 @@ from pathlib import Path
 from lookaway.core import Abstention, BoundMetric, Reason, Resources
 from lookaway.engine.feature_job import with_needs
 
-SECONDS_PER_STEP = 600.0
-"""Default for each extractor and for the metrics together; the slowest take a minute for a long clip on one core."""
-SHARE_OF_MEMORY = 0.5
-"""Default: of the memory of the machine."""
+SECONDS_PER_STEP = 3600.0
+"""Default for each extractor and for the metrics together: a large network may take long on one core."""
+SHARE_OF_MEMORY = 0.8
+"""Default share of the memory of the machine: above it, the system would soon end a process of its own choice."""
 SECONDS_BETWEEN_LOOKS = 0.05
 LIMIT = "limit"
 """In the detail of an abstention: the limit that was passed, so that a higher one measures the rollout again."""

@@ -95,10 +95,7 @@ def _with_more_allowed(reader: OutcomeReader, limits: RolloutLimits | None) -> s
 def make_plan(dataset: Dataset, metrics: Sequence[BoundMetric], shard: Shard | None = None) -> Plan:
     """Plan a run, or a shard of it; this hashes the content of every rollout."""
     if not dataset.rollouts:
-        raise UserError(
-            f"{dataset.root}: nothing to measure: no rollout matches the selection. "
-            "`lookaway validate` shows what was read."
-        )
+        raise _nothing_to_measure(dataset)
     if not metrics:
         raise UserError("Nothing to measure: no metric was chosen.")
     name, count = Counter(rollout.id for rollout in dataset.rollouts).most_common(1)[0]
@@ -117,6 +114,15 @@ def make_plan(dataset: Dataset, metrics: Sequence[BoundMetric], shard: Shard | N
         )
     except UnicodeEncodeError as error:
         raise DatasetError(f"{dataset.root}: has text that is not valid Unicode: {error}.") from error
+
+
+def _nothing_to_measure(dataset: Dataset) -> UserError:
+    found = "no rollout matches the selection"
+    if dataset.problems:
+        first = dataset.problems[0]
+        found = f"no record can be used. The first of {len(dataset.problems)} problems: {first.where}: {first.message}"
+    end = "" if found.endswith((".", "?")) else "."
+    return UserError(f"{dataset.root}: nothing to measure: {found}{end} `lookaway validate` shows what was read.")
 
 
 def _contents(rollouts: Sequence[Rollout]) -> Iterator[str]:

@@ -46,7 +46,7 @@ def read(
     """
     root = Path(root)
     if not root.is_dir():
-        raise DatasetError(f"{root}: there is no such folder.")
+        raise _no_folder(root)
     root = root.absolute()  # workers may be in another folder
     reader = load_suite(suite or _recognised(root))
     checked = check_options(reader, options)
@@ -66,6 +66,12 @@ def read(
         settings={**_locked(reader, checked), **dataset.settings},
         reading={**{name: value for name, value in selecting.items() if value}, **given},
     )
+
+
+def _no_folder(root: Path) -> DatasetError:
+    if root.exists():
+        return DatasetError(f"{root}: a file, expected a folder of videos. Name the folder it is in: {root.parent}")
+    return DatasetError(f"{root}: there is no such folder. Expected a dataset or a folder of videos; check the path.")
 
 
 def check_options(suite: Suite, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from lookaway.core import TESTED, Group, Lock, RunError, Table
 from lookaway.engine.reading import load_suite
@@ -23,6 +23,9 @@ class RunResults:
     """In the order of the protocol, gates included."""
     table: Table
     """Its cells rest on these groups; where a gate decides, on those rollouts that passed it."""
+
+
+SCORE_COLUMNS: Final = ("model", "case", "subset", "scene", "seed", "metric", "value", "raw", "rollout")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,11 @@ class Run:
     def items(self) -> Iterator[Mapping[str, Any]]:
         """Every outcome, one row per rollout and metric."""
         return self._reader().items()
+
+    @property
+    def scores(self) -> list[dict[str, Any]]:
+        """Every score with its model, case, subset, scene, seed and metric: a row each, as tables of data take them."""
+        return [{name: row[name] for name in SCORE_COLUMNS} for row in self.items() if row["status"] == "score"]
 
     def units(self, metric: str) -> Iterator[Mapping[str, Any]]:
         """Every unit of one metric: its frame pairs, tracks, segments or phases."""

@@ -153,7 +153,7 @@ class RolloutWorker:
     def _abandon(self, batch: _Batch, position: int, passed: Abstention) -> BatchReport:
         """Write what is finished, and the rollout that passed a limit: its metrics abstain, but for those measured."""
         work, outcomes, timings = batch.work[position], dict(batch.outcomes), StageTimings()
-        measured = [self._measured(work, name, outcomes.get(name, passed)) for name in work.metrics]
+        measured = self._measured(work, {name: outcomes.get(name, passed) for name in work.metrics})
         report = _report(work, measured, decoded_frames=0, seconds=batch.stopwatch.seconds)
         ended = _Finished(report=report, measured=measured, traces=_traces(measured, ()), timings=StageTimings())
         finished = [*batch.finished[:position], ended]
@@ -175,7 +175,7 @@ class RolloutWorker:
                 if bound.name not in batch.outcomes:
                     batch.outcomes[bound.name] = _measure(bound, work.rollout, perceived)
             stage.rollouts += 1
-        measured = [self._measured(work, bound.name, batch.outcomes[bound.name]) for bound in bounds]
+        measured = self._measured(work, {bound.name: batch.outcomes[bound.name] for bound in bounds})
         seconds = time.perf_counter() - started
         report = _report(work, measured, decoded_frames=job.decoded_frames, seconds=seconds)
         traces = _traces(measured, perceived.values())
@@ -218,17 +218,24 @@ class RolloutWorker:
                 self._lock.acquire()
                 self._stopwatch = stopwatch
 
-    def _measured(self, work: Work, name: str, outcome: Outcome) -> Measured:
-        """The outcome with its key; a failure if the metric returned something that cannot be stored."""
+    def _measured(self, work: Work, outcomes: Mapping[str, Outcome]) -> list[Measured]:
+        """Outcomes with their keys; a failure where a metric returned something that cannot be stored."""
+        entries = [
+            Measured(
+                rollout=work.rollout.id, content=work.content, metric=name, lock=self._metric_key(name), outcome=outcome
+            )
+            for name, outcome in outcomes.items()
+        ]
+        # A table takes as long for one outcome as for some.
+        if _storage_error(entries) is None:
+            return entries
+        errors = ((entry, _storage_error([entry])) for entry in entries)
+        return [entry if error is None else replace(entry, outcome=_outcome_of(error)) for entry, error in errors]
+
+    def _metric_key(self, name: str) -> str:
         if name not in self._metric_keys:
             self._metric_keys[name] = metric_key(self.metrics[name])
-        key = self._metric_keys[name]
-        entry = Measured(rollout=work.rollout.id, content=work.content, metric=name, lock=key, outcome=outcome)
-        try:
-            rows([entry])
-        except Exception as error:  # noqa: BLE001 - a crash is a finding about this rollout, not the end of the run
-            return replace(entry, outcome=_outcome_of(error))
-        return entry
+        return self._metric_keys[name]
 
     def _write(self, finished: Sequence[_Finished], timings: StageTimings) -> None:
         """Write the rows, then the events."""
@@ -251,6 +258,15 @@ class RolloutWorker:
                 for one in finished
             ]
         )
+
+
+def _storage_error(entries: Sequence[Measured]) -> Exception | None:
+    """Why outcomes cannot be stored, if so."""
+    try:
+        rows(entries)
+    except Exception as error:  # noqa: BLE001 - a crash is a finding about this rollout, not the end of the run
+        return error
+    return None
 
 
 def _settle(done: Future[BatchReport], measure: Callable[[_Batch], BatchReport], batch: _Batch) -> None:

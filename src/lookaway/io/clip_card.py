@@ -46,6 +46,8 @@ class ThingCard(_Record):
     role: Literal["target", "interactor", "anchor", "prop", "structure", "copy"]
     is_movable: bool
     diameter_metres: float
+    moves_by_itself: bool = False
+    """Whether parts of it move without any event, in the clean clip too, such as water: no fault of a memory."""
 
 
 class PhasesCard(_Record):
@@ -106,6 +108,8 @@ class ClipCard(_Record):
     """`rolls across the rug`; happens if the event is spatial."""
     process: tuple[str, str, str]
     """Change in place, and the state before and after: `burns down`, `whole`, `burnt down`."""
+    light_flicker_stops: Annotated[float, Field(ge=0)] = 0.0
+    """By how much the light flickers around its mean, in the clean clip too."""
     phases: PhasesCard
     caption: str
     caption_segments: tuple[str, str, str, str, str]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from lookaway.core import DatasetError, Json, Problem, Reason, Unmeasurable, UnsafePath
 from lookaway.io.files import parse_json
-from lookaway.io.limits import MAX_JSON_BYTES, MAX_LINE_BYTES, MAX_LINES_BYTES
+from lookaway.io.limits import MAX_INVALID_RECORDS, MAX_JSON_BYTES, MAX_LINE_BYTES, MAX_LINES, MAX_LINES_BYTES
 
 Model = TypeVar("Model", bound=BaseModel)
 SHOWN_PATH = 200
@@ -75,6 +75,18 @@ def read_limited(path: Path, max_bytes: int, where: str = "") -> bytes:
         raise DatasetError(f"{where}: there is no such file.") from error
     except OSError as error:
         raise DatasetError(f"{where}: cannot be read: {_why(error)}.") from error
+
+
+def read_limited_lines(path: Path) -> bytes:
+    """The content of a file of one record a line, or a `DatasetError`."""
+    return _with_few_lines(read_limited(path, MAX_LINES_BYTES), str(path))
+
+
+def _with_few_lines(content: bytes, where: str) -> bytes:
+    count = content.count(b"\n") + content.count(b"\r") - content.count(b"\r\n")
+    if count > MAX_LINES:
+        raise DatasetError(f"{where}: it has {count:,} lines, and at most {MAX_LINES:,} are read.")
+    return content
 
 
 def decoded(content: bytes, where: str) -> str:
@@ -189,6 +201,10 @@ class DatasetTree:
             raise DatasetError(f"{self.root / relative}: {error}") from error
         return read_limited(path, max_bytes, str(self.root / relative))
 
+    def read_lines(self, relative: str) -> bytes:
+        """The content of a file of one record a line, or a `DatasetError`."""
+        return _with_few_lines(self.read(relative, MAX_LINES_BYTES), str(self.root / relative))
+
     def json(self, relative: str) -> Json:
         """The content of a JSON file, or a `DatasetError`."""
         where = str(self.root / relative)
@@ -196,17 +212,32 @@ class DatasetTree:
 
     def records(self, relative: str, model: type[Model]) -> Iterator[tuple[str, Model]]:
         """Every line of JSON that holds a valid record, with its place; all others are problems."""
-        for where, found in self.lines(relative):
+        return self.valid(relative, self.lines(relative), model)
+
+    def valid(
+        self, relative: str, found: Iterable[tuple[str, Json | DatasetError]], model: type[Model]
+    ) -> Iterator[tuple[str, Model]]:
+        """What is a valid record of a file, with its place; all others are problems, and too many an error."""
+        invalid = 0
+        for where, entry in found:
             try:
-                if isinstance(found, DatasetError):
-                    raise found
-                yield where, checked(model, found, where)
+                if isinstance(entry, DatasetError):
+                    raise entry
+                record = checked(model, entry, where)
             except DatasetError as error:
+                invalid += 1
+                if invalid > MAX_INVALID_RECORDS:
+                    raise DatasetError(
+                        f"{self.root / relative}: more than {MAX_INVALID_RECORDS:,} records are invalid, and the rest "
+                        "is not read. `lookaway validate` lists the first ones."
+                    ) from error
                 self.report(where, str(error).removeprefix(f"{where}: ").removesuffix("."))
+            else:
+                yield where, record
 
     def lines(self, relative: str) -> Iterator[tuple[str, Json | DatasetError]]:
         """Place and content of every line of JSON, or why it is none."""
-        for number, text in enumerate(self.read(relative, MAX_LINES_BYTES).splitlines(), start=1):
+        for number, text in enumerate(self.read_lines(relative).splitlines(), start=1):
             if not text.strip():
                 continue
             where = f"{relative}:{number}"

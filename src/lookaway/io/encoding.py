@@ -23,7 +23,7 @@ class Encoding:
 
     container: str
     codec: str
-    fps: int
+    fps: int | Fraction
     options: Mapping[str, str]
     """Options of the encoder."""
     colour: Mapping[str, int] = field(default_factory=dict)
@@ -81,9 +81,15 @@ EXACT: Final = (
 )
 
 
-def write_video(path: Path, frames: Iterable[Pixels], fps: int, *, lossless: bool = False) -> None:
+DEFAULT_CRF: Final = 12
+
+
+def write_video(
+    path: Path, frames: Iterable[Pixels], fps: int | Fraction, *, crf: int = DEFAULT_CRF, lossless: bool = False
+) -> None:
     """Write frames, [height, width, 3] with even sides, as H.264 in MP4, atomically.
 
+    `crf` is x264's constant rate factor: more is worse, and 51 is worst.
     Chroma is stored at half the resolution, which affects saturated textures more than the rest of the encoding. A
     lossless video keeps every pixel, is about five times as large, and does not play everywhere.
     """
@@ -92,7 +98,7 @@ def write_video(path: Path, frames: Iterable[Pixels], fps: int, *, lossless: boo
         encoding = Encoding(container="mp4", codec="libx264rgb", fps=fps, options=options)
         write_pictures(path, (_picture(frame) for frame in _checked(frames)), encoding)
     else:
-        options = {"crf": "12", "preset": "medium", "x264-params": X264}
+        options = {"crf": str(crf), "preset": "medium", "x264-params": X264}
         encoding = Encoding(container="mp4", codec="libx264", fps=fps, options=options, colour=BT709)
         write_pictures(path, _limited(_checked(frames)), encoding)
 

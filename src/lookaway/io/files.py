@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import io
 import json
 import math
 import os
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
@@ -32,17 +34,43 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object], *, is_durable: 
         object_storage.write_object(path, content.getvalue())
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{uuid4().hex}{PARTIAL}")
-    try:
-        with partial.open("xb") as file:
-            write(file)
-            file.flush()
-            if is_durable:
-                os.fsync(file.fileno())
-        os.replace(partial, path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+    with ExitStack() as held:
+        partial, file = _open_partial(path.parent, held)
+        try:
+            with file:
+                write(file)
+                file.flush()
+                if is_durable:
+                    os.fsync(file.fileno())
+            os.replace(partial, path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+
+
+def _open_partial(folder: Path, held: ExitStack) -> tuple[Path, BinaryIO]:
+    """A new file, locked until `held` is left or this process ends."""
+    while True:
+        partial = folder / f".{uuid4().hex}{PARTIAL}"
+        file = partial.open("xb")
+        locked = os.dup(file.fileno())  # the file is closed before it gets its name, and the lock must last longer
+        held.callback(os.close, locked)
+        with suppress(OSError):  # a file system without locks, on which nothing is removed either
+            fcntl.flock(locked, fcntl.LOCK_EX)
+        if partial.exists():  # otherwise it was removed just before it was locked
+            return partial, file
+        file.close()
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove the partial files of killed writers.
+
+    The system releases a lock when its process ends, so neither the age of a file nor any clock has to be trusted.
+    """
+    for path in folder.glob(f".*{PARTIAL}"):
+        with suppress(OSError), path.open("r+b") as file:  # it is being written, or was finished meanwhile
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
 
 
 def read_bytes(path: Path) -> bytes:

@@ -26,7 +26,7 @@ from typing import Final
 from uuid import uuid4
 
 from lookaway.core import RunError
-from lookaway.io.checksums import seal_line, unseal_line
+from lookaway.io.checksums import is_sealed, seal_line, unseal_line
 from lookaway.io.files import list_files, read_all, read_bytes, remove_all, write_whole
 from lookaway.io.object_storage import is_remote
 
@@ -38,6 +38,10 @@ TRIES: Final = 20
 """How often listed appends may be merged by others before they are read."""
 ONE_FILE: Final = ""
 """Name of an object at the journal's own path: a run that was copied from a disk."""
+UNFINISHED: Final = b" (unfinished)"
+"""Ends a line that was being written when its process ended. No JSON ends so, and readers leave it out as such."""
+MAX_LAST_LINE: Final = 1024 * 1024
+"""Bytes that are read to find the last line."""
 LOG = logging.getLogger(__name__)
 
 
@@ -73,15 +77,16 @@ class Journal:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def end_line(self) -> None:
-        """End a last line that a power cut left unfinished, so that the next append is a line of its own."""
+        """End and mark a last line that was being written at a crash, so that the next append is a line of its own."""
         if self._is_folder() or not self._path.is_file() or self._path.stat().st_size == 0:
             return
         with self._path.open("rb") as file:
-            file.seek(-1, os.SEEK_END)
-            is_finished = file.read(1) == b"\n"
-        if not is_finished:
+            file.seek(-min(self._path.stat().st_size, MAX_LAST_LINE), os.SEEK_END)
+            last = file.read().rpartition(b"\n")[2]
+        if last:
+            is_whole = is_sealed(last) and unseal_line(last) is not None
             with self._path.open("ab", buffering=0) as file:
-                file.write(b"\n")
+                file.write(b"\n" if is_whole else UNFINISHED + b"\n")
 
     def lines(self) -> list[bytes]:
         """Every complete line, in the order of the appends."""

@@ -7,13 +7,17 @@ from typing import Final
 MIB: Final = 1024 * 1024
 
 MAX_LINES_BYTES: Final = 256 * MIB
-"""Size of `manifest.jsonl`, `manifest.csv`, `samples.jsonl`, `run_manifest.jsonl`: a million records."""
+"""Size of `manifest.jsonl`, `manifest.csv`, `samples.jsonl`, `run_manifest.jsonl`."""
 MAX_LINE_BYTES: Final = 1 * MIB
 """One record in such a file."""
+MAX_LINES: Final = 1_000_000
+"""Lines of such a file. Larger datasets are divided between several, one for each model or shard."""
+MAX_INVALID_RECORDS: Final = 10_000
+"""Records of such a file that are invalid, each of which is listed: after so many the rest is not read."""
 MAX_JSON_BYTES: Final = 64 * MIB
 """Any other JSON file: `sample.json`, `action.json`, `clip.json`, pairs of frames, results of VBench."""
-MAX_YAML_BYTES: Final = 1 * MIB
-"""`dataset.yaml`, which has a few lines."""
+MAX_YAML_BYTES: Final = 64 * 1024
+"""`dataset.yaml`, which has a few lines. YAML takes seconds to read where JSON takes milliseconds."""
 MAX_YAML_DEPTH: Final = 32
 """Collections inside each other in YAML."""
 MAX_DIGITS: Final = 300

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from lookaway.core import JudgeUnusable
 from lookaway.judges.local.judge import LocalJudge
-from lookaway.judges.server import ServerJudge
+from lookaway.judges.server import DEFAULT_URL, ServerJudge
 from lookaway.judges.settings import JudgeSettings
 
 
 def open_server(settings: JudgeSettings) -> ServerJudge:
     """A judge behind a server."""
-    return ServerJudge(settings.connection)
+    connection = settings.connection
+    if connection.url == DEFAULT_URL and not connection.key:
+        raise JudgeUnusable(
+            f"No key for the judge {settings.model.model!r} at {DEFAULT_URL}, which needs one. Set "
+            "LOOKAWAY_JUDGE_KEY, or name another server with --judge-url."
+        )
+    return ServerJudge(connection)
 
 
 def open_local(settings: JudgeSettings) -> LocalJudge:

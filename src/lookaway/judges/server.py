@@ -139,6 +139,8 @@ def read_private_file(path: Path | None, given: Mapping[str, str] = os.environ) 
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode
             content = tomllib.load(file)
+    except FileNotFoundError:
+        raise UserError(f"{path}: there is no such file. Expected a TOML file with url, key and model.") from None
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         # No part of the text is repeated: it contains a key.
         raise UserError(f"{path}: cannot be read as TOML ({type(error).__name__}).") from None

@@ -196,9 +196,11 @@ class OutcomeReader:
 
     def passed_limits(self, reasons: Sequence[str]) -> dict[tuple[str, str], dict[str, float]]:
         """Reason and highest limit that was passed, by rollout and metric, where the outcome has one of the reasons."""
-        with _interruptible():
-            found = self._with_retry(lambda: self._database.execute(PASSED_LIMITS, [reasons]).fetchall())
         limits: dict[tuple[str, str], dict[str, float]] = {}
+        with _interruptible():
+            if not self._database.execute("SELECT 1 FROM items WHERE reason IN ? LIMIT 1", [reasons]).fetchone():
+                return limits  # the rule, and no file is read for it
+            found = self._with_retry(lambda: self._database.execute(PASSED_LIMITS, [reasons]).fetchall())
         for rollout, metric, reason, limit in found:
             limits.setdefault((rollout, metric), {})[reason] = limit
         return limits

@@ -27,15 +27,15 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from lookaway.core import DamagedFile, DatasetError, Json, Lock, Rollout, RunError, StorageError
-from lookaway.core.lock import ENVIRONMENTS
+from lookaway.core.lock import CARDS, ENVIRONMENTS
 from lookaway.io.checksums import (
     SHA256,
     byte_hash,
@@ -46,13 +46,13 @@ from lookaway.io.checksums import (
     without_hash,
 )
 from lookaway.io.files import (
-    PARTIAL,
     is_file,
     list_files,
     make_folder,
     read_all,
     read_bytes,
     read_json,
+    remove_abandoned,
     remove_all,
     write_json,
     write_whole,
@@ -69,8 +69,6 @@ RUN, PART = "run.json", ".parquet"
 READ_AT_ONCE = 64
 ROWS_AT_ONCE = 500_000
 """In memory, while they are merged."""
-LITTER_SECONDS = 24 * 3600
-"""Age after which a partial file belongs to a killed writer."""
 EVENTS, SPENDING = "events.jsonl", "spending.jsonl"
 ROLLOUT_COLUMNS = ("rollout", "content", "model", "case", "subset", "scene", "seed", "video")
 ABOUT_KEYS = frozenset({"suite", "lock_sha256", "metrics", "problems"})
@@ -135,7 +133,15 @@ class RunFolder:
         lock = self.lock()
         if environment not in lock.environments:
             with self._writing():
-                write_json(self.lock_file, Lock(lock.entries, (*lock.environments, environment)).to_json())
+                found = replace(lock, environments=(*lock.environments, environment))
+                write_json(self.lock_file, found.to_json())
+
+    def add_cards(self, cards: Mapping[str, str]) -> None:
+        """Record beside the lock the hash of each metric's card."""
+        lock = self.lock()
+        if cards != lock.cards:
+            with self._writing():
+                write_json(self.lock_file, replace(lock, cards=cards).to_json())
 
     def _environments(self) -> tuple[Mapping[str, Json], ...]:
         """Those of earlier sessions, whose rows still count; none where the file is damaged."""
@@ -223,7 +229,7 @@ class RunFolder:
 
     def _compact_parts(self) -> None:
         if not is_remote(self.outcomes):
-            _remove_litter(self.outcomes)
+            remove_abandoned(self.outcomes)
         parts = [part for part in self.parts() if not part.name.startswith(COMPACT)]
         try:
             for group, tables in self._groups(parts):
@@ -290,8 +296,9 @@ def parse_lock(content: Mapping[str, Json], path: Path) -> Lock:
     environments = content.get(ENVIRONMENTS, [])
     if any(SHA256 not in entry for entry in environments):
         raise DamagedFile(f"{path}: an environment lacks {SHA256}. Run the same `lookaway eval` again.")
-    entries = without_hash({name: entry for name, entry in content.items() if name != ENVIRONMENTS}, path)
-    return Lock(entries, tuple(without_hash(entry, path) for entry in environments))
+    beside = (ENVIRONMENTS, CARDS)
+    entries = without_hash({name: entry for name, entry in content.items() if name not in beside}, path)
+    return Lock(entries, tuple(without_hash(entry, path) for entry in environments), content.get(CARDS))
 
 
 def rollout_rows(rollouts: Sequence[tuple[Rollout, str]]) -> pa.Table:
@@ -338,15 +345,6 @@ def _as_parquet(table: pa.Table) -> bytes:
     content = io.BytesIO()
     write_rows(table, content)
     return content.getvalue()
-
-
-def _remove_litter(folder: Path) -> None:
-    """Remove partial files of killed writers."""
-    oldest = time.time() - LITTER_SECONDS
-    for path in folder.glob(f".*{PARTIAL}"):
-        with suppress(FileNotFoundError):  # a slow writer has finished
-            if path.stat().st_mtime < oldest:
-                path.unlink()
 
 
 def _path_text(path: Path) -> str:

@@ -65,14 +65,15 @@ class Writer:
         return f"process {self.process} on {self.host} ({self.command}), since {self.since}"
 
     def is_alive(self) -> bool | None:
-        """Whether it still writes; `None` if this machine cannot know."""
+        """Whether it still writes; `None` if that cannot be known: its process may have gone on to other work."""
         if not self.machine or self.machine != _machine():
             return None
-        if self.process == os.getpid() and self.id not in _OWN:
-            return False
-        return self.process_start == _process_start(self.process)
+        if self.process == os.getpid():
+            return self.id in _OWN
+        return None if self.process_start == _process_start(self.process) else False
 
 
+_EXAMPLE: Final = Writer(host="", process=0, since="", command="")
 _OWN: Final[set[str]] = set()
 """Ids of the writers in this process."""
 
@@ -101,6 +102,8 @@ def sole_writer(folder: Path) -> AbstractContextManager[Callable[[], None]]:
 
 @contextmanager
 def _on_disk(path: Path) -> Iterator[Callable[[], None]]:
+    if path.parent.is_file():
+        raise RunError(f"{path.parent}: a file, expected a folder for the run. Name another with --output.")
     with run_errors(f"{path.parent}: the run cannot be written here"):
         path.parent.mkdir(parents=True, exist_ok=True)
         file = _locked(path)
@@ -170,9 +173,11 @@ def _content(writer: Writer) -> bytes:
 def _parsed(content: bytes, path: Path) -> Writer | None:
     """The writer that is named there; `None` if there is none, or not all of it."""
     try:
-        return Writer(**parse_json(content, str(path)))
+        found = Writer(**parse_json(content, str(path)))
     except (UserError, TypeError):
         return None
+    expected = asdict(_EXAMPLE)
+    return found if all(type(value) is type(expected[name]) for name, value in asdict(found).items()) else None
 
 
 @contextmanager

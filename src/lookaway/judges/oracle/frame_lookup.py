@@ -59,7 +59,7 @@ class FrameLookup:
     def find(self, question: ParsedQuestion) -> FrameMatch:
         """The clip whose frames match the pictures best, in order of time; raises `CannotAnswer` if none is close.
 
-        If the pictures are labelled with times, only frames at these times are compared.
+        If the pictures are labelled with times, only frames at these times are compared, in whichever order they come.
         """
         urls = question.pictures if question.video is None else (question.video,)
         keys = tuple(hashlib.sha256(url.encode()).hexdigest() for url in urls)
@@ -81,6 +81,9 @@ class FrameLookup:
 
     def _nearest(self, pictures: Thumbnail, times: tuple[float, ...], pixels: int) -> FrameMatch:
         labels = np.array(times) if len(times) == len(pictures) else None
+        if labels is not None:
+            order = np.argsort(labels, kind="stable")
+            pictures, labels = pictures[order], labels[order]
         best, worst_picture, match = math.inf, math.inf, None
         for indexed in self._clips:
             distances = _distances(pictures, indexed, labels)

@@ -24,6 +24,7 @@ class Noise:
     """
 
     wrong_answer_rate: Annotated[float, "probability that an answer is replaced by a wrong one"] = 0.0
+    order_error_rate: Annotated[float, "the same, on top, if the frames are not shown in order of time"] = 0.0
     yes_bias: Annotated[
         float,
         "added to the log-odds of a yes; a false in a JSON answer turns true with probability tanh(bias / 2), and a "
@@ -39,7 +40,7 @@ class Noise:
     seed: Annotated[int, "seed of all random draws"] = 0
 
     def __post_init__(self) -> None:
-        for name in ("wrong_answer_rate", "certainty"):
+        for name in ("wrong_answer_rate", "order_error_rate", "certainty"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must be a probability, found {getattr(self, name)}.")
         for name in ("latency_seconds", "latency_jitter_seconds"):
@@ -86,9 +87,10 @@ class Chance:
         return options[int(self.draw(what) * len(options))]
 
 
-def distorted(answer: Answer | bool, noise: Noise, chance: Chance) -> Answer | bool:
+def distorted(answer: Answer | bool, noise: Noise, chance: Chance, *, is_shuffled: bool = False) -> Answer | bool:
     """The answer with noise and bias applied; the bias of a yes-or-no answer is in its probability instead."""
-    if chance.draw("noise") < noise.wrong_answer_rate:
+    is_lost = is_shuffled and chance.draw("order") < noise.order_error_rate
+    if is_lost or chance.draw("noise") < noise.wrong_answer_rate:
         answer = wrong(answer, chance)
     if isinstance(answer, bool) or noise.yes_bias == 0.0:
         return answer

@@ -55,7 +55,8 @@ class Oracle:
             match.clip if match else None, question.material, match.frames if match else ()
         )
         chance = Chance(self._noise.seed, question.key, attempt.attempt if question.leaves_to_chance else 0)
-        answer = distorted(answer, self._noise, chance)
+        is_shuffled = question.times_seconds != tuple(sorted(question.times_seconds))
+        answer = distorted(answer, self._noise, chance, is_shuffled=is_shuffled)
         if error == "wrong_types":
             message = Message(content=answer if isinstance(answer, bool) else json.dumps(mistyped(_object(answer))))
         elif isinstance(answer, bool):
