@@ -75,12 +75,20 @@ def card_fields() -> dict[str, Any]:
         "wait": 0.25,
         "place": "a room",
         "things": [
-            {"id": number, "name": f"thing {number}", "role": role, "is_movable": False, "diameter_metres": 0.5}
+            {
+                "id": number,
+                "name": f"thing {number}",
+                "role": role,
+                "is_movable": False,
+                "diameter_metres": 0.5,
+                "moves_by_itself": False,
+            }
             for number, role in enumerate(roles, start=1)
         ],
         "target_box": [0.2, 0.5, 0.1, 0.2],
         "motion": "rolls",
         "process": ["melts", "whole", "molten"],
+        "light_flicker_stops": 0.0,
         "phases": {
             "visible": [0, 2],
             "disappeared": [2, 4],

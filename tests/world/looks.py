@@ -12,7 +12,7 @@ import numpy as np
 from lookaway.world.cameras import CAMERAS, Viewpoint
 from lookaway.world.clip import build_scene
 from lookaway.world.families import FAMILIES
-from lookaway.world.nouns import Surface
+from lookaway.world.nouns import Scene, Surface
 from lookaway.world.patterns import PATTERNS
 from lookaway.world.recipe import WORLD_VERSION
 from lookaway.world.textures import paint_picture
@@ -24,7 +24,7 @@ def looks() -> dict[str, Any]:
     """Hashes of what is exact, and means of what a processor may round otherwise."""
     view = Viewpoint(distance=2.0, eye_height=1.0, target_height=0.3, aspect=1.75)
     times = np.arange(24) / 8
-    scenes = {family: _hash(repr(build_scene(family, 0))) for family in sorted(FAMILIES)}
+    scenes = {family: _hash(_described(build_scene(family, 0))) for family in sorted(FAMILIES)}
     cameras = {
         name: [round(float(v), 6) for v in path.cameras(view, times, 3.0, 1.0)[8, :3].ravel()]
         for name, path in sorted(CAMERAS.items())
@@ -35,6 +35,11 @@ def looks() -> dict[str, Any]:
         for name in sorted(PATTERNS)
     }
     return {"version": WORLD_VERSION, "scenes": scenes, "cameras": cameras, "pictures": pictures}
+
+
+def _described(scene: Scene) -> str:
+    innocent = (scene.idle, scene.flicker_stops, scene.flicker_phase, scene.identity)
+    return repr(scene) + (repr(innocent) if any(innocent) else "")
 
 
 def _surface(pattern: str, colours: tuple[tuple[float, float, float], ...]) -> Surface:

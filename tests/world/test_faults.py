@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from lookaway.core import UserError
 from lookaway.world.clip import build_clip
 from lookaway.world.drawing import Drawer, DrawnFrame
 from lookaway.world.faults import FAULTS, FaultyCase, find_fault
+from lookaway.world.faults.camera import angle_degrees
 from lookaway.world.faults.contract import doubling
 from lookaway.world.faults.target import lowest_points
 from lookaway.world.phases import Phases
@@ -115,17 +117,21 @@ def test_a_little_of_a_fault_changes_little(a_set, fault):
     if fault == "temporal_cut":  # whole frames, and at least one
         assert FAULTS[fault].dose(a_set.case, little) == pytest.approx(1 / a_set.clean.recipe.fps)
     elif fault == "camera_never_moves":  # every pixel of a detailed picture differs when it moves by one
-        assert FAULTS[fault].dose(a_set.case, little) == pytest.approx(0.01)
+        assert FAULTS[fault].dose(a_set.case, little) == pytest.approx(0.01 * a_set.dose(fault, 1.0))
     else:
         assert difference(little) < max(0.1, 0.2 * difference(much))
+
+
+def turned_degrees(a_set: Set) -> float:
+    """Of the whole path; none of the cases moves the camera otherwise."""
+    requested = a_set.clean.clip.table.camera[: a_set.last + 1]
+    return sum(angle_degrees(*pair) for pair in pairwise(requested))
 
 
 def expected_dose(a_set: Set, fault: str, severity: float) -> float | None:
     recipe, phases = a_set.clean.recipe, a_set.clean.phases
     by_fault: dict[str, Callable[[], float]] = {
         "vanish": lambda: severity,
-        "identity_texture": lambda: severity,
-        "identity_colour": lambda: severity * 0.8 * 2 / 3,
         "teleport": lambda: 2 ** (5 * severity - 4),
         "duplicate": lambda: 5 * severity,
         "frozen_while_unseen": lambda: severity * (phases.r_start - phases.d_start) / recipe.fps,
@@ -133,7 +139,7 @@ def expected_dose(a_set: Set, fault: str, severity: float) -> float | None:
         "style_shift": lambda: severity,
         "lighting_shift": lambda: severity * -np.log2([0.75, 0.5, 0.32]).mean(),
         "camera_drift": lambda: 14 * 2 ** (5 * severity - 5),
-        "camera_never_moves": lambda: severity,
+        "camera_never_moves": lambda: severity * turned_degrees(a_set),
         "temporal_cut": lambda: round(severity * recipe.fps) / recipe.fps,
     }
     return by_fault[fault]() if fault in by_fault else None
@@ -281,6 +287,21 @@ def test_a_dragged_target_is_in_sight_all_the_time(a_set):
     table = a_set.edited("dragged_along", 1.0)
     seen = [(a_set.drawer.instances(table.take(np.array([frame]))) == 1).any() for frame in range(a_set.last + 1)]
     assert all(seen)
+
+
+@pytest.mark.parametrize("fault", ["dragged_along", "camera_never_moves"])
+def test_a_fault_that_is_over_at_the_return_has_a_dose_all_the_same(a_set, fault):
+    table, clean = a_set.edited(fault, 1.0), a_set.clean.clip.table
+    last = np.array([a_set.last])
+    np.testing.assert_allclose(table.take(last).position, clean.take(last).position, atol=1e-9)
+    np.testing.assert_allclose(table.take(last).camera, clean.take(last).camera, atol=1e-9)
+    assert a_set.dose(fault, 1.0) > 1
+
+
+@pytest.mark.parametrize("fault", ["identity_texture", "identity_colour"])
+def test_another_look_is_as_far_from_the_true_one_as_colours_are(a_set, fault):
+    half, full = a_set.dose(fault, 0.5), a_set.dose(fault, 1.0)
+    assert 5 < half < full < 150
 
 
 def test_a_target_dragged_half_of_the_way_stays_at_its_distance(a_set):
@@ -459,7 +480,7 @@ def test_a_vanished_target_may_still_have_copies(shoot):
 
 
 def test_a_camera_that_stands_still_drags_nothing_along(shoot):
-    assert shoot(camera_never_moves=1.0, dragged_along=1.0).doses == (pytest.approx(1.0), 0.0)
+    assert shoot(camera_never_moves=1.0, dragged_along=1.0).doses == (pytest.approx(120.0), 0.0)
 
 
 def test_what_a_process_has_used_up_has_a_dose_all_the_same(a_set):
@@ -467,7 +488,7 @@ def test_what_a_process_has_used_up_has_a_dose_all_the_same(a_set):
     gone = table.edited(part_size=table.part_size * (1, 1, 0), part_tint=table.part_tint * (1, 0, 1))
     case = replace(a_set.case, clip=replace(a_set.clean.clip, table=gone))
     for fault in ("identity_shape", "identity_colour"):
-        assert 0 < FAULTS[fault].dose(case, FAULTS[fault].edit(case, gone, 1.0)) < 1
+        assert 0 < FAULTS[fault].dose(case, FAULTS[fault].edit(case, gone, 1.0)) < 100
 
 
 # Where a fault makes no sense

@@ -86,6 +86,7 @@ def test_the_order_in_which_cases_are_drawn_changes_no_hash(world, tmp_path):
 @pytest.mark.ray
 @pytest.mark.merge
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.nightly
 def test_two_workers_give_the_same_hashes_as_one(world, tmp_path):
     grid = Grid(families=("playroom",), events=("both",), cameras=("yaw_right_60",), seeds=(0, 1), **FAULTS)
     reports = render_set(grid.recipes(FORM), tmp_path, RayExecutor(Resources(workers=2)))
@@ -93,7 +94,7 @@ def test_two_workers_give_the_same_hashes_as_one(world, tmp_path):
     assert hashes(world).items() <= hashes(tmp_path).items()
 
 
-@pytest.mark.merge
+@pytest.mark.nightly
 def test_a_render_that_is_killed_leaves_only_whole_clips_and_goes_on(world, tmp_path):
     command = [sys.executable, "-m", "tests.world.render_forever", str(tmp_path / "world")]
     process = subprocess.Popen(command, cwd=Path(__file__).parents[2], start_new_session=True)

@@ -13,6 +13,7 @@ from lookaway.world.cameras import CameraPath, Viewpoint, camera_path
 from lookaway.world.events import add_event, check_process
 from lookaway.world.families import FAMILIES
 from lookaway.world.nouns import Scene
+from lookaway.world.part_motion import check_idle_motion, with_flicker, with_idle_motion
 from lookaway.world.recipe import ClipRecipe
 from lookaway.world.states import StateTable, still_table
 
@@ -48,6 +49,7 @@ def build_clip(recipe: ClipRecipe, attempt: int = 0) -> Clip:
     table = still_table(scene, path.cameras(view, times, recipe.seconds, recipe.wait), times)
     direction = path.inwards if path.travel > 0 else -path.inwards
     table = add_event(table, scene, recipe.event, direction=direction, fps=recipe.fps, seconds=recipe.seconds)
+    table = with_flicker(with_idle_motion(table, scene), scene)
     return Clip(recipe=recipe, scene=scene, path=path, table=table)
 
 
@@ -63,6 +65,7 @@ def build_scene(family: str, seed: int, attempt: int = 0) -> Scene:
     build: Callable[[np.random.Generator], Scene] = FAMILIES[family]
     scene = build(np.random.default_rng([_number(family), seed, attempt]))
     check_process(scene)
+    check_idle_motion(scene)
     return scene
 
 

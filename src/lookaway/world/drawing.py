@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from lookaway.core import Floats, Pixels
 from lookaway.world.cameras import VERTICAL_FIELD_DEGREES
 from lookaway.world.graphics import geom_type, half_sizes, load_mujoco, restyled
-from lookaway.world.nouns import Part, Scene
+from lookaway.world.nouns import Scene
 from lookaway.world.states import StateTable
-from lookaway.world.textures import another, paint_picture, paint_sky, paint_solid
+from lookaway.world.textures import paint_part, paint_sky
 from lookaway.world.turns import rotation
 
 NEAR_METRES, FAR_METRES = 0.05, 80.0
@@ -130,8 +130,8 @@ class Drawer:
         """Textures belong to the model; upload only those whose weight has changed."""
         for index in np.flatnonzero(weights != self._repainted):
             part, weight = self._parts[index], float(weights[index])
-            own = _texture(part).astype(np.float64)
-            other = _texture(part, is_repainted=True)
+            own = paint_part(part).astype(np.float64)
+            other = paint_part(part, is_repainted=True)
             mixed = np.rint(own * (1 - weight) + other * weight).astype(np.uint8)
             texture = int(
                 self._model.mat_texid[self._model.geom_matid[index], self._mujoco.mjtTextureRole.mjTEXROLE_RGB]
@@ -191,14 +191,6 @@ def intrinsics(width: int, height: int) -> Floats:
     return np.array([[focal, 0, width / 2], [0, focal, height / 2], [0, 0, 1]])
 
 
-def _texture(part: Part, *, is_repainted: bool = False) -> Pixels:
-    surface = another(part.surface) if is_repainted else part.surface
-    width, depth, height = part.size
-    if part.shape == "panel":
-        return paint_picture(surface, width, depth)
-    return paint_solid(surface, width, depth, height)
-
-
 def _add_texture(spec: Any, name: str, kind: Any, pixels: Pixels) -> None:
     texture = spec.add_texture(name=name, type=kind, width=pixels.shape[1], height=pixels.shape[0], nchannel=3)
     texture.data = pixels.tobytes()
@@ -218,7 +210,7 @@ def _compile(mujoco: Any, scene: Scene, width: int, height: int, quality: Qualit
         _add_texture(spec, "sky", kinds.mjTEXTURE_SKYBOX, paint_sky(scene.light))
     for index, part in enumerate(scene.parts):
         kind = kinds.mjTEXTURE_2D if part.shape == "panel" else kinds.mjTEXTURE_CUBE
-        _add_texture(spec, f"texture{index}", kind, _texture(part) if quality.is_painted else UNPAINTED)
+        _add_texture(spec, f"texture{index}", kind, paint_part(part) if quality.is_painted else UNPAINTED)
         material = spec.add_material(name=f"material{index}", specular=0.0, emission=part.surface.emission)
         material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = f"texture{index}"
         spec.worldbody.add_geom(

@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from lookaway.core import Floats
-from lookaway.world.nouns import Change, Part, Scene
+from lookaway.world.nouns import Scene
+from lookaway.world.part_motion import changed_part
 from lookaway.world.physics import simulate
 from lookaway.world.states import StateTable
-from lookaway.world.turns import quaternion, quaternion_from_degrees, rotation
+from lookaway.world.turns import quaternion_from_degrees
 
 Event = Literal["none", "spatial", "in_place", "both"]
 EVENTS: tuple[Event, ...] = get_args(Event)
 STARTS, ENDS = 0.08, 0.92
 """Fraction of the clip that a process takes."""
+FACING_DEGREES, TURNING = 70.0, 0.15
+"""How far one who walks turns to his way, and in which part of it."""
 
 
 def add_event(
@@ -37,10 +39,9 @@ def with_process(table: StateTable, scene: Scene, progress: Floats) -> StateTabl
     position, turn, size, tint = (column.copy() for column in columns)
     for index, part in enumerate(scene.target.parts):
         if part.name in scene.process.changes:
-            change = scene.process.changes[part.name]
-            position[:, index], turn[:, index] = _moved(part, change, progress)
-            size[:, index] = np.array(part.size) * (1 + progress[:, None] * (np.array(change.grow) - 1))
-            tint[:, index] = 1 + progress[:, None] * (np.array(change.tint) - 1)
+            states = changed_part(part, scene.process.changes[part.name], progress)
+            position[:, index], turn[:, index] = states.position, states.quaternion
+            size[:, index], tint[:, index] = states.size, states.tint
     clocks = table.progress.copy()
     clocks[:, 1] = progress
     return table.edited(part_position=position, part_quaternion=turn, part_size=size, part_tint=tint, progress=clocks)
@@ -53,20 +54,14 @@ def check_process(scene: Scene) -> None:
         raise ValueError(f"{scene.family}: {scene.process.name!r} changes parts that are not there: {sorted(unknown)}")
 
 
-def _moved(part: Part, change: Change, progress: Floats) -> tuple[Floats, Floats]:
-    turned = rotation(quaternion_from_degrees(change.turn))
-    turns = Rotation.from_rotvec(progress[:, None] * turned.as_rotvec())
-    pivot = np.array(change.pivot)
-    position = pivot + turns.apply(np.array(part.position) - pivot) + progress[:, None] * np.array(change.move)
-    return np.asarray(position), quaternion(turns * rotation(quaternion_from_degrees(part.turn)))
-
-
 def _with_motion(table: StateTable, scene: Scene, direction: float, fps: float, seconds: float) -> StateTable:
     position, turn = table.position.copy(), table.quaternion.copy()
-    if scene.motion.kind == "carried":
+    if scene.motion.kind in ("carried", "walk"):
         gone = _eased(np.arange(len(table)) / fps / seconds)
         carried = [0] + ([scene.names.index(scene.motion.carrier)] if scene.motion.carrier else [])
         position[:, carried, 0] += direction * scene.motion.travel * gone[:, None]
+        if scene.motion.kind == "walk":
+            turn[:, 0] = [quaternion_from_degrees((0, 0, direction * degrees)) for degrees in _facing(gone)]
     else:
         position[:, 0], turn[:, 0] = simulate(scene, direction, len(table), fps, seconds)
     way = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(position[:, 0], axis=0), axis=1))])
@@ -74,6 +69,16 @@ def _with_motion(table: StateTable, scene: Scene, direction: float, fps: float, 
     ends = max(float(way[min(len(way) - 1, round(seconds * fps) - 1)]), 1e-9)
     clocks[:, 0] = np.clip(way / ends, 0, 1)
     return table.edited(position=position, quaternion=turn, progress=clocks)
+
+
+def _facing(gone: Floats) -> Floats:
+    """Degrees between the camera and the way of one who walks, after a part of it; at its ends he faces the camera."""
+    return FACING_DEGREES * _smooth(gone / TURNING) * _smooth((1 - gone) / TURNING)
+
+
+def _smooth(progress: Floats) -> Floats:
+    x = np.clip(progress, 0, 1)
+    return np.asarray(x * x * (3 - 2 * x))
 
 
 def _eased(progress: Floats) -> Floats:

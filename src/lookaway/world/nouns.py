@@ -101,11 +101,40 @@ class Process:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IdleMotion:
+    """What a part does by itself, over and over, whatever is remembered: water, leaves, a flame, breath, a gait.
+
+    It is innocent: the clean clip has it too, and no fault stops it. Several of one part are applied in their order.
+    """
+
+    thing: str
+    part: str
+    period: float
+    """Seconds; with `is_gait`, a fraction of the target's way."""
+    phase: float = 0.0
+    """Fraction of a period by which it is ahead."""
+    wave: Literal["swing", "pulse"] = "swing"
+    """To both sides of rest and back, or from rest to one side and back."""
+    is_gait: bool = False
+    """Whether it goes with the way of the target instead of with time."""
+    move: Vector = ORIGIN
+    """Metres from rest, at most."""
+    turn: Vector = ORIGIN
+    """Degrees about x, then y, then z, around the pivot, at most."""
+    pivot: Vector = ORIGIN
+    """In the coordinates of the thing."""
+    grow: Vector = SAME
+    """Size factors at most."""
+    tint: Colour = WHITE
+    """Colour factors at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Motion:
     """How the target moves."""
 
-    kind: Literal["roll", "slide", "fall", "carried"]
-    """All but `carried` are simulated physically."""
+    kind: Literal["roll", "slide", "fall", "carried", "walk"]
+    """All but `carried` and `walk` are simulated physically; what walks faces its way."""
     verb: str
     """`rolls across the rug`."""
     travel: float
@@ -146,6 +175,15 @@ class Scene:
     """Metres from the ground to the camera."""
     extent: float
     """Metres from the centre to the farthest thing."""
+    idle: tuple[IdleMotion, ...] = field(default=(), repr=False)
+    """Innocent motion of the target and of other things."""
+    flicker_stops: float = field(default=0.0, repr=False)
+    """By how much the light flickers around its mean, as of a fire."""
+    flicker_phase: float = field(default=0.0, repr=False)
+    """Where in its flicker the light is at the first frame, from 0 to 1."""
+    identity: tuple[str, ...] = field(default=(), repr=False)
+    """Parts of the target that may change their pattern and colour without it being another kind of thing, such as
+    clothes; all of them if none is named."""
     names: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -158,6 +196,12 @@ class Scene:
     def target(self) -> Thing:
         """The thing whose memory is tested."""
         return self.things[0]
+
+    @property
+    def identity_parts(self) -> tuple[int, ...]:
+        """Indices of the target's parts that carry its identity."""
+        parts = self.target.parts
+        return tuple(index for index, part in enumerate(parts) if not self.identity or part.name in self.identity)
 
     @property
     def parts(self) -> tuple[Part, ...]:

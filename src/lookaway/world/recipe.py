@@ -8,7 +8,7 @@ from lookaway.core import UnknownName, UserError
 from lookaway.world.events import EVENTS, Event
 from lookaway.world.free_paths import FreePath
 
-WORLD_VERSION = 1
+WORLD_VERSION = 2
 """Raised whenever a recipe gives different frames or a different ground truth."""
 PERFECT = "perfect"
 """The model that remembers everything."""

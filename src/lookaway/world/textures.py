@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from lookaway.core import Pixels
-from lookaway.world.nouns import Light, Surface
+from lookaway.world.nouns import Light, Part, Surface
 from lookaway.world.patterns import PATTERNS, Points, Values, mixed, noise
 
 TEXELS_PER_METRE = 120
@@ -37,6 +37,15 @@ def paint_solid(surface: Surface, width: float, depth: float, height: float) -> 
     faces = [(half, -v, -u), (-half, -v, u), (u, half, v), (u, -half, -v), (u, -v, half), (-u, -v, -half)]
     x, y, z = (np.concatenate([face[axis] for face in faces]) for axis in range(3))
     return _painted(surface, (x * width, y * depth, z * height))
+
+
+def paint_part(part: Part, *, is_repainted: bool = False) -> Pixels:
+    """Texture of a part, or the alternative one that faults fade it to."""
+    surface = another(part.surface) if is_repainted else part.surface
+    width, depth, height = part.size
+    if part.shape == "panel":
+        return paint_picture(surface, width, depth)
+    return paint_solid(surface, width, depth, height)
 
 
 def paint_sky(light: Light) -> Pixels:

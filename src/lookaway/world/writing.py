@@ -120,6 +120,7 @@ def _card(shot: Shot, words: ClipWords, hashes: HashesCard) -> ClipCard:
         target_box=_box(shot.views[0].instances == 1),
         motion=scene.motion.verb,
         process=(scene.process.name, scene.process.before, scene.process.after),
+        light_flicker_stops=scene.flicker_stops,
         phases=_phases(shot.phases),
         caption=words.caption,
         caption_segments=words.caption_segments,
@@ -144,9 +145,15 @@ def _injections(shot: Shot) -> tuple[InjectionCard, ...]:
 
 
 def _things(shot: Shot) -> tuple[ThingCard, ...]:
+    moving = {motion.thing for motion in shot.clip.scene.idle}
     return tuple(
         ThingCard(
-            id=number, name=thing.name, role=thing.role, is_movable=thing.is_movable, diameter_metres=thing.diameter
+            id=number,
+            name=thing.name,
+            role=thing.role,
+            is_movable=thing.is_movable,
+            diameter_metres=thing.diameter,
+            moves_by_itself=thing.name in moving,
         )
         for number, thing in enumerate(shot.clip.scene.things, start=1)
     )

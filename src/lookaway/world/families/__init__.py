@@ -13,6 +13,7 @@ from lookaway.world.families.building_site import building_site
 from lookaway.world.families.crossing import crossing
 from lookaway.world.families.dining_room import dining_room
 from lookaway.world.families.farmyard import farmyard
+from lookaway.world.families.fireside import fireside
 from lookaway.world.families.garden import garden
 from lookaway.world.families.gym import gym
 from lookaway.world.families.kitchen import kitchen
@@ -22,6 +23,8 @@ from lookaway.world.families.lobby import lobby
 from lookaway.world.families.office import office
 from lookaway.world.families.park import park
 from lookaway.world.families.playroom import playroom
+from lookaway.world.families.plaza import plaza
+from lookaway.world.families.pond import pond
 from lookaway.world.families.street import street
 from lookaway.world.nouns import Scene
 
@@ -43,5 +46,9 @@ _BUILDERS: tuple[Callable[[np.random.Generator], Scene], ...] = (
     park,
     playroom,
     street,
+    # Newer ones come last: whoever measures the first so many families measures the same ones as before.
+    plaza,
+    pond,
+    fireside,
 )
 FAMILIES: dict[str, Callable[[np.random.Generator], Scene]] = {build.__name__: build for build in _BUILDERS}

@@ -50,7 +50,7 @@ class CameraNeverMoves(Fault):
 
     name = "camera_never_moves"
     summary = "the camera path is scaled by 1 - s; at 1 the camera stands still"
-    dose_unit = "part of the way not done"
+    dose_unit = "degrees of the way not done"
     begins_unseen = False
     moves = ("camera_interaction",)
     spares = ()
@@ -64,10 +64,10 @@ class CameraNeverMoves(Fault):
         return table.edited(camera=_shortened(table.camera, 1 - severity))
 
     def dose(self, case: FaultyCase, table: StateTable) -> float:
-        """Missing fraction of the path, in rotation or translation, whichever dominates."""
-        requested, done = _way(case.clip.table.camera), _way(table.camera)
-        kind = int(np.argmax(requested))
-        return float(1 - done[kind] / requested[kind])
+        """Missing length of the path in the whole clip, turned or as seen from the target's distance."""
+        frames, distance = case.clip.recipe.frames, case.clip.scene.distance
+        requested, done = (_way(t.camera[:frames]) for t in (case.clip.table, table))
+        return float(np.degrees(requested[0] - done[0] + (requested[1] - done[1]) / distance))
 
 
 class DraggedAlong(Fault):
@@ -75,7 +75,7 @@ class DraggedAlong(Fault):
 
     name = "dragged_along"
     summary = "the target follows the camera's view with weight s"
-    dose_unit = "weight of the camera"
+    dose_unit = "diameters at most"
     begins_unseen = False
     spares = ("rendering_lighting", "camera_interaction")
 
@@ -95,11 +95,10 @@ class DraggedAlong(Fault):
         )
 
     def dose(self, case: FaultyCase, table: StateTable) -> float:
-        """Distance travelled, relative to that at full weight."""
-        clean = case.clip.table
-        whole = self.edit(case, clean, 1.0)
-        done, full = (_length(t.position[:, 0] - clean.position[:, 0]) for t in (table, whole))
-        return done / full if full > STILL else 0.0
+        """Distance from its true position in the whole clip, at most: at the return it is none."""
+        frames = case.clip.recipe.frames
+        away = table.position[:frames, 0] - case.clip.table.position[:frames, 0]
+        return float(np.linalg.norm(away, axis=1).max() / case.clip.scene.target.diameter)
 
 
 class TemporalCut(Fault):
@@ -158,10 +157,6 @@ def _shortened(camera: Floats, factor: float) -> Floats:
         path[frame, :3, 3] = before[:3, 3] + before[:3, :3] @ moves[frame - 1] * factor
         path[frame, :3, :3] = before[:3, :3] @ shorter[frame - 1]
     return path
-
-
-def _length(way: Floats) -> float:
-    return float(np.linalg.norm(np.diff(way, axis=0), axis=1).sum())
 
 
 def _cut_middle(case: FaultyCase) -> int:

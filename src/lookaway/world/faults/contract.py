@@ -47,6 +47,11 @@ class FaultyCase:
         """Indices of the target's parts."""
         return slice(0, len(self.clip.scene.target.parts))
 
+    @property
+    def identity_parts(self) -> list[int]:
+        """Indices of the target's parts that carry its identity."""
+        return list(self.clip.scene.identity_parts)
+
     def rng(self, fault: str) -> np.random.Generator:
         """A generator that is the same for every severity, so that a stronger fault is more of the same."""
         recipe = self.clip.recipe
@@ -101,7 +106,9 @@ def needs_event(case: FaultyCase) -> str | None:
     return needs_disappearance(case)
 
 
-def replaced(column: Floats, where: slice | NDArray[np.bool_], things: slice | int, values: Floats | float) -> Floats:
+def replaced(
+    column: Floats, where: slice | NDArray[np.bool_], things: slice | int | list[int], values: Floats | float
+) -> Floats:
     """A copy of a column with new values for some frames and things."""
     edited = column.copy()
     edited[where, things] = values

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from lookaway.core import Floats
 from lookaway.world.events import with_process
 from lookaway.world.faults.contract import Fault, FaultyCase, needs_event, replaced
+from lookaway.world.part_motion import with_idle_motion
 from lookaway.world.states import StateTable
 from lookaway.world.turns import between_frames
 
@@ -68,7 +69,7 @@ def at_progress(case: FaultyCase, table: StateTable, progress: Floats) -> StateT
     if clean.progress[:, 1].any():
         table = with_process(table, case.clip.scene, progress[:, 1])
     clocks = np.where(clean.progress.any(axis=0), progress, 0.0)
-    return table.edited(progress=clocks)
+    return with_idle_motion(table.edited(progress=clocks), case.clip.scene)
 
 
 def _with_way(case: FaultyCase, table: StateTable, progress: Floats) -> StateTable:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 
 from lookaway.core import Floats
 from lookaway.world.faults.contract import Fault, FaultyCase, doubling, replaced
-from lookaway.world.nouns import Scene, Shape
+from lookaway.world.nouns import Part, Scene, Shape
 from lookaway.world.stage import COPIES
 from lookaway.world.states import StateTable
+from lookaway.world.textures import paint_part
 from lookaway.world.turns import rotation
 
 LIGHT_AND_CAMERA = ("rendering_lighting", "camera_interaction")
 """Metrics that a target fault leaves unchanged. Spatial ones react, since matched points include the target."""
+
+DELTA_E = "Delta E of the target"
 
 
 class Vanish(Fault):
@@ -37,17 +41,17 @@ class IdentityTexture(Fault):
 
     name = "identity_texture"
     summary = "the target's pattern is cross-faded to another one by s"
-    dose_unit = "weight of the other pattern"
+    dose_unit = DELTA_E
     spares = LIGHT_AND_CAMERA
 
     def edit(self, case: FaultyCase, table: StateTable, severity: float) -> StateTable:
         """Repaint."""
-        weight = np.maximum(table.part_repaint[case.unseen, case.target_parts], severity)
-        return table.edited(part_repaint=replaced(table.part_repaint, case.unseen, case.target_parts, weight))
+        weight = np.maximum(table.part_repaint[case.unseen, case.identity_parts], severity)
+        return table.edited(part_repaint=replaced(table.part_repaint, case.unseen, case.identity_parts, weight))
 
     def dose(self, case: FaultyCase, table: StateTable) -> float:
-        """Mean over the target's parts after the return."""
-        return float(table.part_repaint[case.returned, case.target_parts].mean())
+        """Between its patterns with and without the fault."""
+        return colour_change(case, table)
 
 
 class IdentityColour(Fault):
@@ -55,23 +59,22 @@ class IdentityColour(Fault):
 
     name = "identity_colour"
     summary = "the target's colour shifts towards another one by s"
-    dose_unit = "mean part of a channel lost"
+    dose_unit = DELTA_E
     spares = LIGHT_AND_CAMERA
 
     def edit(self, case: FaultyCase, table: StateTable, severity: float) -> StateTable:
         """Keep one colour channel, not the target's dominant one, and dim the others."""
-        parts = case.clip.scene.target.parts
+        parts = [case.clip.scene.target.parts[index] for index in case.identity_parts]
         own = np.mean([np.mean(part.surface.colours, axis=0) for part in parts], axis=0)
-        seen = own * table.part_tint[-1, case.target_parts].mean(axis=0)
+        seen = own * table.part_tint[-1, case.identity_parts].mean(axis=0)
         kept = int(case.rng(self.name).choice(np.delete(np.arange(3), np.argmax(seen))))
         filtered = np.where(np.arange(3) == kept, 1.0, 1 - 0.8 * severity)
-        tint = table.part_tint[case.unseen, case.target_parts] * filtered
-        return table.edited(part_tint=replaced(table.part_tint, case.unseen, case.target_parts, tint))
+        tint = table.part_tint[case.unseen, case.identity_parts] * filtered
+        return table.edited(part_tint=replaced(table.part_tint, case.unseen, case.identity_parts, tint))
 
     def dose(self, case: FaultyCase, table: StateTable) -> float:
-        """Relative to its correct colour."""
-        true = case.clip.table.part_tint[case.returned, case.target_parts]
-        return float(np.abs(1 - _factors(table.part_tint[case.returned, case.target_parts], true)).mean())
+        """Between its colours with and without the fault."""
+        return colour_change(case, table)
 
 
 class IdentityShape(Fault):
@@ -157,6 +160,27 @@ class Duplicate(Fault):
     def dose(self, case: FaultyCase, table: StateTable) -> float:
         """Number of copies after the return."""
         return float(table.opacity[case.returned, -COPIES:].sum(axis=1).mean())
+
+
+def colour_change(case: FaultyCase, table: StateTable) -> float:
+    """Mean CIE76 difference at the end of what carries the target's identity, in full light and by surface area."""
+    last, scene = case.clip.recipe.frames - 1, case.clip.scene
+    changes, areas = [], []
+    for index in case.identity_parts:
+        part = scene.target.parts[index]
+        true, found = (_lab(part, t, last, index) for t in (case.clip.table, table))
+        changes.append(float(np.linalg.norm(found - true, axis=-1).mean()))
+        width, depth, height = part.size
+        areas.append(width * depth + depth * height + height * width)
+    return float(np.average(changes, weights=areas))
+
+
+def _lab(part: Part, table: StateTable, frame: int, index: int) -> Floats:
+    """CIELAB of a part's texture as it is painted and tinted in one frame."""
+    weight = float(table.part_repaint[frame, index])
+    own, other = paint_part(part), paint_part(part, is_repainted=True) if weight else 0
+    painted = (own * (1 - weight) + other * weight) / 255 * table.part_tint[frame, index]
+    return np.asarray(cv2.cvtColor(painted.clip(0, 1).astype(np.float32), cv2.COLOR_RGB2LAB), np.float64)
 
 
 def lowest_points(table: StateTable, scene: Scene) -> Floats:
