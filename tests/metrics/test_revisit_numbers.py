@@ -27,6 +27,7 @@ def found(camera="turns", **arrays):
         "pairs": np.array([[2, 20], [1, 21], [0, 22]]),
         "compared": np.array([40.0, 50.0, 60.0]),
         "changed_area": np.zeros(3),
+        "set_aside": np.zeros(3),
         "stops": np.zeros((3, 3)),
         "look": np.full(3, 0.8),
         "ssim": np.full(3, 0.97),
@@ -79,6 +80,19 @@ def test_a_number_is_the_median_over_pairs_and_each_pair_is_a_unit(metric, array
     outcome = metric.measure(ROLLOUT, found(**arrays))
     assert outcome.value == pytest.approx(value)
     assert [unit.name for unit in outcome.units] == ["f2_f20", "f1_f21", "f0_f22"]
+
+
+@pytest.mark.parametrize("metric", [ChangedArea(), Remembered()])
+def test_a_view_of_which_more_than_half_moves_by_itself_has_no_verdict(metric):
+    assert isinstance(metric.measure(ROLLOUT, found(set_aside=[50, 50, 90])), Score)
+    outcome = metric.measure(ROLLOUT, found(set_aside=[51, 60, 0]))
+    assert isinstance(outcome, Abstention)
+    assert outcome.reason is Reason.NOT_APPLICABLE
+    assert "51 % of the revisited view" in outcome.message
+
+
+def test_the_changed_area_tells_what_was_set_aside():
+    assert ChangedArea().measure(ROLLOUT, found(set_aside=[1, 2.04, 0])).detail["set_aside"] == [1.0, 2.0, 0.0]
 
 
 def test_a_carried_thing_is_a_hint_only_where_the_camera_turns():

@@ -26,8 +26,8 @@ class GivenPairs:
 
 def watch(*pictures, pairs=((0, 1),), **constants):
     """Show pictures to the extractor, as many as it asks for."""
-    recipe = SiftMatches(poses=SuppliedPoses(), pairs=GivenPairs(pairs), **constants)
     height, width = pictures[0].shape[:2]
+    recipe = SiftMatches(poses=SuppliedPoses(), pairs=GivenPairs(pairs), **{"height": height, **constants})
     timeline = Timeline(np.arange(len(pictures)) / 8, width, height)
     poses = trajectory(np.tile(np.eye(4), (len(pictures), 1, 1))).to_feature()
     watching = recipe.load().start(ROLLOUT, timeline, {"poses": poses})
@@ -106,6 +106,17 @@ def test_only_the_frames_of_pairs_are_asked_for_at_the_matching_height(view):
 
 def test_the_size_is_that_of_the_pictures_seen(view):
     assert watch(view[:, :301], view[:, :301])["size"].tolist() == [301, 240]
+
+
+def test_a_smaller_video_is_matched_as_it_is_and_its_points_are_counted_at_the_given_height(view):
+    moved = np.roll(view, 4, axis=1)
+    own, twice = watch(view, moved), watch(view, moved, height=480)
+    assert twice["size"].tolist() == [640, 480]
+    np.testing.assert_allclose(twice["points_2"], 2 * own["points_2"], rtol=1e-6)
+    assert np.median(twice["points_2"] - twice["points_1"], axis=0) == pytest.approx((8, 0), abs=0.1)
+    recipe = SiftMatches(poses=SuppliedPoses(), pairs=GivenPairs())
+    poses = trajectory(np.tile(np.eye(4), (2, 1, 1))).to_feature()
+    assert recipe.load().start(ROLLOUT, Timeline(np.arange(2) / 8, 320, 240), {"poses": poses}).request.height == 240
 
 
 def naive_matches(first, second, ratio):

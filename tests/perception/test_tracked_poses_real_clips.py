@@ -17,7 +17,10 @@ from lookaway.perception.poses.tracked_poses import TrackedPoses
 
 COARSE = TrackedPoses(frames=UniformFrames(21), height=192, keypoints=500)
 CLIPS = Path(__file__).parents[3] / "shared" / "data" / "wrbench" / "videos"
-pytestmark = pytest.mark.skipif(not CLIPS.is_dir(), reason="the folder of generated clips is not beside the project")
+pytestmark = [
+    pytest.mark.skipif(not CLIPS.is_dir(), reason="the folder of generated clips is not beside the project"),
+    pytest.mark.nightly,
+]
 
 
 def peak_yaw(path):

@@ -320,5 +320,5 @@ def test_a_convention_of_poses_is_a_setting_that_reaches_the_recipes(tmp_path):
 
 
 def test_a_file_is_no_folder(tmp_path):
-    with pytest.raises(DatasetError, match="there is no such folder"):
+    with pytest.raises(DatasetError, match="a file, expected a folder of videos"):
         read(put(tmp_path, "a.mp4") / "a.mp4")

@@ -26,7 +26,7 @@ from tests.support.room import Room, there_and_back
 pytestmark = [
     pytest.mark.timeout(600),
     pytest.mark.render,  # all clips are drawn before the first test
-    pytest.mark.merge,
+    pytest.mark.nightly,
 ]
 
 FAMILIES = ("playroom", "kitchen", "garden", "street")

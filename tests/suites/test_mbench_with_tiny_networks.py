@@ -101,7 +101,7 @@ def keep_one_a_subset(root: Path) -> None:
     path.write_text("".join(json.dumps(line) + "\n" for line in kept))
 
 
-@pytest.fixture(scope="module", params=["mbench-a", "mbench-t"])
+@pytest.fixture(scope="module", params=["mbench-a", pytest.param("mbench-t", marks=pytest.mark.nightly)])
 def run(request: pytest.FixtureRequest, stage: Stage) -> Run:
     return stage.evaluate(request.param, f"run-{request.param}")
 

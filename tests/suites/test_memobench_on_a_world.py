@@ -167,6 +167,7 @@ def test_the_clip_that_the_reference_was_made_of_is_nearly_equal_to_it(values):
     assert min(values["perfect", "reappeared.ssim"].values()) > 0.98
 
 
+@pytest.mark.nightly
 def test_one_command_measures_three_suites_and_decodes_each_video_once(root, tmp_path, monkeypatch):
     opened: Counter[Path] = Counter()
     finished: Counter[tuple[str, str]] = Counter()

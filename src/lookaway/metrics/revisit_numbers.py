@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Annotated, ClassVar
 
 import numpy as np
 
 from lookaway.core import Abstention, Feature, Features, Json, MetricBase, Outcome, Reason, Rollout, Score, Unit
+
+MOST_SET_ASIDE = 50.0
+"""Per cent of the revisited view that may move by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,18 @@ def pair_facts(changes: Feature) -> Mapping[str, Json]:
     }
 
 
+def too_much_moves(changes: Feature) -> Abstention | None:
+    """Why nothing is said about changes of a view that moves by itself nearly everywhere; `None` where it does not."""
+    aside = median(changes["set_aside"].tolist())
+    if aside <= MOST_SET_ASIDE:
+        return None
+    return Abstention(
+        Reason.NOT_APPLICABLE,
+        f"{aside:.0f} % of the revisited view also changes while it is in view, as water, leaves and fire do, expected "
+        f"at most {MOST_SET_ASIDE:g} %: what changed while it was out of view cannot be told.",
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class ChangedArea(PairNumber):
     """Per cent of the revisited view that shows something else than at the first visit.
@@ -54,15 +69,28 @@ class ChangedArea(PairNumber):
     The first visit is laid over the return, its light is made equal, and patches are compared by colour: where they
     differ by more than 10 Delta E and no shift of 1 % of the frame's height helps, something changed. It sees things
     that vanished, appeared, moved, or have another colour, texture or shape. It cannot tell whether they should have:
-    a person who walked on is a change as well.
+    a person who walked on is a change as well. Where the camera only turns, places that change within both visits as
+    well, such as water, leaves and fire, are set aside unless they differ more than twice as much between them;
+    `detail.set_aside` is their part of the view, in per cent, for each pair.
 
     Abstains: `gate_closed` where less than 20 % of a view was seen, left and seen again, or where the camera came back
-    to another place; `pose_failed` where the camera could not be tracked.
+    to another place; `pose_failed` where the camera could not be tracked; `not_applicable` where more than half of the
+    view is set aside.
     """
 
     name = "changed_area"
+    version = 2
     unit = "%"
     range = (0.0, 100.0)
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        changes = features["changes"]
+        outcome = too_much_moves(changes) or PairNumber.measure(self, rollout, features)
+        if not isinstance(outcome, Score):
+            return outcome
+        shares: list[Json] = [round(float(share), 1) for share in changes["set_aside"]]
+        return replace(outcome, detail={**outcome.detail, "set_aside": shares})
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +210,11 @@ class Remembered(MetricBase):
     `detail.flagged` names the numbers above their limits. The mean over rollouts is the share of tested rollouts that
     remembered. Where the case asks for an event that goes on unseen, a change may be right: the case decides.
 
-    Abstains: `gate_closed` and `pose_failed` as the changed area does.
+    Abstains: `gate_closed`, `pose_failed` and `not_applicable` as the changed area does.
     """
 
     name = "remembered"
+    version = 2
     unit = "share"
     needs = ("changes",)
 
@@ -195,12 +224,14 @@ class Remembered(MetricBase):
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
+        changes = features["changes"]
+        if (declined := too_much_moves(changes)) is not None:
+            return declined
         limits = (
             (ChangedArea(), self.max_changed_area),
             (LightChange(), self.max_light),
             (LookChange(), self.max_look),
         )
-        changes = features["changes"]
         found = {metric.name: median(metric.of_pairs(changes)) for metric, _ in limits}
         flagged: list[Json] = [metric.name for metric, limit in limits if found[metric.name] > limit]
         return Score(float(not flagged), detail={"flagged": flagged, **found})

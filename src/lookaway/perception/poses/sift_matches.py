@@ -44,12 +44,12 @@ def sift_points(cv2: ModuleType, pixels: NDArray[np.uint8], most: int) -> tuple[
 class SiftMatches(ExtractorBase):
     """SIFT points of the frames of each pair, matched mutually with a ratio test; no model is fitted to them.
 
-    A robust fit would throw away just those matches that show wrong geometry, so there is none. Points are in pixels
-    of the matching size, counted from the corner of the image.
+    A robust fit would throw away just those matches that show wrong geometry, so there is none. Smaller videos are not
+    enlarged for matching. Points are in pixels of frames of the given height, counted from the corner of the image.
     """
 
     name: ClassVar[str] = "sift_matches"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
     seconds_per_frame: ClassVar[float] = 0.1
     bytes_per_frame: ClassVar[float] = 4000.0
@@ -59,12 +59,14 @@ class SiftMatches(ExtractorBase):
         "points_2": "float32 [matches, 2]: x and y in the later frame",
         "offsets": "int64 [pairs + 1]: where the matches of each pair begin",
         "points": "int64 [pairs, 2]: points in the earlier and in the later frame, matched or not",
-        "size": "int64 [2]: width and height of the frames",
+        "size": "int64 [2]: width and height of the frames in whose pixels points are counted",
     }
 
     poses: Annotated[Extractor, "where the camera was, to choose pairs by"]
     pairs: Annotated[PairSelector, "which frames are matched"]
-    height: Annotated[int, "frame height at which points are matched and errors counted in pixels"] = 480
+    height: Annotated[
+        int, "frame height in whose pixels points are counted; found at it where the video is not smaller"
+    ] = 480
     keypoints: Annotated[int, "strongest points kept in a frame"] = 2048
     ratio: Annotated[float, "a match must be nearer than this part of the second nearest, seen from both frames"] = 0.8
 
@@ -82,7 +84,8 @@ class SiftMatches(ExtractorBase):
         """Start on one rollout."""
         pairs = self.pairs.select(rollout, timeline.frame_count, Trajectory.from_feature(features["poses"]))
         frames = frozenset(int(frame) for frame in pairs.frames.ravel())
-        return _SiftExtraction(self, load_opencv(), pairs, FrameRequest(frames, self.height))
+        request = FrameRequest(frames, min(self.height, timeline.height))
+        return _SiftExtraction(self, load_opencv(), pairs, request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +95,14 @@ class _SiftExtraction:
     pairs: Pairs
     request: FrameRequest
     size: list[int] = field(default_factory=list)
-    """Width and height of the frames, once one was seen."""
+    """Width and height in whose pixels points are counted, once a frame was seen."""
     seen: dict[int, tuple[Floats, Floats]] = field(default_factory=dict)
 
     def add_frame(self, frame: Frame) -> None:
-        self.size[:] = frame.pixels.shape[1], frame.pixels.shape[0]
-        self.seen[frame.index] = sift_points(self.cv2, frame.pixels, self.recipe.keypoints)
+        height, width = frame.pixels.shape[:2]
+        self.size[:] = max(1, round(width * self.recipe.height / height)), self.recipe.height
+        points, descriptors = sift_points(self.cv2, frame.pixels, self.recipe.keypoints)
+        self.seen[frame.index] = (points * (np.array(self.size) / (width, height)).astype(np.float32), descriptors)
 
     def finish(self) -> Feature:
         firsts, seconds, offsets, counts = [], [], [0], []
@@ -128,12 +133,13 @@ def mutual_matches(first: Floats, second: Floats, ratio: float) -> tuple[Indices
     distances *= -2
     distances += np.einsum("ij,ij->i", first, first)[:, None]
     distances += np.einsum("ij,ij->i", second, second)[None]
-    rows = np.arange(len(first))
-    nearest, is_clear_1 = _nearest(distances, ratio)
-    # A copy, since the least of a row is found several times faster than that of a column.
-    back, is_clear_2 = _nearest(np.ascontiguousarray(distances.T), ratio)
-    kept = (back[nearest] == rows) & is_clear_1 & is_clear_2[nearest]
-    return rows[kept], nearest[kept]
+    nearest, is_clear = _nearest(distances, ratio)
+    rows = np.flatnonzero(is_clear)
+    # Only columns that a row points at are asked, in a copy: the least of a row is found several times faster.
+    columns, places = np.unique(nearest[rows], return_inverse=True)
+    back, is_clear_back = _nearest(np.ascontiguousarray(distances[:, columns].T), ratio)
+    kept = (back[places] == rows) & is_clear_back[places]
+    return rows[kept], nearest[rows[kept]]
 
 
 def _nearest(distances: Floats, ratio: float) -> tuple[Indices, NDArray[np.bool_]]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lookaway.core import Floats, Mask, Pixels, Reason, Trajectory, Unmeasurable, project_points
 from lookaway.perception.edges import edges
@@ -25,6 +27,9 @@ SURROUNDINGS = 20.0
 """Pixels around an edge that it is compared with."""
 DEPTHS = (0.35, 0.45, 0.6, 0.8, 1.0, 1.4, 2.2, 5.0, 50.0)
 """Depths, in median depths of the view, at which a return from a place a little aside is compared."""
+
+Value = TypeVar("Value", np.uint8, np.floating[Any])
+"""A value of a picture, or of a map."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,8 +119,10 @@ def swept_homographies(trajectory: Trajectory, second: int, first: int, size: tu
     return found
 
 
-def warp(cv2: ModuleType, pixels: Pixels, homography: Floats, size: tuple[int, int]) -> tuple[Pixels, Mask]:
-    """A picture in the view that a homography leads from, and which pixels it shows."""
+def warp(
+    cv2: ModuleType, pixels: NDArray[Value], homography: Floats, size: tuple[int, int]
+) -> tuple[NDArray[Value], Mask]:
+    """A picture or map in the view that a homography leads from, and which pixels it shows."""
     # OpenCV counts from the centre of the first pixel.
     centre = np.array([[1, 0, 0.5], [0, 1, 0.5], [0, 0, 1.0]])
     inner = np.linalg.inv(centre) @ homography @ centre

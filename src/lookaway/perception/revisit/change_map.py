@@ -37,6 +37,8 @@ class ViewChanges:
     """[height, width] places that show something else."""
     mask: Mask
     """[height, width] the part of the view that is compared."""
+    aside: Mask
+    """[height, width] places of that part that move by themselves, and are not changed for that."""
     stops: Floats
     """[3] by which red, green and blue are brighter at the return."""
 
@@ -44,6 +46,11 @@ class ViewChanges:
     def changed_area(self) -> float:
         """Per cent of the part that shows something else."""
         return 100 * float(self.changed.sum() / self.mask.sum())
+
+    @property
+    def set_aside(self) -> float:
+        """Per cent of the part that moves by itself."""
+        return 100 * float(self.aside.sum() / self.mask.sum())
 
     @property
     def light(self) -> float:
@@ -57,12 +64,15 @@ class ViewChanges:
 
 
 def find_changes(cv2: ModuleType, firsts: Sequence[Pixels], second: Pixels, mask: Mask) -> ViewChanges:
-    """Compare the return with the first visit, aligned in one or several ways; the best way counts at each place."""
+    """Compare the return with the first visit, aligned in one or several ways; the best way counts at each place.
+
+    Nothing is set aside.
+    """
     stops = light_change(cv2, firsts[0], second, mask)
     differences = np.minimum.reduce([difference_map(cv2, first, second, stops) for first in firsts])
     differences = np.where(mask, differences, 0)
     changed = keep_blobs(cv2, differences > CHANGED, MIN_BLOB * mask.size)
-    return ViewChanges(differences=differences, changed=changed, mask=mask, stops=stops)
+    return ViewChanges(differences=differences, changed=changed, mask=mask, aside=np.zeros_like(mask), stops=stops)
 
 
 def light_change(cv2: ModuleType, first: Pixels, second: Pixels, mask: Mask) -> Floats:

@@ -35,6 +35,7 @@ from lookaway.perception.revisit.aligned_views import MIN_COMPARED, AlignedViews
 from lookaway.perception.revisit.alignment import Alignment, View, align, pose_homography, swept_homographies, warp
 from lookaway.perception.revisit.change_map import ViewChanges, find_changes
 from lookaway.perception.revisit.hints import Carried, carried_frames, count_copied, count_moved, find_carried
+from lookaway.perception.revisit.own_motion import VisitFrames, choose_visit_frames, motion_within, set_aside
 from lookaway.perception.similarity.frame_fidelity import ssim
 
 NEGLIGIBLE_EXTENT = 0.02
@@ -42,6 +43,8 @@ NEGLIGIBLE_EXTENT = 0.02
 CARRIED_HEIGHT = 128
 """Frame height at which carried things are looked for."""
 PICTURE_GAP = 4
+STRIPES = 6
+"""Pixels from stripe to stripe of what is set aside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +54,14 @@ class RevisitChanges(ExtractorBase):
     Two frames of a pair are aligned by matched points, by edges where too few points match, or by the poses; where the
     camera moves, planes at several depths are tried at every place. The light of the first visit is made equal to that
     of the return; then patches are compared by colour. Sizes are parts of the frame's height, so that the size of the
-    video does not matter. A pair with too little in common is skipped, and the detail says why; where no pair is left,
-    nothing is measured.
+    video does not matter. Where the camera only turns and something changed, frames of one visit are compared in the
+    same way: places that change within both visits, such as water, leaves and fire, are set aside, unless they differ
+    more than twice as much between the visits. A pair with too little in common is skipped, and the detail says why;
+    where no pair is left, nothing is measured.
     """
 
     name: ClassVar[str] = "revisit_changes"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
     seconds_per_frame: ClassVar[float] = 0.3
     bytes_per_frame: ClassVar[float] = 15_000.0
@@ -64,6 +69,7 @@ class RevisitChanges(ExtractorBase):
         "pairs": "int64 [pairs, 2]: first visit and return",
         "compared": "float64 [pairs]: per cent of the picture that was seen, left, seen again and compared",
         "changed_area": "float64 [pairs]: per cent of that which shows something else",
+        "set_aside": "float64 [pairs]: per cent of it that changes within both visits as well and is set aside",
         "stops": "float64 [pairs, 3]: by which red, green and blue are brighter at the return",
         "look": "float64 [pairs]: Delta E that is left nearly everywhere after the light is made equal",
         "ssim": "float64 [pairs]: SSIM of the aligned pictures, over what is compared",
@@ -105,14 +111,16 @@ class RevisitChanges(ExtractorBase):
         moves = bool(trajectory.relative_centres(NEGLIGIBLE_EXTENT).any())
         sides = [] if moves else _sides(trajectory)
         controls = [choose_controls(trajectory, *pair) for pair in places]
+        visits = [VisitFrames() if moves else choose_visit_frames(trajectory, *pair) for pair in places]
         wanted = {
             *(0, *(place for pair in (*places, *sides) for place in pair)),
             *(place for found in controls if found for place in (found.floor, found.ceiling)),
+            *(place for found in visits for place in (*found.first, *found.second)),
         }
         request = FrameRequest(
             frozenset(int(trajectory.frame_indices[place]) for place in wanted), min(self.height, timeline.height)
         )
-        return _Comparison(self, load_opencv(), trajectory, pairs, places, controls, sides, moves, request)
+        return _Comparison(self, load_opencv(), trajectory, pairs, places, controls, visits, sides, moves, request)
 
 
 def _sides(trajectory: Trajectory) -> list[tuple[int, int]]:
@@ -133,6 +141,8 @@ class _Comparison:
     """Positions of each pair in the trajectory."""
     controls: list[Controls | None]
     """What the first visit of each pair is also compared with."""
+    visits: list[VisitFrames]
+    """Further frames of both visits of each pair; none where the camera moves."""
     sides: list[tuple[int, int]]
     moves: bool
     request: FrameRequest
@@ -155,6 +165,7 @@ class _Comparison:
             except Unmeasurable as reason:
                 declined.append(reason)
                 continue
+            changes = self._without_own_motion(number, views, alignment, changes)
             compared.append((first, second))
             controls += self._control(number, len(rows), views[first], pair, alignment)
             rows.append(
@@ -162,6 +173,7 @@ class _Comparison:
                     "pairs": self.pairs.frames[number],
                     "compared": 100 * float(changes.mask.mean()),
                     "changed_area": changes.changed_area,
+                    "set_aside": changes.set_aside,
                     "stops": changes.stops,
                     "look": changes.look,
                     "ssim": self._similarity(pair),
@@ -221,6 +233,18 @@ class _Comparison:
             homographies = swept_homographies(self.trajectory, place_2, place_1, size)
             firsts += [warp(self.cv2, first.pixels, homography, size)[0] for homography in homographies]
         return alignment, find_changes(self.cv2, firsts, second.pixels, pair.mask), pair
+
+    def _without_own_motion(
+        self, number: int, views: dict[int, View], alignment: Alignment, changes: ViewChanges
+    ) -> ViewChanges:
+        """What changed in a pair, without what moves by itself; that is looked for where something changed."""
+        visits, (first, second) = self.visits[number], self.places[number]
+        if not (changes.changed.any() and visits.first and visits.second):
+            return changes
+        views |= {place: self._view(place) for place in (*visits.first, *visits.second) if place not in views}
+        before = motion_within(self.cv2, self.trajectory, views, first, visits.first)
+        after = motion_within(self.cv2, self.trajectory, views, second, visits.second)
+        return set_aside(self.cv2, changes, (before, after), alignment.homography)
 
     def _control(
         self, number: int, row: int, first: View, pair: AlignedViews, alignment: Alignment
@@ -295,9 +319,15 @@ def _control_arrays(controls: list[dict[str, Any]]) -> dict[str, NDArray[Any]]:
 
 
 def side_by_side(cv2: ModuleType, first: Pixels, second: Pixels, changes: ViewChanges) -> Pixels:
-    """First visit, return, and the return with what was not compared dimmed and what changed outlined."""
+    """First visit, return, and the return with what changed outlined.
+
+    What was not compared is dark; what was set aside has grey stripes.
+    """
     shown = second.copy()
     shown[~changes.mask] = shown[~changes.mask] // 3
+    rows, columns = np.indices(changes.aside.shape)
+    striped = changes.aside & ((rows + columns) % STRIPES == 0)
+    shown[striped] = shown[striped] // 2 + 64
     outlines, _ = cv2.findContours(changes.changed.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
     cv2.drawContours(shown, outlines, -1, (255, 0, 96), 1 if len(shown) < 200 else 2)
     gap = np.full((len(shown), PICTURE_GAP, 3), 255, np.uint8)

@@ -13,9 +13,21 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt
 
-from lookaway.core import Case, DatasetError, GivenPair, Problem, Reference, Rollout, Target, Unmeasurable, UserError
-from lookaway.io.dataset_files import DatasetTree, checked
-from lookaway.io.limits import MAX_FOLDER_DEPTH, MAX_LINES_BYTES
+from lookaway.core import (
+    Case,
+    DatasetError,
+    GivenPair,
+    Problem,
+    Reason,
+    Reference,
+    Rollout,
+    Target,
+    Unmeasurable,
+    UserError,
+)
+from lookaway.io.dataset_files import DatasetTree
+from lookaway.io.files import PICTURE_SUFFIXES
+from lookaway.io.limits import MAX_FOLDER_DEPTH
 from lookaway.io.world_clips import CARD, WorldClip, check_inside, clip_folders
 
 VIDEO_SUFFIXES: Final = frozenset({".mp4", ".mov", ".mkv", ".webm", ".avi", ".m4v", ".gif"})
@@ -27,6 +39,15 @@ POSES_SUFFIX: Final = ".poses.npz"
 REQUEST_SUFFIX: Final = ".request.npz"
 PHASES: Final = ("visible", "disappeared", "reappeared")
 """Phases of the target of a clip of the simulated world."""
+
+
+class ManifestProblem(BaseModel):
+    """Why a rollout cannot be measured."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    reason: Reason
+    message: str = Field(max_length=2000)
 
 
 class ManifestLine(BaseModel):
@@ -44,6 +65,10 @@ class ManifestLine(BaseModel):
     action: str | None = None
     poses: str | None = None
     request: str | None = None
+    delivered: str | None = None
+    """Path that the model was really given, as `lookaway collect` writes it."""
+    problem: ManifestProblem | None = None
+    """Why there is no video that can be measured."""
     phases: dict[str, tuple[int, int]] = {}
     pairs: tuple[tuple[NonNegativeInt, NonNegativeInt], ...] | None = None
     """Frames that should show one view, as SANA-WM-Bench counts them: at 16 fps."""
@@ -84,19 +109,13 @@ class FolderReader:
 
     def _rows(self) -> Iterator[tuple[str, ManifestLine]]:
         """The rows of a table that are valid."""
-        for number, row in _csv_rows(self.tree.read(MANIFEST_TABLE, MAX_LINES_BYTES), self.root / MANIFEST_TABLE):
-            where = f"{MANIFEST_TABLE}:{number}"
-            try:
-                yield where, checked(ManifestLine, row, where)
-            except DatasetError as error:
-                self.tree.report(where, str(error).removeprefix(f"{where}: ").removesuffix("."))
+        rows = _csv_rows(self.tree.read_lines(MANIFEST_TABLE), self.root / MANIFEST_TABLE)
+        found = ((f"{MANIFEST_TABLE}:{number}", row) for number, row in rows)
+        return self.tree.valid(MANIFEST_TABLE, found, ManifestLine)
 
     def _matching(self, paths: list[str]) -> Iterator[tuple[str, ManifestLine]]:
         if not paths:
-            raise DatasetError(
-                f"{self.root}: no videos found; expected a manifest.jsonl, a manifest.csv, "
-                f"or files ending in {', '.join(sorted(VIDEO_SUFFIXES))}."
-            )
+            raise self._no_videos()
         regex = _compile(self.pattern or self._guess(paths))
         for path in paths:
             if not _is_text(path):
@@ -108,6 +127,17 @@ class FolderReader:
                 continue
             values = {name: value for name, value in match.groupdict().items() if value is not None}
             yield path, ManifestLine.model_validate({**values, "video": path})
+
+    def _no_videos(self) -> DatasetError:
+        expected = f"expected a manifest.jsonl, a manifest.csv, or files ending in {', '.join(sorted(VIDEO_SUFFIXES))}"
+        files = (name for _, _, names in os.walk(self.root) for name in names)
+        picture = next((name for name in files if name.lower().endswith(PICTURE_SUFFIXES)), None)
+        if picture is None:
+            return DatasetError(f"{self.root}: no videos found; {expected}.")
+        return DatasetError(
+            f"{self.root}: no videos found, but pictures such as {picture!r}; {expected}. Name each folder of "
+            f'numbered pictures as a video in a manifest.jsonl: {{"video": "FOLDER", "case": "NAME"}}.'
+        )
 
     def _guess(self, paths: list[str]) -> str:
         depths = {path.count("/") + 1 for path in paths}
@@ -131,7 +161,7 @@ class FolderReader:
         try:
             video = self.tree.path(line.video)
             artifacts = self._artifacts(line)
-            problem = None
+            problem = None if line.problem is None else Unmeasurable(line.problem.reason, line.problem.message)
         except Unmeasurable as error:
             video, artifacts, problem = self.root / "refused", {}, error
         return Rollout(
@@ -154,6 +184,8 @@ class FolderReader:
             for name, path in found.items()
             if os.path.isfile(self.root / path) or path in (line.poses, line.request)
         }
+        if line.delivered is not None:
+            artifacts["delivered_poses"] = self.tree.path(line.delivered)
         if "truth" in artifacts and not self.tree.allow_outside:
             check_inside(self.root, artifacts["truth"].parent)
         return artifacts

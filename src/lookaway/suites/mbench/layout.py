@@ -23,6 +23,11 @@ POSE_ARTIFACT: Final = "da3"
 CARD: Final = "dataset.yaml"
 
 
+def has_records(root: Path) -> bool:
+    """Whether a dataset.yaml lies beside records of models, as in no other layout."""
+    return os.path.lexists(root / CARD) and next(root.glob("models/*/samples.jsonl"), None) is not None
+
+
 def read_card(tree: DatasetTree) -> DatasetCard:
     """`dataset.yaml`, checked."""
     where = str(tree.root / CARD)

@@ -11,7 +11,7 @@ from lookaway.core import BoundMetric, Cell, Dataset, DatasetError, Group, Optio
 from lookaway.io.dataset_files import DatasetTree
 from lookaway.statistics.cells import branch_notes, gated_cells
 from lookaway.suites.mbench.convention import decide_convention
-from lookaway.suites.mbench.layout import LayoutReader, read_card
+from lookaway.suites.mbench.layout import LayoutReader, has_records, read_card
 from lookaway.suites.mbench.protocol import action_protocol, text_protocol
 from lookaway.suites.options import ALLOW_OUTSIDE, EXTRINSICS_CONVENTION
 
@@ -21,15 +21,17 @@ class _MBench:
     version: ClassVar[int] = 1
     title: ClassVar[str]
     dataset_id: ClassVar[str]
+    takes_damaged: ClassVar[bool] = False
+    """Whether it reads a dataset of which a damaged card does not say the setting; one of the two does."""
     options: ClassVar[tuple[Option, ...]] = (EXTRINSICS_CONVENTION, ALLOW_OUTSIDE)
 
     def recognises(self, root: Path) -> bool:
-        """Whether its dataset.yaml names this setting."""
+        """Whether its dataset.yaml names this setting, or is damaged and this setting is to say how."""
         try:
             # Nothing of the file is shown, and `read` knows whether it may lie outside.
             return read_card(DatasetTree(root, allow_outside=True)).dataset_id == self.dataset_id
         except DatasetError:
-            return False
+            return self.takes_damaged and has_records(root)
 
     def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
         """All cases and rollouts of all models."""
@@ -57,6 +59,7 @@ class MBenchA(_MBench):
 
     name = "mbench-a"
     version = 2
+    takes_damaged = True
     title = "MBench-A: camera actions, one caption"
     dataset_id = "mbencha"
 

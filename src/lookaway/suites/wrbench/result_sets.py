@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from lookaway.core import DatasetError, UnknownName
-from lookaway.io.dataset_files import decoded, read_dataset_json, read_limited
+from lookaway.io.dataset_files import decoded, read_dataset_json, read_limited, read_limited_lines
 from lookaway.io.files import parse_json
 from lookaway.io.limits import MAX_LINES_BYTES
 from lookaway.io.parquet import read_parquet
@@ -108,7 +108,7 @@ def _rows(path: Path) -> Iterator[tuple[str, Cells]]:
 
 
 def _csv_rows(path: Path) -> Iterator[Any]:
-    text = decoded(read_limited(path, MAX_LINES_BYTES), str(path)).removeprefix("\ufeff")
+    text = decoded(read_limited_lines(path), str(path)).removeprefix("\ufeff")
     try:
         for row in csv.DictReader(io.StringIO(text, newline=""), strict=True):
             yield {name: cell for name, cell in row.items() if name is not None}
@@ -124,7 +124,7 @@ def _json_rows(path: Path) -> Iterator[Any]:
 
 
 def _line_rows(path: Path) -> Iterator[Any]:
-    for number, line in enumerate(read_limited(path, MAX_LINES_BYTES).splitlines(), start=1):
+    for number, line in enumerate(read_limited_lines(path).splitlines(), start=1):
         if line.strip():
             yield parse_json(line, f"{path.name}:{number}")
 
