@@ -29,6 +29,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from benchmarks.truth_fed import BodiesOfFaces, TrueFaces, TrueLikeness, TrueStyle
+from lookaway.calibration.measured_card import MUST_FIND
 from lookaway.core import (
     Abstention,
     BoundMetric,
@@ -71,23 +72,20 @@ SETTINGS = ("mbench-a", "mbench-t")
 EVENTS: tuple[Event, ...] = ("none", "in_place")
 """Nothing may happen where a place is compared with itself, and something must where its progress is rated."""
 CAMERA = "yaw_left_60"
-NAMED: Mapping[str, tuple[str, ...]] = {
-    "human_identity_consistency": ("identity_texture", "identity_colour", "identity_shape"),
-    "human_appearance_consistency": ("identity_texture", "identity_colour", "identity_shape"),
-    "spatial_epipolar": ("layout_change", "teleport"),
-    "spatial_reprojection": ("layout_change", "teleport"),
-    "rendering_lighting": ("lighting_shift",),
-    "rendering_style": ("style_shift",),
-    "object_texture_consistency": ("identity_texture", "identity_colour"),
-    "object_geometry_consistency": ("identity_shape", "teleport", "vanish"),
-    "camera_interaction": ("temporal_cut", "camera_never_moves"),
-    "state_progress": ("state_reset", "frozen_while_unseen"),
-    "progress_correctness": ("state_reset", "frozen_while_unseen"),
-    "prompt_interaction": ("vanish", "state_reset", "frozen_while_unseen"),
-}
-"""What each metric is there to find, by the last word of its name."""
 OF_EVENTS = frozenset({"camera_interaction", "state_progress", "progress_correctness", "prompt_interaction"})
 """Metrics that are asked where something happens; the others are asked where nothing does."""
+OF_PLACES = (
+    "human_identity_consistency",
+    "human_appearance_consistency",
+    "spatial_epipolar",
+    "spatial_reprojection",
+    "rendering_lighting",
+    "rendering_style",
+    "object_texture_consistency",
+    "object_geometry_consistency",
+)
+NAMED = {word: MUST_FIND[word] for word in (*OF_PLACES, *sorted(OF_EVENTS))}
+"""What each metric is there to find, by the last word of its name."""
 LEVEL = 1e-3
 """Smaller differences are rounding, or codecs."""
 

@@ -25,7 +25,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.mbench_sensitivity import outcome_of
-from benchmarks.revisit_faults import auc
 from benchmarks.truth_fed import ErringDetections, TrueProbes, TrueRegions
 from lookaway.core import BoundMetric, Rollout, Score
 from lookaway.engine.binding import Overrides
@@ -39,6 +38,7 @@ from lookaway.metrics.object_texture import ObjectTexture
 from lookaway.metrics.reappearance import ReappearanceScore
 from lookaway.perception.truth import TRUTH, TruePoses
 from lookaway.reports.memobench.failures import CATEGORIES, judge_failures
+from lookaway.statistics.detection import auc
 from lookaway.world.events import Event
 from lookaway.world.exports import export_world
 from lookaway.world.families import FAMILIES

@@ -19,22 +19,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import cv2
-import numpy as np
-
-from benchmarks.revisit_faults import Pictures, measure, write_video
-from lookaway.core import FrameRequest, Rollout
+from benchmarks.revisit_faults import measure
+from lookaway.calibration.clip_changes import CONTROLS, change_rollout
+from lookaway.core import Rollout
 from lookaway.engine.inline import Inline
 from lookaway.engine.reading import load_suite, read
-from lookaway.io.video import Video
 from lookaway.world.grid import Grid
 from lookaway.world.recipe import PERFECT, ClipRecipe
 from lookaway.world.rendering import render_set
 
 FPS, FRAMES = 16, 81
 """As Learning to Retrieve has them."""
-QUALITY = 14
-CROP = 0.6
 OWN = ("revisited", "remembered", "changed_area", "light", "look", "undone")
 PUBLISHED = {
     "echo_loop": ("psnr", "ssim"),
@@ -46,39 +41,13 @@ PUBLISHED = {
 NOT_PUBLISHED = frozenset({"sana_like"})
 
 
-def frozen(frames: Pictures) -> Pictures:
-    """The first frame for the whole time."""
-    return np.repeat(frames[:1], len(frames), axis=0)
-
-
-def cropped(frames: Pictures) -> Pictures:
-    """A window that pans over the first frame and back."""
-    height, width = frames.shape[1:3]
-    high, wide = round(CROP * height), round(CROP * width)
-    top, ways = (height - high) // 2, np.sin(np.pi * np.linspace(0, 1, len(frames)))
-    lefts = np.round((width - wide) * (1 - ways)).astype(int)
-    windows = (frames[0][top : top + high, left : left + wide] for left in lefts)
-    return np.stack([cv2.resize(window, (width, height), interpolation=cv2.INTER_CUBIC) for window in windows])
-
-
-def looped(frames: Pictures) -> Pictures:
-    """The first half, then the same frames backwards."""
-    half = frames[: (len(frames) + 1) // 2]
-    return np.concatenate([half, half[::-1][1:]])
-
-
-ATTACKERS = {"frozen": frozen, "crop": cropped, "loop": looped}
+ATTACKERS = ("frozen", "crop", "loop")
 
 
 def made_from(rollout: Rollout, folder: Path) -> Iterator[Rollout]:
     """The videos without memory, with the same case."""
-    with Video(rollout.video) as video:
-        height, count = video.timeline.height, video.timeline.frame_count
-        frames = np.stack([f.pixels for _, f in video.frames([FrameRequest(frozenset(range(count)), height)])])
-    for name, make in ATTACKERS.items():
-        target = folder / f"{rollout.case.id}-{name}.mp4"
-        write_video(target, make(frames), FPS, QUALITY)
-        yield replace(rollout, video=target, artifacts={}, model=name)
+    for name in ATTACKERS:
+        yield replace(change_rollout(rollout, CONTROLS[name], folder), artifacts={}, model=name)
 
 
 def numbers(rollout: Rollout) -> Mapping[str, float | str]:

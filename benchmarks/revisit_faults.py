@@ -22,25 +22,23 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import argparse
 import json
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from itertools import islice, product
 from pathlib import Path
-from typing import Any
 
-import av
 import cv2
-import numpy as np
 
 from benchmarks.mbench_sensitivity import outcome_of
-from lookaway.core import Abstention, BoundMetric, FrameRequest, Rollout, Score
+from lookaway.calibration.clip_changes import NUISANCES, change_rollout, changed_model
+from lookaway.calibration.measured_card import MUST_FIND
+from lookaway.core import Abstention, BoundMetric, Rollout, Score
 from lookaway.engine.feature_job import Extractors, FeatureJob
 from lookaway.engine.inline import Inline
 from lookaway.engine.locking import content_key
 from lookaway.engine.reading import load_suite, read
 from lookaway.engine.worker import why_not_applicable
-from lookaway.io.video import Video
+from lookaway.statistics.detection import auc
 from lookaway.world.families import FAMILIES
 from lookaway.world.faults import FAULTS
 from lookaway.world.free_paths import FreePath, Keyframe
@@ -69,18 +67,8 @@ KEEPING = ("orbit_left", "forward_backward")
 """Paths on which the target stays in view, so that no fault can be injected."""
 SIZES = ((368, 208), (640, 360))
 RATES = (10, 16)
-FINDS = {
-    **dict.fromkeys(
-        ("vanish", "identity_texture", "identity_colour", "identity_shape", "teleport", "duplicate", "layout_change"),
-        "changed_area",
-    ),
-    "lighting_shift": "light",
-    "style_shift": "look",
-    "camera_drift": "return_error",
-    "camera_never_moves": "reach_missing",
-    "dragged_along": "carried",
-    "temporal_cut": "cut",
-}
+NUMBERS = ("changed_area", "light", "look", "return_error", "reach_missing", "carried", "cut")
+FINDS = {fault: number for number in NUMBERS for fault in MUST_FIND[number]}
 """The number that is there to find each fault that pixels can decide."""
 LIMITS = {
     "changed_area": 0.5,
@@ -93,63 +81,8 @@ LIMITS = {
 }
 MEMORY = ("changed_area", "light", "look")
 """Numbers that `remembered` goes by."""
-Pictures = np.ndarray[Any, Any]
-
-
-def _crf(frames: Pictures, rng: np.random.Generator) -> Pictures:
-    return frames
-
-
-def _flicker(frames: Pictures, rng: np.random.Generator) -> Pictures:
-    gains = 2.0 ** rng.normal(0, 0.05, len(frames))
-    return np.stack(
-        [255 * ((frame / 255) ** 2.2 * gain).clip(0, 1) ** (1 / 2.2) for frame, gain in zip(frames, gains, strict=True)]
-    )
-
-
-def _noise(frames: Pictures, rng: np.random.Generator) -> Pictures:
-    return frames + rng.normal(0, 4, frames.shape)
-
-
-def _half_size(frames: Pictures, rng: np.random.Generator) -> Pictures:
-    return np.stack([cv2.resize(frame, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA) for frame in frames])
-
-
-def _wobble(frames: Pictures, rng: np.random.Generator) -> Pictures:
-    """As generators do: each frame is warped smoothly by up to half a per cent of its height."""
-    height, width = frames.shape[1:3]
-    y, x = np.indices((height, width), np.float32)
-
-    def field() -> Pictures:
-        coarse = rng.normal(0, 0.0025 * height, (4, 6)).astype(np.float32)
-        return np.asarray(cv2.resize(coarse, (width, height), interpolation=cv2.INTER_CUBIC))
-
-    return np.stack(
-        [cv2.remap(f, x + field(), y + field(), cv2.INTER_LINEAR, None, cv2.BORDER_REFLECT) for f in frames]
-    )
-
-
-def _repainted(frames: Pictures, rng: np.random.Generator) -> Pictures:
-    """As generators do: fine texture is lost in a picture of a third of the size and painted anew in every frame."""
-    height, width = frames.shape[1:3]
-    small = [cv2.resize(frame, (width // 3, height // 3), interpolation=cv2.INTER_AREA) for frame in frames]
-    coarse = np.stack([cv2.resize(frame, (width, height), interpolation=cv2.INTER_CUBIC) for frame in small])
-    strength = np.abs(frames.astype(np.float32) - coarse).mean(axis=-1, keepdims=True)
-    grain = np.stack([cv2.GaussianBlur(rng.normal(0, 1, (height, width)), (0, 0), 0.8) for _ in frames])[..., None]
-    return np.asarray(coarse + 1.5 * strength * grain)
-
-
-NUISANCES: Mapping[str, tuple[Callable[[Pictures, np.random.Generator], Pictures], int, int]] = {
-    "crf28": (_crf, 28, 1),
-    "crf35": (_crf, 35, 1),
-    "half_rate": (_crf, 14, 2),
-    "half_size": (_half_size, 14, 1),
-    "flicker": (_flicker, 14, 1),
-    "noise": (_noise, 14, 1),
-    "wobble": (_wobble, 18, 1),
-    "repainted": (_repainted, 18, 1),
-}
-"""What is done to the frames, the quality of the encoding, and every how many frames are kept."""
+USED = ("crf28", "crf35", "half_rate", "half_size", "flicker", "grain", "wobble", "repainted")
+"""Nuisances under which clean clips are measured."""
 
 
 def forms(count: int, seed: int) -> Iterator[ClipRecipe]:
@@ -189,34 +122,6 @@ def measure(rollout: Rollout, bounds: Sequence[BoundMetric] | None = None) -> di
     return found
 
 
-def write_video(path: Path, frames: Pictures, rate: Fraction | int, quality: int) -> None:
-    """Encode frames [N, H, W, 3] with x264 at a constant quality."""
-    with av.open(str(path), "w") as container:
-        stream = container.add_stream("libx264", rate=rate)
-        stream.width, stream.height, stream.pix_fmt = frames.shape[2], frames.shape[1], "yuv420p"
-        stream.options = {"crf": str(quality), "threads": "1"}
-        for picture in frames:
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(np.ascontiguousarray(picture), format="rgb24")))
-        container.mux(stream.encode())
-
-
-def disturbed(rollout: Rollout, name: str, folder: Path) -> Rollout:
-    """The same rollout under a nuisance."""
-    change, quality, stride = NUISANCES[name]
-    target = folder / name / f"{rollout.case.id}.mp4"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with Video(rollout.video) as video:
-        timeline = video.timeline
-        request = FrameRequest(frozenset(range(timeline.frame_count)), timeline.height)
-        frames = np.stack([frame.pixels for _, frame in video.frames([request])])[::stride]
-        rate = Fraction(round((timeline.frame_count - 1) / float(timeline.times_seconds[-1])), stride)
-    rng = np.random.default_rng(sum(map(ord, rollout.case.id)))
-    shown = np.round(np.clip(change(frames, rng), 0, 255)).astype(np.uint8)
-    shown = shown[:, : shown.shape[1] // 2 * 2, : shown.shape[2] // 2 * 2]
-    write_video(target, shown, rate, quality)
-    return replace(rollout, video=target, artifacts={}, model=f"{PERFECT}+{name}")
-
-
 def collect(form: ClipRecipe, folder: Path, faults: Sequence[str], severities: Sequence[float]) -> None:
     """Render and measure one family; rows that are there stay."""
     name = f"{form.family}-{form.camera}-{form.seed}"
@@ -238,15 +143,9 @@ def collect(form: ClipRecipe, folder: Path, faults: Sequence[str], severities: S
     for rollout in read(world, suite="revisit").rollouts:
         add(rollout)
         if rollout.model == PERFECT and faults:
-            for name in NUISANCES:
-                if f"{PERFECT}+{name}" not in done:
-                    add(disturbed(rollout, name, folder / "nuisances"))
-
-
-def auc(faulty: Sequence[float], clean: Sequence[float]) -> float:
-    """Chance that a faulty clip has the larger number; ties count half."""
-    above = [(fault > fine) + 0.5 * (fault == fine) for fault in faulty for fine in clean]
-    return statistics.fmean(above)
+            for change in (NUISANCES[name] for name in USED):
+                if changed_model(rollout, change) not in done:
+                    add(replace(change_rollout(rollout, change, folder / "nuisances"), artifacts={}))
 
 
 def print_table(folder: Path) -> None:
@@ -269,7 +168,7 @@ def print_table(folder: Path) -> None:
             figures = f"{auc(found, fine):.2f} | {statistics.median(found):.2f} | {flagged}"
             print(f"| {fault} | {severity} | {number} | {counts} | {figures} |")
     print("\n| clean clips | declined | remembered | flagged by |\n| --- | --- | --- | --- |")
-    for model in (PERFECT, *(f"{PERFECT}+{name}" for name in NUISANCES)):
+    for model in (PERFECT, *(f"{PERFECT}+{name}" for name in USED)):
         own = [row for row in rows if row["model"] == model]
         tested = [row for row in own if isinstance(row["remembered"], float)]
         flags = [

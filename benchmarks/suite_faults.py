@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.revisit_faults import auc
 from lookaway.engine.reading import load_suite
 from lookaway.engine.run import Run
+from lookaway.statistics.detection import auc
 from lookaway.world.recipe import PERFECT
 
 SUITES = ("mbench-a", "mind", "memobench", "wrbench", "revisit")

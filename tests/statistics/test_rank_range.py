@@ -115,6 +115,13 @@ def test_a_higher_level_widens_ranges():
     assert widths[0] < widths[2]
 
 
+def test_a_difference_that_the_metric_cannot_show_is_not_significant():
+    values = sample([0.1, 0.3, 0.9])
+    assert bounds(ranked(values)) == [(3, 3), (2, 2), (1, 1)]
+    blunt = ranked(values, tells_apart=lambda difference, scenes: scenes == 40 and abs(difference) > 0.4)
+    assert bounds(blunt) == [(2, 3), (2, 3), (1, 1)]
+
+
 def test_two_models_that_agree_in_every_scene_are_never_told_apart():
     values = sample([0.5, 0.9])
     found = ranked(np.vstack([values, values[1]]))

@@ -242,15 +242,26 @@ def clustered_share(yes: NDArray[np.bool_], scenes: Sequence[str], *, level: flo
     if len(sizes) < MIN_SCENES:
         shares = distinct_means(np.bincount(scene, weights=yes) / sizes)
         return Estimate(mean=share, low=None, high=None, scored=count, scenes=len(sizes), scene_means=shares)
-    effective = float(count)
-    if count > len(sizes):
-        residuals = np.bincount(scene, weights=yes - share)
-        clustered = len(sizes) / (len(sizes) - 1) * float(np.sum(residuals**2)) / count**2
-        independent = share * (1 - share) / count
-        excess = clustered / independent * _t_inflation(len(sizes), level) if independent else count / len(sizes)
-        effective = count / max(1.0, excess)
+    effective = effective_count(yes, scenes, level=level)
     low, high = wilson(np.array([share * effective]), np.array([effective]), level=level)
     return Estimate(mean=share, low=float(low[0]), high=float(high[0]), scored=count, scenes=len(sizes))
+
+
+def effective_count(yes: NDArray[np.bool_], scenes: Sequence[str], *, level: float = 0.95) -> float:
+    """How many independent answers these are worth: their number over the design effect of `clustered_share`.
+
+    >>> effective_count(np.array([True, True, False]), ["a", "b", "c"])
+    3.0
+    """
+    _, scene, sizes = np.unique(np.asarray(scenes, np.str_), return_inverse=True, return_counts=True)
+    count, share = len(yes), float(np.mean(yes))
+    if count <= len(sizes) or len(sizes) == 1:
+        return float(len(sizes))
+    residuals = np.bincount(scene, weights=yes - share)
+    clustered = len(sizes) / (len(sizes) - 1) * float(np.sum(residuals**2)) / count**2
+    independent = share * (1 - share) / count
+    excess = clustered / independent * _t_inflation(len(sizes), level) if independent else count / len(sizes)
+    return count / max(1.0, excess)
 
 
 def _t_inflation(scenes: int, level: float) -> float:

@@ -296,6 +296,43 @@ def required_pairs(
     return math.ceil(pairs * design_effect)
 
 
+def smallest_difference(spread: float, scenes: int, *, measured_scenes: int) -> float:
+    """The smallest difference between two models that a metric can show, given how much its own floor varies.
+
+    `spread` is the standard deviation over `measured_scenes` scenes of what a perfect memory gets; the two models are
+    compared on `scenes` scenes. See `exceeds_floor`, which finds twice this difference in at least 90 of 100 cases.
+
+    >>> round(smallest_difference(0.05, 40, measured_scenes=20), 3)
+    0.043
+    """
+    missed, found = _floor_quantiles(measured_scenes)
+    return (missed + found) * spread * math.sqrt(2 / scenes)
+
+
+def exceeds_floor(difference: float, spread: float, scenes: int, *, measured_scenes: int) -> bool:
+    """Whether two models differ by more than the smallest difference, beyond what the floor's spread explains.
+
+    Models that differ by no more than the smallest difference are equal in at least 95 of 100 cases: a difference
+    counts only where it is larger by the 97.5 % quantile of its error.
+
+    >>> [exceeds_floor(difference, 0.05, 40, measured_scenes=20) for difference in (0.043, -0.086)]
+    [False, True]
+    """
+    missed, _ = _floor_quantiles(measured_scenes)
+    reach = missed * spread * math.sqrt(2 / scenes)
+    return abs(difference) > smallest_difference(spread, scenes, measured_scenes=measured_scenes) + reach
+
+
+def _floor_quantiles(measured_scenes: int) -> tuple[float, float]:
+    """97.5 % and 95 % of Student's t, since the spread itself is an estimate."""
+    from scipy.special import stdtrit
+
+    if measured_scenes < 2:
+        raise ValueError(f"Expected a spread of two scenes or more, found {measured_scenes}.")
+    missed, found = stdtrit(measured_scenes - 1, [0.975, 0.95]).tolist()
+    return missed, found
+
+
 def _distance(risk: float, power: float) -> float:
     return _quantile(1 - risk / 2) + _quantile(power)
 

@@ -28,6 +28,15 @@ def spearman_interval(value: float, points: int) -> tuple[float, float] | None:
     return math.tanh(math.atanh(value) - reach), math.tanh(math.atanh(value) + reach)
 
 
+def spearman(one: Floats, other: Floats) -> float | None:
+    """Spearman's correlation of two columns, with mean ranks for ties; `None` where one of them is constant.
+
+    >>> spearman(np.array([0.0, 1.0, 2.0]), np.array([5.0, 7.0, 6.0]))
+    0.5
+    """
+    return finite_or_none(float(_cosines(_centred_ranks(one[None]), _centred_ranks(other[None]))[0]))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinearCorrelation:
     """Pearson's correlation of two numbers of each model."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,13 +53,22 @@ class _Pairs:
 
 
 def rank_ranges(
-    sums: SceneSums, *, higher_is_better: bool, level: float = 0.95, draws: int = DRAWS, seed: int = SEED
+    sums: SceneSums,
+    *,
+    higher_is_better: bool,
+    level: float = 0.95,
+    draws: int = DRAWS,
+    seed: int = SEED,
+    tells_apart: Callable[[float, int], bool] | None = None,
 ) -> RankRanges:
     """Ranges that cover the true ranks of all models together, for one metric; sums are [models, scenes].
 
     Scenes are resampled for all pairwise differences at once, and the quantile of the largest |difference| / error of a
     draw is the threshold of significance. The best rank of a model is 1 + the number of significantly better models,
     its worst rank is the number of models - the number of significantly worse ones.
+
+    `tells_apart` says whether the metric can show a difference of means over a number of scenes; what it cannot show is
+    not significant.
     """
     known = np.flatnonzero(sums.counts.sum(-1) > 0)
     known_sums = sums.of(known)
@@ -68,6 +78,9 @@ def rank_ranges(
     pairs = _pairs(goodness, influences, known_sums.scenes)
     weights = scene_weights(influences.shape[-1], draws=draws, seed=seed)
     counts = _are_significant(pairs, weights @ influences.T, level)
+    if tells_apart is not None:
+        differences = zip(pairs.differences.tolist(), pairs.supports.tolist(), strict=True)
+        counts &= np.array([tells_apart(difference, scenes) for difference, scenes in differences], np.bool_)
     beats = np.zeros((len(known), len(known)), np.bool_)
     beats[pairs.first, pairs.second] = counts & (pairs.differences > 0)
     beats[pairs.second, pairs.first] = counts & (pairs.differences < 0)

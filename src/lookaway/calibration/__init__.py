@@ -1,0 +1,1 @@
+"""What each metric can see: cards that are measured on the simulated world."""

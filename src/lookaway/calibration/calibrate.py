@@ -1,0 +1,192 @@
+"""Calibrates metrics: renders clips with known faults, measures them on the engine, and writes cards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from lookaway.calibration.card import CARDS, CardSet, MetricCard, read_cards, write_cards
+from lookaway.calibration.clip_changes import CHANGES, change_rollout, find_change, is_changed
+from lookaway.calibration.measured_card import (
+    CalibratedMetric,
+    CalibrationSetting,
+    ClipLabel,
+    label_of,
+    label_rows,
+    make_cards,
+)
+from lookaway.core import Dataset, Executor, Resources, Rollout, UserError, plugins
+from lookaway.engine.binding import bind_metrics, feature_names
+from lookaway.engine.evaluate import evaluate
+from lookaway.engine.reading import read
+from lookaway.engine.run import Run
+from lookaway.engine.session import Progress
+from lookaway.io.world_clips import WorldClip
+from lookaway.perception.truth import TRUTH
+from lookaway.world.grid import Grid
+from lookaway.world.recipe import WORLD_VERSION, ClipRecipe
+from lookaway.world.rendering import CaseReport, render_set
+
+CHANGES_VERSION: Final = 1
+"""Raised whenever a control or nuisance gives other frames, so that those on disk are not taken for it."""
+TRUE_EXTRACTORS: Final[Mapping[str, str]] = {
+    "depth": "true_depth",
+    "masks": "true_masks",
+    "poses": "true_poses",
+    "reference_poses": "true_reference_poses",
+    "requested_poses": "true_requested_poses",
+}
+"""Extractors that read the ground truth, by feature."""
+Features = Literal["truth", "shipped"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrationPlan:
+    """Which clips are rendered, and which metrics measure them."""
+
+    grid: Grid
+    form: ClipRecipe
+    """Size, frame rate and length of the clips."""
+    metrics: tuple[str, ...] | None = None
+    """Metrics or suites; by default those of the suite that reads the world."""
+    features: tuple[Features, ...] = ("shipped",)
+    """Whether features are read from the ground truth, where that has them, or extracted as shipped."""
+    using: Mapping[str, str] = field(default_factory=dict)
+    """Other extractors by feature, for metrics whose own recipe needs what a world does not supply."""
+    changes: tuple[str, ...] = tuple(CHANGES)
+    """Controls and nuisances that clean clips are measured under."""
+
+    def __post_init__(self) -> None:
+        for name in self.changes:
+            find_change(name)
+
+    @property
+    def name(self) -> str:
+        """Name of its folders: clips of another form, or of another world, are kept apart."""
+        form = self.form
+        return f"{form.height}x{form.width}-{form.fps}fps-{form.seconds:g}s-world{WORLD_VERSION}"
+
+    @property
+    def cases(self) -> set[str]:
+        """The cases whose clips are rendered and changed."""
+        return {recipe.case for recipe in self.grid.recipes(self.form)}
+
+
+def calibrate(
+    plan: CalibrationPlan,
+    output: Path,
+    *,
+    executor: str = "inline",
+    resources: Resources | None = None,
+    on_case: Callable[[CaseReport], object] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> CardSet:
+    """Render the clips that are missing, measure what is not measured yet, and write the cards of all that is there.
+
+    `output` holds clips, features, runs and cards; the same call resumes, and cards of other sizes, rates and metrics
+    stay.
+    """
+    world = output / "worlds" / plan.name
+    chosen: Executor = plugins.load("executors", executor)(resources)
+    render_set(plan.grid.recipes(plan.form), world, chosen, on_case)
+    changed = output / "changed" / f"{plan.name}-{CHANGES_VERSION}"
+    dataset, labels = with_changes(read(world), plan.changes, changed, cases=plan.cases)
+    cards: list[MetricCard] = []
+    for features in plan.features:
+        run = evaluate(
+            dataset,
+            output / "runs" / f"{plan.name}-{features}",
+            metrics=plan.metrics,
+            using={**plan.using, **(_truth_for(dataset, plan.metrics) if features == "truth" else {})},
+            executor=executor,
+            resources=resources,
+            features=output / "features",
+            new=True,
+            on_progress=on_progress,
+        )
+        cards += cards_of_run(run, labels)
+    found = _joined(read_cards(output).cards if (output / CARDS).is_file() else (), cards)
+    write_cards(output, found.cards)
+    return found
+
+
+def with_changes(
+    dataset: Dataset, changes: Sequence[str], folder: Path, *, cases: Collection[str] | None = None
+) -> tuple[Dataset, dict[str, ClipLabel]]:
+    """A world with its clean clips under controls and nuisances, and the label of every rollout by its id.
+
+    Clips of `cases`, by default all, are changed; those of others, and other changes, count where they are there
+    already. A clip with several faults has no label. A single scene has no clip of another one, so that change is left
+    out.
+    """
+    labels: dict[str, ClipLabel] = {}
+    clean: list[Rollout] = []
+    for rollout in dataset.rollouts:
+        label = label_of(WorldClip.open(rollout.artifacts[TRUTH].parent).card)
+        if label is not None:
+            labels[rollout.id] = label
+            clean += [rollout] if label.kind == "clean" else []
+    if not clean:
+        raise UserError(f"{dataset.root}: there is no clip without a fault to compare with. Render some.")
+    changed = []
+    for rollout in clean:
+        donor = _donor(rollout, clean)
+        wanted = changes if cases is None or rollout.case.id in cases else ()
+        for change in CHANGES.values():
+            if change.name not in wanted and not is_changed(rollout, change, folder):
+                continue
+            if change.is_of_another_scene and donor is None:
+                continue
+            made = change_rollout(rollout, change, folder, donor)
+            labels[made.id] = replace(labels[rollout.id], kind=change.kind, name=change.name)
+            changed.append(made)
+    return replace(dataset, rollouts=(*dataset.rollouts, *changed)), labels
+
+
+def cards_of_run(run: Run, labels: Mapping[str, ClipLabel]) -> list[MetricCard]:
+    """The cards of all metrics of a run on the simulated world, apart from gates."""
+    scores = label_rows(run.items(), labels)
+    locks: Mapping[str, Any] = run.lock.entries["metrics"]
+    setting = CalibrationSetting(world_version=WORLD_VERSION)
+    cards = []
+    for entry in run.about["metrics"]:
+        name = entry["name"]
+        if name in scores and not entry["is_gate"]:
+            cards += make_cards(CalibratedMetric.of_run(entry, locks[name]), scores[name], setting)
+    return cards
+
+
+def _donor(rollout: Rollout, clean: Sequence[Rollout]) -> Rollout | None:
+    """The next clean clip of another scene."""
+    start = clean.index(rollout)
+    others = (*clean[start + 1 :], *clean[:start])
+    return next((other for other in others if other.case.scene != rollout.case.scene), None)
+
+
+def _truth_for(dataset: Dataset, metrics: Sequence[str] | None) -> dict[str, str]:
+    bounds = bind_metrics(dataset, metrics)
+    known = {name for bound in bounds for name in feature_names(bound.recipes)}
+    return {feature: extractor for feature, extractor in TRUE_EXTRACTORS.items() if feature in known}
+
+
+def _joined(before: Iterable[MetricCard], made: Sequence[MetricCard]) -> CardSet:
+    """All cards, newer ones in place of older ones, and each with the floor that the truth gives its metric."""
+    cards = {_key(card): card for card in (*before, *made)}
+    truth = {_form(card): card.floor for card in cards.values() if card.features == "truth"}
+    return CardSet(tuple(_with_truth(cards.values(), truth)))
+
+
+def _with_truth(cards: Iterable[MetricCard], truth: Mapping[Any, Any]) -> Iterator[MetricCard]:
+    for card in cards:
+        floor = truth.get(_form(card))
+        yield card if floor is None else card.model_copy(update={"truth_floor": floor})
+
+
+def _form(card: MetricCard) -> tuple[Any, ...]:
+    return card.metric, card.height, card.width, card.fps, card.look
+
+
+def _key(card: MetricCard) -> tuple[Any, ...]:
+    return (*_form(card), card.chain_sha256)

@@ -1,0 +1,96 @@
+"""Which cards hold for the numbers of a run: those of the same metric, extractors, size and frame rate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final
+
+from lookaway.calibration.card import CardSet, MetricCard, chain_of, read_cards
+from lookaway.core import VideoError
+from lookaway.engine.run import Run
+from lookaway.io.video import Video
+from lookaway.store.run_folder import RunFolder
+
+SHIPPED: Final = "shipped"
+"""Folder of the cards that come with this package."""
+
+Form = tuple[tuple[int, int], int]
+"""Height and width, and frames per second."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCards:
+    """The card of each metric of a run, or why it has none; gates have neither."""
+
+    found: Mapping[str, MetricCard] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+
+@cache
+def shipped_cards() -> CardSet:
+    """The cards that come with this package; a `DamagedFile` if one is not as it was written."""
+    with resources.as_file(resources.files("lookaway.calibration") / SHIPPED) as folder:
+        return read_cards(folder)
+
+
+def cards_of(run: Run, cards: CardSet | None = None) -> RunCards:
+    """The cards that the lock of a run names; where it names none, those that fit its videos."""
+    cards = shipped_cards() if cards is None else cards
+    lock = run.lock
+    entries: Mapping[str, Any] = lock.entries.get("metrics", {})
+    asked = [metric.name for metric in run.metrics if not metric.is_gate and metric.name in entries]
+    if lock.cards is None:
+        form = _form(run)
+        results = {name: _fitting(cards, name, entries[name], form) for name in asked}
+    else:
+        known = {card.sha256: card for card in cards.cards}
+        results = {name: _named(cards, known, name, entries[name], lock.cards.get(name)) for name in asked}
+    return RunCards(
+        found={name: card for name, card in results.items() if isinstance(card, MetricCard)},
+        missing={name: why for name, why in results.items() if isinstance(why, str)},
+    )
+
+
+def record_cards(run: Run) -> None:
+    """Write the hash of the card of each metric beside the lock; nothing is measured again where a card changes."""
+    folder = RunFolder(run.path)
+    entries: Mapping[str, Any] = run.lock.entries.get("metrics", {})
+    form, cards = _form(run), shipped_cards()
+    fitting = {name: _fitting(cards, name, own, form) for name, own in entries.items()}
+    folder.add_cards({name: card.sha256 for name, card in fitting.items() if isinstance(card, MetricCard)})
+
+
+def _fitting(cards: CardSet, name: str, entries: Mapping[str, Any], form: Form | None) -> MetricCard | str:
+    chain = chain_of(entries)[1]
+    return cards.why_none(name, chain) if form is None else cards.find(name, chain, *form)
+
+
+def _named(
+    cards: CardSet, known: Mapping[str, MetricCard], name: str, entries: Mapping[str, Any], sha256: str | None
+) -> MetricCard | str:
+    if sha256 is None:
+        return cards.why_none(name, chain_of(entries)[1])
+    return known.get(sha256, f"its card {sha256[:12]} is of another version")
+
+
+def _form(run: Run) -> Form | None:
+    """Size and rate of the first video of each model; `None` where they differ, or no video can be read."""
+    rollouts = RunFolder(run.path).rollouts(["model", "video"]).to_pydict()
+    firsts: dict[str, str] = {}
+    for model, video in zip(rollouts["model"], rollouts["video"], strict=True):
+        firsts.setdefault(model, video)
+    forms = {form for video in firsts.values() if (form := _form_of(Path(video)))}
+    return forms.pop() if len(forms) == 1 else None
+
+
+def _form_of(path: Path) -> Form | None:
+    try:
+        with Video(path) as video:
+            times = video.timeline
+            return None if times.fps is None else ((times.height, times.width), round(times.fps))
+    except VideoError:
+        return None

@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from lookaway.calibration.calibrate import CalibrationPlan, calibrate, cards_of_run, with_changes
+from lookaway.calibration.card import CARDS, FIGURES, CardSet, read_cards
+from lookaway.core import MetricBase, Outcome, Score, UnknownName, UserError
+from lookaway.engine.evaluate import evaluate
+from lookaway.engine.reading import read
+from lookaway.world.grid import Grid
+from tests.support.command import lookaway
+from tests.support.rendered import copy_small
+from tests.support.world import FORM
+
+pytestmark = pytest.mark.render
+
+CHOSEN = ("frozen", "wrong_scene", "crf35")
+GRID = Grid(
+    families=("playroom", "kitchen"), events=("none",), cameras=("yaw_right_60",), seeds=(0,),
+    faults=("lighting_shift",), severities=(0.5, 1.0),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class LastLight(MetricBase):
+    """Lightness of the end against the start: needs no weights, and is blind to a frozen video."""
+
+    name = "last_light"
+    range = (0.0, None)
+    needs = ("lab_means",)
+    higher_is_better = False
+
+    def measure(self, rollout, features) -> Outcome:
+        lightness = features["lab_means"]["lab"][:, 0]
+        return Score(abs(float(lightness[-1] - lightness[0])))
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory) -> Path:
+    return copy_small(
+        tmp_path_factory.mktemp("calibration") / "world", families=GRID.families, events=GRID.events,
+        faults=GRID.faults, severities=GRID.severities,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def cards(world, tmp_path_factory) -> CardSet:
+    folder = tmp_path_factory.mktemp("cards")
+    dataset, labels = with_changes(read(world), CHOSEN, folder / "changed")
+    run = evaluate(dataset, folder / "run", metrics=[LastLight()])
+    return CardSet(tuple(cards_of_run(run, labels)))
+
+
+def test_a_run_on_the_world_gives_a_card_for_each_metric_without_gates(cards):
+    (card,) = cards.cards
+    assert (card.metric, card.height, card.width, card.fps) == ("last_light", 128, 224, 8)
+    assert (card.scenes, card.families, card.features) == (2, ("kitchen", "playroom"), "shipped")
+    assert card.clips == 2 * (1 + 2 + len(CHOSEN))
+    assert card.chain == "lab_means=lab_means"
+
+
+def test_the_light_is_found_at_its_realised_dose_and_a_frozen_video_wins(cards):
+    (card,) = cards.cards
+    (light,) = card.responses
+    assert (light.fault, light.dose_unit) == ("lighting_shift", "stops")
+    assert light.at(1.0).auc.mean == 1.0
+    assert 0 < light.at(0.5).dose < light.at(1.0).dose
+    assert card.is_won_by_frozen
+    assert {control.name for control in card.controls} == {"reference", "frozen", "wrong_scene"}
+    assert [nuisance.name for nuisance in card.nuisances] == ["crf35"]
+
+
+def test_a_world_without_a_clean_clip_is_refused(world, tmp_path):
+    dataset = read(world)
+    faulty = replace(dataset, rollouts=tuple(r for r in dataset.rollouts if r.model != "perfect"))
+    with pytest.raises(UserError, match="no clip without a fault"):
+        with_changes(faulty, (), tmp_path)
+
+
+def test_a_single_scene_is_calibrated_without_a_wrong_scene(world, tmp_path):
+    dataset = read(world, models=["perfect"], limit=1)
+    found, _ = with_changes(dataset, ("wrong_scene", "frozen"), tmp_path)
+    assert [rollout.model for rollout in found.rollouts] == ["perfect", "perfect+frozen"]
+
+
+def test_only_named_cases_are_changed_and_changed_clips_that_are_there_count(world, tmp_path):
+    dataset = read(world, models=["perfect"])
+    first = dataset.rollouts[0]
+    made, _ = with_changes(dataset, ("frozen",), tmp_path, cases={first.case.id})
+    assert [rollout.case.id for rollout in made.rollouts if rollout.model == "perfect+frozen"] == [first.case.id]
+    later, labels = with_changes(dataset, (), tmp_path)
+    assert [rollout.id for rollout in later.rollouts] == [rollout.id for rollout in made.rollouts]
+    assert labels[later.rollouts[-1].id].name == "frozen"
+
+
+def test_a_misspelt_change_is_refused_before_anything_is_rendered():
+    with pytest.raises(UnknownName, match="Did you mean 'frozen'"):
+        CalibrationPlan(grid=GRID, form=FORM, changes=("frosen",))
+
+
+@pytest.mark.merge
+def test_a_calibration_is_resumed_and_adds_to_the_cards_that_are_there(tmp_path):
+    plan = CalibrationPlan(
+        grid=replace(GRID, families=("playroom",)),
+        form=replace(FORM, wait=1.0),
+        metrics=("light",),
+        changes=("frozen",),
+    )
+    first = calibrate(plan, tmp_path)
+    before = (tmp_path / CARDS).read_bytes()
+    rendered = {path: path.stat().st_mtime_ns for path in tmp_path.glob("worlds/*/clips/*/*/*/video.mp4")}
+    assert calibrate(plan, tmp_path) == first
+    assert (tmp_path / CARDS).read_bytes() == before
+    assert {path: path.stat().st_mtime_ns for path in rendered} == rendered
+    more = calibrate(replace(plan, metrics=("look",)), tmp_path)
+    assert {card.metric for card in more.cards} == {"light", "look"}
+    assert (tmp_path / FIGURES).is_file()
+
+
+@pytest.mark.merge
+def test_the_command_writes_cards_that_lists_of_metrics_show(tmp_path):
+    small = ("--size", "128x224", "--fps", 8, "--seconds", 2)
+    chosen = ("--families", "playroom", "--faults", "lighting_shift", "--severities", "1", "--changes", "frozen")
+    made = lookaway("calibrate", "-o", tmp_path, "--metrics", "light", *chosen, *small, "--json")
+    assert made.code == 0, made.err
+    assert [row["metric"] for row in made.json] == ["light"]
+    assert read_cards(tmp_path).cards[0].metric == "light"
+    rows = lookaway("metrics", "--suite", "revisit", "--cards", tmp_path, *small[:4], "--json").json
+    lines = {row["metric"]: row["sees"] for row in rows}
+    assert "lighting_shift" in lines["light"] or "no score" in lines["light"]
+    assert lines["cut"] == "no card"
+    rows = lookaway("metrics", "--suite", "revisit", "--cards", tmp_path, "--json").json
+    assert {row["sees"] for row in rows} == {"no card", "no card for this size and rate"}

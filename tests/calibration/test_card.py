@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from lookaway.calibration.card import CARDS, FIGURES, CardSet, MetricCard, chain_of, read_cards, write_cards
+from lookaway.core import DamagedFile, DatasetError
+from tests.calibration.planted import card_of, prefers_frozen, reacts_to_everything, reacts_to_nothing
+
+
+@pytest.fixture(scope="module")
+def cards() -> tuple[MetricCard, ...]:
+    planted = {"blind": reacts_to_nothing, "jumpy": reacts_to_everything, "frozen": prefers_frozen}
+    return tuple(card_of(score).model_copy(update={"metric": name}) for name, score in planted.items())
+
+
+def test_cards_come_back_as_they_were_written(cards, tmp_path):
+    write_cards(tmp_path, cards)
+    found = {card.metric: card for card in read_cards(tmp_path).cards}
+    assert found == {card.metric: card for card in cards}
+    assert found["blind"].sha256 == cards[0].sha256
+
+
+def test_equal_cards_give_equal_bytes_in_any_order(cards, tmp_path):
+    write_cards(tmp_path / "one", cards)
+    write_cards(tmp_path / "other", reversed(cards))
+    for name in (CARDS, FIGURES):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
+
+
+def test_a_changed_number_is_noticed(cards, tmp_path):
+    write_cards(tmp_path, cards)
+    content = json.loads((tmp_path / CARDS).read_text())
+    content["cards"][0]["card"]["floor"]["score"]["mean"] = 0.999
+    (tmp_path / CARDS).write_text(json.dumps(content))
+    with pytest.raises(DamagedFile, match="changed after it was written"):
+        read_cards(tmp_path)
+
+
+def test_an_unknown_field_or_a_missing_file_is_explained(cards, tmp_path):
+    with pytest.raises(DatasetError, match="no such file"):
+        read_cards(tmp_path)
+    (tmp_path / CARDS).write_text('{"format": 1, "cards": [], "more": 1}')
+    with pytest.raises(DatasetError, match="unknown field"):
+        read_cards(tmp_path)
+
+
+def test_the_table_has_every_figure_with_its_dose(cards, tmp_path):
+    write_cards(tmp_path, cards)
+    rows = pq.read_table(tmp_path / FIGURES).to_pylist()
+    (found,) = (
+        row
+        for row in rows
+        if (row["metric"], row["name"], row["figure"], row["severity"]) == ("jumpy", "teleport", "auc", 1.0)
+    )
+    assert found["value"] == 1.0
+    assert found["dose"] == pytest.approx(1.095)
+    (card,) = (card for card in cards if card.metric == "jumpy")
+    assert found["card"] == card.sha256
+
+
+def test_a_card_is_found_by_metric_chain_size_and_rate(cards):
+    known = CardSet(cards)
+    card = cards[0]
+    assert known.find("blind", card.chain_sha256, (256, 448), 12) is card
+    assert known.find("blind", card.chain_sha256, (480, 832), 12) == "no card for this size and rate"
+    assert known.find("blind", card.chain_sha256, (256, 448), 24) == "no card for this size and rate"
+    assert known.find("blind", "another", (256, 448), 12) == "no card for these extractors"
+    assert known.find("unknown", "another", (256, 448), 12) == "no card"
+
+
+def test_another_suite_has_the_card_of_the_same_metric_under_another_name(cards):
+    assert CardSet(cards[:1]).find("suite.blind", cards[0].chain_sha256, (256, 448), 12) is cards[0]
+
+
+def test_the_chain_names_extractors_and_does_not_depend_on_versions_of_software():
+    entries = {"metric": {"kind": "psnr"}, "features": {"poses": {"kind": "tracked_poses", "height": 240}}}
+    text, sha256 = chain_of({**entries, "software": {"numpy": "2.0"}})
+    assert text == "poses=tracked_poses"
+    assert chain_of({**entries, "software": {"numpy": "2.1"}})[1] == sha256
+    other = {**entries, "features": {"poses": {"kind": "tracked_poses", "height": 480}}}
+    assert chain_of(other)[1] != sha256
+
+
+def test_the_share_of_the_extractors_is_what_a_perfect_memory_loses(cards):
+    card = cards[0]
+    floor = card.floor
+    better = floor.model_copy(update={"score": floor.score.model_copy(update={"mean": floor.score.mean + 0.1})})
+    assert card.extractors_share is None
+    assert card.model_copy(update={"truth_floor": better}).extractors_share == pytest.approx(0.1)
