@@ -1,0 +1,168 @@
+"""What is wrong with an output of a model: measured by decoding, never read from the plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from lookaway.core import Floats, FrameRequest, Pixels, Reason, VideoError
+from lookaway.generation.adapter import ModelCard
+from lookaway.generation.overlays import find_overlay, is_moving
+from lookaway.generation.work_plan import PlanItem
+from lookaway.io.video import Video
+
+SAMPLED_FRAMES: Final = 10
+RATE_TOLERANCE: Final = 0.01
+
+
+class OutputProblem(StrEnum):
+    """Kinds of problems; the names are public."""
+
+    MISSING = "missing"
+    UNREADABLE = "unreadable"
+    COLLISION = "collision"
+    AMBIGUOUS = "ambiguous_match"
+    STALE = "stale"
+    OTHER_SEED = "other_seed"
+    TRUNCATED = "truncated"
+    WRONG_FRAME_COUNT = "wrong_frame_count"
+    WRONG_RATE = "wrong_fps"
+    WRONG_SIZE = "wrong_size"
+    TWIN = "upscaled_twin"
+    OVERLAY = "overlay"
+    OVERLAY_UNKNOWN = "overlay_unknown"
+    FROZEN = "frozen"
+    RENAMED = "renamed"
+    EXTRA = "extra"
+    REFUSED = "refused"
+
+
+NOTES: Final = frozenset(
+    {
+        OutputProblem.WRONG_RATE,
+        OutputProblem.FROZEN,
+        OutputProblem.RENAMED,
+        OutputProblem.EXTRA,
+        OutputProblem.OVERLAY_UNKNOWN,
+    }
+)
+"""Kinds that do not keep an output from being measured: a picture that stands still is a result."""
+REASONS: Final = {
+    OutputProblem.MISSING: Reason.MISSING_VIDEO,
+    OutputProblem.REFUSED: Reason.NOT_APPLICABLE,
+    OutputProblem.UNREADABLE: Reason.UNDECODABLE,
+    OutputProblem.TRUNCATED: Reason.TRUNCATED,
+}
+"""Reasons of rollouts; any other kind is an invalid record."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFinding:
+    """One problem of one output."""
+
+    kind: OutputProblem
+    message: str
+
+    @property
+    def is_note(self) -> bool:
+        """Whether the output is measured all the same."""
+        return self.kind in NOTES
+
+    @property
+    def reason(self) -> Reason:
+        """Why a rollout with this problem has no value."""
+        return REASONS.get(self.kind, Reason.INVALID_RECORD)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredOutput:
+    """An output as it was decoded."""
+
+    frames: int = 0
+    fps: float = 0.0
+    width: int = 0
+    height: int = 0
+    findings: tuple[OutputFinding, ...] = field(default_factory=tuple)
+
+
+def check_output(path: Path, item: PlanItem, card: ModelCard, *, allow_overlay: bool) -> MeasuredOutput:
+    """Decode an output and compare it with its plan."""
+    try:
+        with Video(path) as video:
+            timeline = video.timeline
+            rows = np.unique(np.linspace(0, timeline.frame_count - 1, SAMPLED_FRAMES).astype(int))
+            shown = [frame.pixels for _, frame in video.frames([FrameRequest(frozenset(rows.tolist()))])]
+    except VideoError as error:
+        kind = OutputProblem.TRUNCATED if error.reason == Reason.TRUNCATED else OutputProblem.UNREADABLE
+        return MeasuredOutput(findings=(OutputFinding(kind, str(error)),))
+    fps = _rate(timeline.times_seconds)
+    findings = [
+        *_counts(timeline.frame_count, item),
+        *_rates(fps, item),
+        *_sizes(timeline.width, timeline.height, item),
+    ]
+    if not any(found.kind == OutputProblem.WRONG_SIZE for found in findings):
+        findings += _pictures(shown, item, card, allow_overlay=allow_overlay)
+    return MeasuredOutput(timeline.frame_count, fps, timeline.width, timeline.height, tuple(findings))
+
+
+def _rate(times: Floats) -> float:
+    seconds = float(times[-1] - times[0])
+    return (len(times) - 1) / seconds if seconds > 0 else 0.0
+
+
+def _counts(frames: int, item: PlanItem) -> list[OutputFinding]:
+    if frames == item.frames:
+        return []
+    kind = OutputProblem.TRUNCATED if frames < item.frames else OutputProblem.WRONG_FRAME_COUNT
+    return [OutputFinding(kind, f"it has {frames} frames, expected {item.frames} as in the plan. Generate it again.")]
+
+
+def _rates(fps: float, item: PlanItem) -> list[OutputFinding]:
+    if not fps or abs(fps / item.fps - 1) <= RATE_TOLERANCE:
+        return []
+    return [
+        OutputFinding(
+            OutputProblem.WRONG_RATE,
+            f"it plays at {fps:.3g} frames per second, expected {item.fps:g}; times of the request are by frames.",
+        )
+    ]
+
+
+def _sizes(width: int, height: int, item: PlanItem) -> list[OutputFinding]:
+    if (width, height) == (item.width, item.height):
+        return []
+    hint = " Width and height are swapped." if (height, width) == (item.width, item.height) else ""
+    if width == item.width and height in (2 * item.height, 3 * item.height):
+        hint = " It looks like a panel of several videos."
+    return [
+        OutputFinding(
+            OutputProblem.WRONG_SIZE, f"its pictures are {width}x{height}, expected {item.width}x{item.height}.{hint}"
+        )
+    ]
+
+
+def _pictures(shown: list[Pixels], item: PlanItem, card: ModelCard, *, allow_overlay: bool) -> list[OutputFinding]:
+    findings = []
+    if item.moves and not is_moving(shown):
+        findings.append(OutputFinding(OutputProblem.FROZEN, "nothing moves, although a camera motion was asked for."))
+    if card.overlay is None or allow_overlay:
+        return findings
+    overlay = find_overlay(shown, card.overlay)
+    if overlay == "found":
+        findings.append(
+            OutputFinding(
+                OutputProblem.OVERLAY,
+                "keys or a joystick are drawn into its pictures and would be measured too. Generate it without, or "
+                "pass --allow-overlay.",
+            )
+        )
+    elif overlay == "unknown":
+        findings.append(
+            OutputFinding(OutputProblem.OVERLAY_UNKNOWN, "whether keys are drawn into its pictures cannot be told.")
+        )
+    return findings
