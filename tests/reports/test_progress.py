@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from lookaway.engine.activity import Activity
 from lookaway.engine.session import Progress
 from lookaway.engine.timings import StageTiming, StageTimings
 from lookaway.reports import progress as module
-from lookaway.reports.progress import Pace, pace_parts, progress_bar, stage_parts
+from lookaway.reports.progress import Pace, counting_bar, pace_parts, progress_bar, stage_parts
 
 EFFORT = StageTimings(
     {
@@ -43,6 +44,7 @@ class Written:
 
 @pytest.fixture
 def written(capsys, monkeypatch) -> Written:
+    monkeypatch.delenv("LOOKAWAY_NO_PROGRESS")
     monkeypatch.setattr(module, "LINE_SECONDS", 0.02)
     return Written(capsys)
 
@@ -118,6 +120,32 @@ def test_nothing_is_written_where_no_progress_is_wanted(written):
     assert written.getvalue() == ""
 
 
+def test_a_variable_silences_every_command(written, monkeypatch):
+    monkeypatch.setenv("LOOKAWAY_NO_PROGRESS", "1")
+    with progress_bar(enabled=True) as show, counting_bar("rendering", 12, enabled=True) as add:
+        show(told(10))
+        add(3)
+        time.sleep(0.1)
+    assert written.getvalue() == ""
+
+
+def test_a_log_says_how_many_clips_are_rendered(written):
+    with counting_bar("rendering", 12, enabled=True) as add:
+        add(3)
+        assert "rendering: 3 of 12 clips" in wait_for(written, "3 of 12")
+
+
+def test_a_line_moves_inside_a_long_clip(written, monkeypatch):
+    monkeypatch.setattr(module, "ACTIVITY", Activity())
+    with progress_bar(enabled=True) as show:
+        show(told(0))
+        module.ACTIVITY.begin("m/kitchen/0", 300)
+        module.ACTIVITY.frames += 120
+        wait_for(written, "now m/kitchen/0 frame 120 of 300")
+        module.ACTIVITY.stage = "sift_matches"
+        assert "now m/kitchen/0 sift_matches" in wait_for(written, "now m/kitchen/0 sift")
+
+
 def test_no_thread_is_left_when_a_run_ends_with_an_error(written):
     before = set(threading.enumerate())
 
@@ -157,6 +185,7 @@ def test_the_bar_is_live_on_a_terminal_and_gone_afterwards(monkeypatch):
         def isatty(self) -> bool:
             return True
 
+    monkeypatch.delenv("LOOKAWAY_NO_PROGRESS")
     stream = Terminal()
     monkeypatch.setattr("sys.stderr", stream)
     monkeypatch.setenv("TERM", "xterm")

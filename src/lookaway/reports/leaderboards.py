@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lookaway.core import Cell
+from lookaway.reports.card_notes import FROZEN_WINS
 from lookaway.reports.runs import NO_VALUES, CountedValues, LoadedMetric, LoadedRun
 from lookaway.statistics.cells import GroupKey
 from lookaway.statistics.intervals import Proportion, proportion
@@ -59,16 +61,28 @@ class Leaderboard:
 
     @property
     def title(self) -> str:
-        """Its name; with the lock where another leaderboard has the same name."""
+        """Its name; with the lock where another leaderboard has the same name, and a mark where a frozen video wins."""
         has_subset = self.subset in self.metric.name.split(".")
         name = self.metric.name if has_subset else f"{self.metric.name} on {self.subset}"
-        return f"{name} · lock {self.metric.lock[:8]}" if self.is_one_of_several_locks else name
+        return self._marked(f"{name} · lock {self.metric.lock[:8]}" if self.is_one_of_several_locks else name)
 
     @property
     def short(self) -> str:
-        """The last part of the name, for narrow column heads."""
+        """The last part of the name, for narrow column heads, with a mark where a frozen video wins."""
+        return self._marked(self._last)
+
+    @property
+    def _last(self) -> str:
         last = self.metric.name.rpartition(".")[2]
         return f"{last} · {self.metric.lock[:8]}" if self.is_one_of_several_locks else last
+
+    @property
+    def is_won_by_frozen(self) -> bool:
+        """Whether its card says that a frozen video scores as well as a perfect memory."""
+        return self.metric.card is not None and bool(self.metric.card.is_won_by_frozen)
+
+    def _marked(self, name: str) -> str:
+        return f"{name} · {FROZEN_WINS}" if self.is_won_by_frozen else name
 
     @property
     def key(self) -> str:
@@ -79,6 +93,16 @@ class Leaderboard:
     def comparable(self) -> tuple[LeaderboardRow, ...]:
         """The rows that can be compared, controls included."""
         return tuple(row for row in self.rows if row.is_comparable)
+
+    @property
+    def words(self) -> str:
+        """The last part of the name in words."""
+        return self._last.replace("_", " ")
+
+    @property
+    def has_findings(self) -> bool:
+        """Whether any model has a mean, or is known to be untested."""
+        return any(row.cell.estimate or row.cell.is_untested for row in self.rows)
 
     @property
     def is_gated(self) -> bool:
@@ -119,6 +143,66 @@ def leaderboards(runs: Sequence[LoadedRun]) -> list[Leaderboard]:
         )
         for key in order
     ]
+
+
+HEADLINE = "remembered"
+"""The metric that answers by its name, where a run has it."""
+
+
+def headline(leaderboards: Sequence[Leaderboard]) -> Leaderboard | None:
+    """The leaderboard that answers for a suite; `None` where no metric has a finding.
+
+    `remembered` if there is one; else, of those that need memory, one that a frozen video does not win, the one that
+    compares most models, then the one with most values, then the first of the protocol. Other metrics answer only in a
+    suite that needs no memory at all.
+    """
+    memory = [board for board in leaderboards if board.metric.is_consistency]
+    found = [board for board in memory or leaderboards if board.has_findings]
+    return max(
+        found,
+        key=lambda board: (
+            board.metric.name == HEADLINE,
+            not board.is_won_by_frozen,
+            len(board.comparable),
+            sum(row.cell.scored for row in board.rows),
+        ),
+        default=None,
+    )
+
+
+def ordered_models(leaderboards: Sequence[Leaderboard]) -> list[str]:
+    """All models: by their ranks over these leaderboards, by their means where none has a rank; controls last.
+
+    The order mixes metrics, so the numbers behind it are never printed.
+    """
+    rows: dict[str, list[LeaderboardRow]] = {}
+    places: dict[str, list[float]] = {}
+    for leaderboard in leaderboards:
+        for row in leaderboard.rows:
+            rows.setdefault(row.model, []).append(row)
+        for model, place in _mean_order(leaderboard).items():
+            places.setdefault(model, []).append(place)
+
+    def key(model: str) -> tuple[bool, float, float, str]:
+        ranks = [(row.ranks.best + row.ranks.worst) / 2 for row in rows[model] if row.ranks]
+        is_control = any(row.control for row in rows[model])
+        return is_control, _middle(ranks), _middle(places.get(model, ())), model
+
+    return sorted(rows, key=key)
+
+
+def _mean_order(leaderboard: Leaderboard) -> dict[str, float]:
+    """The place of each model by its mean alone: where nobody has a rank, the better mean still comes first."""
+    if leaderboard.metric.higher_is_better is None:
+        return {}
+    sign = -1 if leaderboard.metric.higher_is_better else 1
+    means = {row.model: sign * row.cell.estimate.mean for row in leaderboard.rows if row.cell.estimate}
+    ordered = sorted(means.values())
+    return {model: float(ordered.index(mean)) for model, mean in means.items()}
+
+
+def _middle(places: Sequence[float]) -> float:
+    return sum(places) / len(places) if places else math.inf
 
 
 def models_of_several_runs(runs: Sequence[LoadedRun]) -> set[tuple[str, str]]:
@@ -174,7 +258,8 @@ def _ranked(rows: Sequence[LeaderboardRow], metric: LoadedMetric) -> tuple[Leade
         return (*sorted(fit, key=lambda row: row.model), *unfit)
     if not fit:
         return tuple(unfit)
-    ranking = rank_ranges(_sums(fit), higher_is_better=metric.higher_is_better)
+    tells_apart = None if metric.card is None else metric.card.tells_apart
+    ranking = rank_ranges(_sums(fit), higher_is_better=metric.higher_is_better, tells_apart=tells_apart)
     ties = {index: number for number, group in enumerate(tie_groups(ranking)) for index in group}
     ranked = [replace(fit[index], ranks=ranking.ranges[index], tie=ties[index]) for index in ranking.order]
     return (*ranked, *unfit)
@@ -205,6 +290,8 @@ class Pair:
     found: PairedDifference
     q: float
     is_significant: bool
+    is_below_card: bool
+    """Whether the difference is smaller than the card of the metric says that it can show; it is not significant."""
     is_first_better: bool | None
     """`None` where the direction of the metric is not known."""
 
@@ -237,12 +324,19 @@ def matrix(leaderboard: Leaderboard) -> Matrix | None:
     found = [paired_difference(values[one], values[other], span=span) for one, other in indices]
     q_values = false_discovery([entry.sign_flip.p if entry else None for entry in found])
     pairs = {
-        pair: None if entry is None or q is None else _pair(entry, q, leaderboard.metric.higher_is_better)
+        pair: None if entry is None or q is None else _pair(entry, q, leaderboard.metric)
         for pair, entry, q in zip(indices, found, q_values.q, strict=True)
     }
     return Matrix(leaderboard=leaderboard, models=tuple(row.model for row in rows), pairs=pairs, family=q_values.family)
 
 
-def _pair(found: PairedDifference, q: float, higher_is_better: bool | None) -> Pair:
-    is_better = None if higher_is_better is None else (found.difference.mean > 0) == higher_is_better
-    return Pair(found=found, q=q, is_significant=q < LARGEST_Q, is_first_better=is_better)
+def _pair(found: PairedDifference, q: float, metric: LoadedMetric) -> Pair:
+    mean, better = found.difference.mean, metric.higher_is_better
+    is_below = metric.card is not None and not metric.card.tells_apart(mean, found.difference.scenes)
+    return Pair(
+        found=found,
+        q=q,
+        is_significant=q < LARGEST_Q and not is_below,
+        is_below_card=is_below,
+        is_first_better=None if better is None else (mean > 0) == better,
+    )

@@ -1,4 +1,4 @@
-"""Which way is better for the metrics of a run, and between which ends they lie."""
+"""What is known of the metrics of a run: which way is better, and what their cards say."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lookaway.calibration.card import MetricCard
 from lookaway.core import Lock, Metric, plugins
 from lookaway.engine.run import Run
+from lookaway.reports.numbers import amount, fixed
+
+MAX_NAMED = 4
+"""Faults that a line names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,3 +53,43 @@ def _installed(lock: Lock, name: str) -> MetricFacts | None:
         return None
     metric: Metric = plugins.load("metrics", kind)()
     return MetricFacts(unit=metric.unit, range=metric.range, higher_is_better=metric.higher_is_better)
+
+
+def card_line(card: MetricCard) -> str:
+    """What a metric sees, in one line: what clean clips get, which faults it finds, and what it is fooled by."""
+    if card.floor is None:
+        return "no score on clean clips"
+    parts = [f"clean {fixed(card.floor.score.mean, 2)}", _found(card)]
+    if card.is_won_by_frozen:
+        parts.append("won by a frozen video")
+    if card.smallest_difference is not None:
+        parts.append(f"differences below {fixed(card.smallest_difference)} are equal")
+    return "; ".join(parts)
+
+
+def card_row(card: MetricCard) -> dict[str, str]:
+    """A card as a row of a list."""
+    won = {None: "not measured", True: "yes", False: "no"}[card.is_won_by_frozen]
+    return {
+        "metric": card.metric,
+        "features": card.features,
+        "size": f"{card.height}x{card.width}",
+        "fps": str(card.fps),
+        "scenes": str(card.scenes),
+        "clean": "-" if card.floor is None else fixed(card.floor.score.mean),
+        "finds": _found(card),
+        "specificity": fixed(card.specificity, 2),
+        "frozen wins": won,
+        "smallest difference": fixed(card.smallest_difference),
+    }
+
+
+def _found(card: MetricCard) -> str:
+    if not card.responses:
+        return "no fault measured"
+    found = sorted(card.found, key=lambda response: response.role != "must_find")
+    if not found:
+        return f"finds none of {amount(len(card.responses), 'fault')}"
+    named = ", ".join(f"{one.fault} from {fixed(one.smallest_dose, 2)} {one.dose_unit}" for one in found[:MAX_NAMED])
+    more = f" and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
+    return f"finds {len(found)} of {amount(len(card.responses), 'fault')}: {named}{more}"

@@ -1,7 +1,8 @@
-"""A progress bar with the time that is left; in logs, a line now and then."""
+"""A progress bar with the time that is left; in logs, a line every few seconds."""
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import deque
@@ -17,6 +18,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from lookaway.engine.activity import ACTIVITY
 from lookaway.engine.session import Progress
 from lookaway.engine.timings import IDLE
 from lookaway.reports.numbers import duration, visible
@@ -97,25 +99,34 @@ def stage_parts(progress: Progress) -> list[str]:
 
 
 BAR_WIDTH = 24
-LINE_SECONDS = 30.0
-"""Between two lines in a log."""
+LINE_SECONDS, MAX_LINE_SECONDS = 5.0, 60.0
+"""Between two lines in a log: at first, and after hours."""
+LINES_APART = 0.05
+"""Between two lines, as a part of the time so far."""
+SILENT = "LOOKAWAY_NO_PROGRESS"
+"""The variable that keeps all commands from showing their progress, also those without an option for it."""
+
+
+def is_shown(*, enabled: bool) -> bool:
+    """Whether progress is shown: where it is wanted, and no variable forbids it."""
+    return enabled and not os.environ.get(SILENT)
 
 
 @contextmanager
 def progress_bar(*, enabled: bool) -> Iterator[Callable[[Progress], None]]:
     """The progress of an evaluation, on standard error, so that tables can be piped.
 
-    On a terminal it is a live bar; elsewhere, as in the log of a cluster, a line every half minute.
+    On a terminal it is a live bar; elsewhere, as in a log, a line every few seconds, and fewer as a run takes longer.
     """
     console = Console(stderr=True)
     view = _View()
-    if not enabled:
+    if not is_shown(enabled=enabled):
         yield lambda progress: None
     elif console.is_terminal:
         with Live(_Screen(view), console=console, transient=True, refresh_per_second=4):
             yield view.note
     else:
-        with _lines(view):
+        with _lines(view.line):
             yield view.note
 
 
@@ -152,7 +163,12 @@ class _View:
         if progress is None:
             return ""
         counted = f"measuring: {progress.done} of {progress.total} rollouts, {beside}"
-        return f"{counted}; {self.stages}" if self.stages else counted
+        return "; ".join(part for part in (counted, self.stages, self.now()) if part)
+
+    def now(self) -> str:
+        """The rollout that this process measures, and how far it is; empty where others measure."""
+        is_over = self.progress is None or self.progress.done == self.progress.total
+        return "" if is_over or not ACTIVITY.text else f"now {ACTIVITY.text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,22 +180,28 @@ class _Screen:
     def __rich__(self) -> RenderableType:
         progress = self.view.progress
         if progress is None:
-            return Text("")
+            return Text("reading the dataset")
         line = Table.grid(padding=(0, 1))
         bar = ProgressBar(total=progress.total, completed=progress.done, width=BAR_WIDTH)
         line.add_row("measuring", bar, f"{progress.done}/{progress.total}", self.view.beside())
-        return Group(line, Text(visible(self.view.stages), style="dim", overflow="fold"))
+        below = [
+            Text(visible(text), style="dim", overflow="fold") for text in (self.view.stages, self.view.now()) if text
+        ]
+        return Group(line, *below)
 
 
 @contextmanager
-def _lines(view: _View) -> Iterator[None]:
-    """A thread that writes a line now and then, also while one rollout takes long."""
-    is_over = threading.Event()
+def _lines(line_of: Callable[[], str]) -> Iterator[None]:
+    """A thread that writes a line every few seconds, also while one clip takes long."""
+    is_over, started = threading.Event(), time.perf_counter()
+
+    def pause() -> float:
+        return min(max(LINE_SECONDS, LINES_APART * (time.perf_counter() - started)), MAX_LINE_SECONDS)
 
     def write() -> None:
         console = Console(stderr=True, soft_wrap=True)
-        while not is_over.wait(LINE_SECONDS):
-            if line := view.line():
+        while not is_over.wait(pause()):
+            if line := line_of():
                 console.print(Text(visible(line)))
 
     thread = threading.Thread(target=write, name="progress", daemon=True)
@@ -194,15 +216,50 @@ def _lines(view: _View) -> Iterator[None]:
 @contextmanager
 def rendering_bar(total: int, *, enabled: bool) -> Iterator[Callable[[CaseReport], None]]:
     """The progress bar of rendering so many clips."""
+    with counting_bar("rendering", total, enabled=enabled) as advance:
+        yield lambda report: advance(report.clips)
+
+
+@contextmanager
+def counting_bar(what: str, total: int | None, *, enabled: bool) -> Iterator[Callable[[int], None]]:
+    """A progress bar that is told how many more clips are done; `None` where the total is not known.
+
+    Where standard error is no terminal, a line every few seconds.
+    """
     console = Console(stderr=True)
+    if not is_shown(enabled=enabled):
+        yield lambda count: None
+        return
+    if not console.is_terminal:
+        counted = _Count(what, total)
+        with _lines(counted.line):
+            yield counted.add
+        return
     columns = (
-        TextColumn("rendering"),
+        TextColumn(what),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Bar(*columns, console=console, disable=not (enabled and console.is_terminal), transient=True) as bar:
+    with Bar(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=total)
-        yield lambda report: bar.advance(task, report.clips)
+        yield lambda count: bar.advance(task, count)
+
+
+@dataclass(slots=True)
+class _Count:
+    """How many clips are done, in words."""
+
+    what: str
+    total: int | None
+    done: int = 0
+    _started: float = field(default_factory=time.perf_counter)
+
+    def add(self, count: int) -> None:
+        self.done += count
+
+    def line(self) -> str:
+        of = "" if self.total is None else f" of {self.total}"
+        return f"{self.what}: {self.done}{of} clips, {duration(time.perf_counter() - self._started)}"

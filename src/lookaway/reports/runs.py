@@ -10,6 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from lookaway.calibration.card import MetricCard
+from lookaway.calibration.run_cards import RunCards, cards_of
 from lookaway.core import Feature, Floats, Group, Json, Lock, Table, UnknownName, UserError, digest
 from lookaway.engine.locking import ARITHMETIC, KEY_CHARACTERS
 from lookaway.engine.reading import load_suite
@@ -39,6 +41,8 @@ class LoadedMetric:
     range: tuple[float | None, float | None]
     higher_is_better: bool | None
     """`None` where the metric is not installed."""
+    card: MetricCard | None = field(default=None, compare=False)
+    """What it sees at the size and frame rate of the videos; `None` where that was not measured."""
 
     @property
     def span(self) -> float | None:
@@ -99,6 +103,8 @@ class LoadedRun:
     """Groups and table as `Run.results` gives them."""
     rollouts: Mapping[str, LoadedRollout]
     """Those that its metrics are about, by id."""
+    cards: RunCards = field(default_factory=RunCards)
+    """What is known of its metrics at the size and frame rate of its videos."""
     controls: Mapping[str, str] = field(default_factory=dict)
     """Models that were declared as controls, each with what it is: they are shown apart and not ranked."""
 
@@ -196,7 +202,7 @@ def load_run(run: Run, name: str) -> LoadedRun:
     """One run under a name; rollouts of subsets that no metric is about are left out."""
     lock, about, facts = run.lock, run.about, metric_facts(run)
     suite = load_suite(about["suite"])
-    results = run.results()
+    results, cards = run.results(), cards_of(run)
     measured = {(group.model, group.subset) for group in results.groups}
     rollouts = (LoadedRollout(id=row.pop("rollout"), **row) for row in RunFolder(run.path).rollouts().to_pylist())
     return LoadedRun(
@@ -206,14 +212,15 @@ def load_run(run: Run, name: str) -> LoadedRun:
         suite_title=suite.title,
         lock=lock,
         about=about,
-        metrics=tuple(_metric(entry, facts[entry.name]) for entry in run.metrics),
+        metrics=tuple(_metric(entry, facts[entry.name], cards.found.get(entry.name)) for entry in run.metrics),
         groups=results.groups,
         table=results.table,
         rollouts={rollout.id: rollout for rollout in rollouts if (rollout.model, rollout.subset) in measured},
+        cards=cards,
     )
 
 
-def _metric(entry: AskedMetric, known: MetricFacts | None) -> LoadedMetric:
+def _metric(entry: AskedMetric, known: MetricFacts | None, card: MetricCard | None) -> LoadedMetric:
     return LoadedMetric(
         name=entry.name,
         lock=entry.lock,
@@ -223,6 +230,7 @@ def _metric(entry: AskedMetric, known: MetricFacts | None) -> LoadedMetric:
         unit=known.unit if known else None,
         range=known.range if known else (None, None),
         higher_is_better=known.higher_is_better if known else None,
+        card=card,
     )
 
 

@@ -1,24 +1,44 @@
-"""The table of a run on the terminal, and the result of a merge."""
+"""The table of a run on the terminal, as models and metrics or one number a line, and the result of a merge."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import Any
+import shutil
+import sys
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final, Literal, TypeAlias
 
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from lookaway.calibration.card import MetricCard
+from lookaway.calibration.run_cards import cards_of
 from lookaway.core import TESTED, TRIGGERED, Cell, Estimate, Table
 from lookaway.engine.merging import missing_shards
 from lookaway.engine.run import Run
+from lookaway.reports.card_notes import (
+    EQUAL,
+    FROZEN_WINS,
+    card_notes,
+    cards_json,
+    equal_to_best,
+    smallest_differences,
+)
+from lookaway.reports.leaderboards import Leaderboard, LeaderboardRow, leaderboards, ordered_models
+from lookaway.reports.missing_values import missing_values
 from lookaway.reports.numbers import (
     amount,
+    console,
     counts,
+    digits_for,
     estimate_interval,
     fixed,
     print_json,
     print_lines,
     print_rows,
+    visible,
 )
-from lookaway.reports.runs import control_of
+from lookaway.reports.runs import control_of, load_run
 from lookaway.reports.scene_notes import WEIGHTING, SceneOfRollout, few_scene_notes, seed_scene_notes
 from lookaway.statistics.precision import Mark, precision
 from lookaway.store.run_folder import RunFolder
@@ -26,39 +46,191 @@ from lookaway.store.run_folder import RunFolder
 MARKS = f"{Mark.IMPRECISE.value} imprecise, {Mark.NOT_ESTIMABLE.value} fewer than 10 values"
 
 
-def print_table(run: Run, table: Table, *, as_json: bool, controls: Sequence[str] = ()) -> None:
-    """Every cell with its interval, n of N, and why the rest is missing; those of controls come last."""
+Layout: TypeAlias = Literal["auto", "models", "rows"]
+"""One line a model and a column a metric, or one line a number; `auto` is the first in a terminal, else the second."""
+
+
+def print_table(
+    run: Run, table: Table, *, as_json: bool, controls: Sequence[str] = (), layout: Layout = "auto"
+) -> None:
+    """The means of a run with marks, n of N, and why the rest is missing; those of controls come last."""
     known = dict(control_of(text, {cell.model for cell in table.cells}) for text in controls)
-    cells = sorted(table.cells, key=lambda cell: cell.model in known)
-    _print_table(run, replace(table, cells=tuple(cells)), known, as_json=as_json)
-
-
-def _print_table(run: Run, table: Table, controls: Mapping[str, str], *, as_json: bool) -> None:
-    cells = table.cells
+    table = replace(table, cells=tuple(sorted(table.cells, key=lambda cell: cell.model in known)))
     if as_json:
-        print_json({**table_json(run, table), **({"controls": dict(controls)} if controls else {})})
-        return
+        print_json({**table_json(run, table), **({"controls": dict(known)} if known else {})})
+    elif table.cells and (layout == "models" or (layout == "auto" and sys.stdout.isatty())):
+        _print_models(run, table, known)
+    else:
+        _print_cells(run, table, known)
+
+
+def _print_cells(run: Run, table: Table, controls: Mapping[str, str]) -> None:
+    """One line a number, with its interval and its reasons."""
+    cells, cards = table.cells, cards_of(run).found
+    equal = equal_to_best(cells, cards)
     label = next((cell.gated.label for cell in cells if cell.gated), None)
     has_untested = any(cell.untested for cell in cells)
     spans = {metric.name: metric.span for metric in run.metrics}
     rows = [
         {
-            **_row(cell, controls, spans),
+            **_with_card(_row(cell, controls, spans), cell, cards, equal),
             **(_gate_columns(cell, label) if label else {}),
             **({"untested": f"{cell.untested}"} if has_untested else {}),
         }
         for cell in cells
     ]
     print_rows(rows, as_json=False, right=("score", "raw", "scored", TRIGGERED, TESTED, "M-Score", "untested"))
-    lines = [f"note: {note}" for note in (*table.notes, *_scene_notes(run, table))]
+    _print_notes(run, table, controls, cards, equal, has_marks=_has_marks(row["score"] for row in rows))
+
+
+def _has_marks(texts: Iterable[str]) -> bool:
+    return any(mark.value in text for text in texts for mark in Mark if mark.value)
+
+
+def _print_notes(
+    run: Run,
+    table: Table,
+    controls: Mapping[str, str],
+    cards: Mapping[str, MetricCard],
+    equal: Collection[tuple[str, str, str]],
+    *,
+    has_marks: bool,
+) -> None:
+    notes = card_notes(cards, [metric.name for metric in run.metrics if not metric.is_gate])
+    lines = [group.line for group in missing_values(run, table.cells)]
+    lines += [f"note: {note}" for note in (*table.notes, *_scene_notes(run, table), *notes)]
+    if equal:
+        least = smallest_differences(cards, sorted({metric for _, metric, _ in equal}))
+        lines.append(f"{EQUAL} not told from the best; smallest differences: {least}")
     lines += [f"control: {model}: {what}" for model, what in controls.items()]
     about = run.about
     lines += [f"warning: {shard}: their rollouts are not in this table" for shard in missing_shards(about)]
     if problems := about["problems"]:
         lines.append(f"warning: the dataset has {amount(len(problems), 'problem')}; `lookaway validate` lists them")
-    shown = f"; {MARKS}" if any(mark.value in row["score"] for row in rows for mark in Mark if mark.value) else ""
+    shown = f"; {MARKS}" if has_marks else ""
     lines.append(f"lock {run.about['lock_sha256'][:16]}  suite {table.suite}  {WEIGHTING}{shown}")
     print_lines(lines)
+
+
+BEST: Final = "*"
+HEAD_WIDTH: Final = 12
+"""The width that the words of a metric's name are packed into."""
+GAP: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """One metric on one subset, as text."""
+
+    head: tuple[str, ...]
+    cells: Mapping[str, str]
+    """By model."""
+    support: str
+
+    @property
+    def width(self) -> int:
+        return max(map(len, (*self.head, *self.cells.values(), self.support)))
+
+
+def _print_models(run: Run, table: Table, controls: Mapping[str, str]) -> None:
+    """One line a model, in blocks of as many metrics as the terminal has room for."""
+    loaded = replace(load_run(run, run.path.name), table=table, controls=controls)
+    found = [board for board in leaderboards([loaded]) if board.has_findings]
+    memory = [board for board in found if board.metric.is_consistency]
+    found = [*memory, *(board for board in found if not board.metric.is_consistency)]
+    cards = loaded.cards.found
+    equal = equal_to_best(table.cells, cards)
+    columns = [_column(board, equal, has_subsets=len({board.subset for board in found}) > 1) for board in found]
+    models = ordered_models(memory or found)
+    width = shutil.get_terminal_size().columns
+    for block in _blocks(columns, max(map(len, models), default=0), width):
+        console().print(_block_table(block, models, controls, width))
+        console().print()
+    texts = [text for column in columns for text in column.cells.values()]
+    best = [f"{BEST} not significantly different from the best"] if any(BEST in text for text in texts) else []
+    print_lines([*best, "Intervals, raw values and all reasons: lookaway show RUN --layout rows"])
+    _print_notes(run, table, controls, cards, equal, has_marks=_has_marks(texts))
+
+
+def _column(board: Leaderboard, equal: Collection[tuple[str, str, str]], *, has_subsets: bool) -> _Column:
+    digits = digits_for([row.cell.estimate.mean for row in board.rows if row.cell.estimate])
+    is_race = sum(row.tie is not None for row in board.rows) > 1
+    counted = [row.cell.scored for row in board.rows]
+    asked = max(row.cell.asked for row in board.rows)
+    least, most = min(counted), max(counted)
+    arrow = {True: "", False: " (low)", None: ""}[board.metric.higher_is_better]
+    won = f" ({FROZEN_WINS})" if board.is_won_by_frozen else ""
+    words = [*([board.subset] if has_subsets else []), *f"{board.words}{arrow}{won}".split()]
+    return _Column(
+        head=_packed([visible(word) for word in words]),
+        cells={
+            row.model: _cell_text(row, digits, is_race=is_race)
+            + (EQUAL if (row.model, board.metric.name, board.subset) in equal else "")
+            for row in board.rows
+        },
+        support=f"{most} of {asked}" if least == most else f"{least}-{most} of {asked}",
+    )
+
+
+def _cell_text(row: LeaderboardRow, digits: int, *, is_race: bool) -> str:
+    if row.cell.estimate is None:
+        return "not tested" if row.cell.is_untested else "-"
+    best = BEST if is_race and row.tie == 0 else ""
+    return f"{fixed(row.cell.estimate.mean, digits)}{row.precision.mark.value}{best}"
+
+
+def _packed(words: Sequence[str]) -> tuple[str, ...]:
+    """Words in lines no wider than a head, where no single word is.
+
+    >>> _packed(["spatial", "within", "2px", "moving"])
+    ('spatial', 'within 2px', 'moving')
+    """
+    lines: list[str] = []
+    for word in words:
+        if lines and len(lines[-1]) + 1 + len(word) <= HEAD_WIDTH:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return tuple(lines)
+
+
+def _blocks(columns: Sequence[_Column], names: int, width: int) -> list[list[_Column]]:
+    """Columns in as few blocks as fit the width beside the names of the models, at least one in each."""
+    names = min(names, width // 2)
+    blocks: list[list[_Column]] = []
+    used = width
+    for column in columns:
+        if used + GAP + column.width > width:
+            blocks.append([])
+            used = max(names, len("n of N"))
+        blocks[-1].append(column)
+        used += GAP + column.width
+    return blocks
+
+
+def _block_table(block: Sequence[_Column], models: Sequence[str], controls: Mapping[str, str], width: int) -> RichTable:
+    made = RichTable(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
+    made.add_column("model", overflow="fold", max_width=width // 2, vertical="top")
+    for column in block:
+        made.add_column(Text("\n".join(column.head)), justify="right", overflow="fold", vertical="bottom")
+    for model in models:
+        cells = [column.cells.get(model, "-") for column in block]
+        style = "dim" if model in controls else ""
+        styles = [f"{style} bold".strip() if BEST in text else style for text in cells]
+        shown = [Text(text, style=own) for text, own in zip(cells, styles, strict=True)]
+        made.add_row(Text(visible(model), style=style), *shown)
+    made.add_row(Text("n of N", style="dim"), *(Text(column.support, style="dim") for column in block))
+    return made
+
+
+def _with_card(
+    row: dict[str, str], cell: Cell, cards: Mapping[str, MetricCard], equal: Collection[tuple[str, str, str]]
+) -> dict[str, str]:
+    """A row whose score is marked where it is equal to the best, and whose metric where a frozen video wins it."""
+    card = cards.get(cell.metric)
+    name = f"{cell.metric} ({FROZEN_WINS})" if card is not None and card.is_won_by_frozen else cell.metric
+    mark = EQUAL if (cell.model, cell.metric, cell.subset) in equal else ""
+    return {**row, "metric": name, "score": f"{row['score']}{mark}"}
 
 
 def table_json(run: Run, table: Table) -> dict[str, Any]:
@@ -69,6 +241,7 @@ def table_json(run: Run, table: Table) -> dict[str, Any]:
         "cells": [{**asdict(cell), "reasons": dict(cell.reasons)} for cell in table.cells],
         "notes": [*table.notes, *_scene_notes(run, table)],
         "problems": run.about["problems"],
+        "cards": cards_json(cards_of(run)),
         **({"missing_shards": missing} if (missing := missing_shards(run.about)) else {}),
     }
 

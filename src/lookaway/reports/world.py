@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from lookaway.core import Cell, Table
 from lookaway.engine.run import Run
+from lookaway.reports.leaderboards import Leaderboard, headline, leaderboards, matrix, ordered_models
 from lookaway.reports.numbers import amount, fixed, print_json, print_lines, print_rows
+from lookaway.reports.runs import load_runs
+from lookaway.reports.site.answer import answers
+from lookaway.reports.site.building import build_site
 from lookaway.reports.table import table_json
+from lookaway.statistics.rank_range import RankRange
 from lookaway.world.actors import ACTORS
 from lookaway.world.cameras import CAMERAS
 from lookaway.world.events import EVENTS
@@ -18,79 +22,98 @@ from lookaway.world.families import FAMILIES
 from lookaway.world.faults import FAULTS
 from lookaway.world.rendering import CaseReport
 
-GATE = "camera_interaction"
-FURTHER = "further."
-"""Begins the names of metrics that the benchmark itself does not have."""
-MIN_OBEDIENCE = 0.5
-"""A camera that follows less of its path has not looked away: consistency then says nothing about memory."""
+CAMERA = "camera_interaction"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """The rank of a model."""
+    """A model on the leaderboard that answers, in the order of the report."""
 
     model: str
-    rank: int | None
-    """None where the camera did not follow the requested path, so that memory was not tested."""
-    consistency: float | None
-    """Mean of the means of the benchmark's own metrics of consistency."""
+    rank: RankRange | None
+    """`None` where the report gives none: too few values, or memory was not tested."""
+    is_tested: bool
+    mean: float | None
     camera: float | None
+    """How well the camera followed its path."""
 
 
-def standings(table: Table) -> list[Standing]:
-    """From the best to the worst; models that were not tested come last."""
-    found = [_standing(model, table.cells) for model in dict.fromkeys(cell.model for cell in table.cells)]
-    tested = [s for s in found if s.consistency is not None and s.camera is not None and s.camera >= MIN_OBEDIENCE]
-    tested.sort(key=lambda s: -(s.consistency or 0.0))
-    ranked = [
-        Standing(model=s.model, rank=number, consistency=s.consistency, camera=s.camera)
-        for number, s in enumerate(tested, start=1)
+def standings(leaderboards: Sequence[Leaderboard]) -> list[Standing]:
+    """The models as the report orders and ranks them; none where no metric has a finding."""
+    board = headline(leaderboards)
+    if board is None:
+        return []
+    rows = {row.model: row for row in board.rows}
+    memory = [one for one in leaderboards if one.metric.is_consistency and one.has_findings]
+    return [
+        Standing(
+            model=model,
+            rank=rows[model].ranks,
+            is_tested=not rows[model].cell.is_untested,
+            mean=None if (estimate := rows[model].cell.estimate) is None else estimate.mean,
+            camera=_camera(model, leaderboards),
+        )
+        for model in ordered_models(memory or [board])
+        if model in rows
     ]
-    names = {s.model for s in ranked}
-    return ranked + [s for s in found if s.model not in names]
 
 
-def _standing(model: str, cells: Sequence[Cell]) -> Standing:
-    own = [cell for cell in cells if cell.model == model]
-    camera = [cell.estimate.mean for cell in own if cell.estimate and cell.metric.endswith(GATE)]
-    rest = [cell.estimate.mean for cell in own if cell.estimate and cell.gated and not cell.metric.startswith(FURTHER)]
-    return Standing(
-        model=model,
-        rank=None,
-        consistency=sum(rest) / len(rest) if rest else None,
-        camera=sum(camera) / len(camera) if camera else None,
-    )
+def _camera(model: str, leaderboards: Sequence[Leaderboard]) -> float | None:
+    means = [
+        row.cell.estimate.mean
+        for board in leaderboards
+        if board.metric.name.endswith(CAMERA)
+        for row in board.rows
+        if row.model == model and row.cell.estimate
+    ]
+    return sum(means) / len(means) if means else None
 
 
 def print_demo(run: Run, output: Path, *, quiet: bool, as_json: bool) -> None:
-    """The ranking of the actors, and what to look at next."""
-    table = run.table()
-    order = standings(table)
+    """What the report answers, its ranks, and what to look at next; writes the report."""
+    loaded = load_runs([run.path])
+    boards = leaderboards(loaded)
+    order = standings(boards)
+    report = build_site(loaded, output / "report", title="lookaway demo")
     if as_json:
-        ranked = [{"model": s.model, "rank": s.rank, "consistency": s.consistency, "camera": s.camera} for s in order]
-        print_json({"standings": ranked, "table": table_json(run, table)})
+        ranked = [{**asdict(one), "rank": one.rank and asdict(one.rank)} for one in order]
+        print_json({"standings": ranked, "table": table_json(run, loaded[0].table), "report": str(report)})
         return
+    board = headline(boards)
     rows = [
         {
-            "rank": "not tested" if s.rank is None else s.rank,
-            "actor": s.model,
-            "consistency": fixed(s.consistency),
-            "camera": fixed(s.camera),
-            "what it does": ACTORS[s.model].summary,
+            "rank": _rank(one),
+            "actor": one.model,
+            board.words if board else "": fixed(one.mean),
+            "camera": fixed(one.camera),
+            "what it does": ACTORS[one.model].summary,
         }
-        for s in order
+        for one in order
     ]
-    print_rows(rows, as_json=False, right=("rank", "consistency", "camera"))
+    print_rows(rows, as_json=False, right=("rank", "camera", *([board.words] if board else [])))
     if not quiet:
         example = min(output.glob("world/clips/*/amnesiac/0"))
+        styles = {one.model: number for number, one in enumerate(order)}
+        lead = answers(boards, [made for made in [board and matrix(board)] if made], styles, {})[0].lead
         print_lines(
             [
                 "",
+                "".join(part.text for part in lead),
                 "A camera that does not follow its path does not test memory, however consistent the video is.",
                 f"See a clip:        lookaway world show {example}",
                 f"See every number:  lookaway show {output / 'run'}",
+                f"Open the report:   {report}",
             ]
         )
+
+
+def _rank(standing: Standing) -> str:
+    if not standing.is_tested:
+        return "not tested"
+    if standing.rank is None:
+        return "-"
+    best, worst = standing.rank.best, standing.rank.worst
+    return f"{best}" if best == worst else f"{best}-{worst}"
 
 
 EVENT_SUMMARIES = {

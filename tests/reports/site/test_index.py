@@ -14,6 +14,7 @@ from lookaway.reports.leaderboards import leaderboards, matrix
 from lookaway.reports.runs import load_runs
 from lookaway.reports.site import building, index
 from lookaway.reports.site.building import build_site
+from lookaway.reports.site.case_grid import CasePage
 from lookaway.reports.site.facts import counts, dates, facts, judges_of
 from lookaway.reports.site.index import Section, placed
 from lookaway.reports.site.media import SiteMedia
@@ -54,20 +55,29 @@ def warning_texts(page) -> list[str]:
     return [node.text.strip() for node in found[0].all("li")] if found else []
 
 
-def test_warnings_stand_before_any_number(tmp_path, build_index):
+def test_the_answer_stands_before_the_warnings_and_the_facts_of_runs_after_the_leaderboards(tmp_path, build_index):
     run = Simulated(path=tmp_path / "run", skills=SKILLS, metrics=[STYLE], scenes=5, triggered=OFTEN).write()
     page = build_index(run)
     places = [node.attributes.get("id", "") or node.attributes.get("class", "") for node in page.all()]
-    assert (
-        places.index("warnings") < places.index("funnel") < next(n for n, p in enumerate(places) if "-leaderboard" in p)
-    )
+    leaderboard = next(n for n, p in enumerate(places) if "-leaderboard" in p)
+    answer = next(n for n, p in enumerate(places) if p.startswith("answer"))
+    assert answer < places.index("warnings") < leaderboard < places.index("funnel")
 
 
-def test_a_run_that_lacks_nothing_warns_of_nothing(tmp_path, build_index):
+def test_warnings_are_one_line_until_they_are_opened(tmp_path, build_index):
+    run = Simulated(path=tmp_path / "run", skills=SKILLS, metrics=[STYLE], scenes=5, triggered=OFTEN).write()
+    section = build_index(run).one("section", "warnings")
+    folded = section.all("details")[0]
+    assert "open" not in folded.attributes
+    assert len(section.children) == len([node for node in section.children if node is folded or node == "\n"])
+    assert folded.all("summary")[0].text.partition(" warnings")[0].isdigit()
+
+
+def test_a_run_that_lacks_nothing_but_a_card_warns_of_nothing_else(tmp_path, build_index):
     page = build_index(
         Simulated(path=tmp_path / "run", skills={"good": 0.8}, metrics=[STYLE], triggered={"good": 1.0}).write()
     )
-    assert warning_texts(page) == []
+    assert [text for text in warning_texts(page) if "no card for this size and rate" not in text] == []
     assert "Nothing is missing" in page.text
 
 
@@ -279,7 +289,7 @@ def test_no_control_has_a_rank_or_is_the_best_and_all_stand_below(tmp_path, buil
         assert [rows[model][:2] for model in rows] == [["1", "A"], ["2", "B"], ["-", "-"], ["-", "-"]]
     assert {node.text.rpartition("best: ")[2] for node in page.all("span", "meta") if "best" in node.text} == {"model"}
     lines = overview_rows(page)
-    assert list(lines) == ["model", "other", "frozen control", "perfect control"]
+    assert list(lines) == ["model", "other", "perfect control", "frozen control"]
     best = {name: [cell.attributes.get("class") == "best" for cell in cells] for name, cells in lines.items()}
     assert best == {name: [name == "model"] * 2 for name in lines}
     assert not any("rank" in cell.text for name in list(lines)[2:] for cell in lines[name])
@@ -464,7 +474,9 @@ def test_a_large_leaderboard_stays_below_its_budget(tmp_path, build_index, monke
     monkeypatch.setattr("lookaway.reports.leaderboards.paired_difference", once)
     page = build_index(run)
     assert (tmp_path / "site" / "index.html").stat().st_size <= 3_000_000
-    assert len(page.one("table", "over-all").one("tbody").all("tr")) == 25
+    tables = page.all("table", "over-all")
+    assert [len(table.one("tbody").all("tr")) for table in tables] == [25] * 6
+    assert max(len(table.one("tbody").all("tr")[0].all("td")) for table in tables) == index.MAX_COLUMNS
     elsewhere = [node.attributes["href"] for node in page.one("nav").all("a") if node.attributes["href"][0] != "#"]
     for name in elsewhere:
         assert (tmp_path / "site" / name).stat().st_size <= 3_000_000
@@ -480,7 +492,7 @@ def test_a_section_without_room_has_a_page_of_its_own(tmp_path, build_index, mon
     (href,) = {n.attributes["href"] for n in page.all("a") if n.text == "Pairs"}
     moved = read_page((tmp_path / "site" / href).read_text())
     titles = [node.one("a").text for node in page.all("p", "elsewhere")]
-    assert titles == ["Leaderboard", "Metric by metric", "Pairs", "Profiles", "Reproduce"]
+    assert titles == ["Leaderboard", "Metric by metric", "Pairs", "Profiles", "Runs", "Reproduce"]
     assert [t.text for t in moved.all("table", "matrix")] == [t.text for t in pairs.all("table", "matrix")]
 
 
@@ -492,10 +504,11 @@ def test_the_room_of_the_index_is_for_all_sections_together():
 
 def test_cases_link_to_their_pages(tmp_path, build_index, monkeypatch):
     run = Simulated(path=tmp_path / "run", skills=SKILLS, metrics=[STYLE], scenes=2).write()
-    monkeypatch.setattr(building, "write_items", lambda runs, output: {"environment:sample_001": "items/x.html"})
+    page = CasePage(id="environment:sample_001", href="items/x.html", title="Sample, turn left", subset="environment")
+    monkeypatch.setattr(building, "write_items", lambda runs, output: {page.id: page})
     written = build_site(load_runs([run.path]), tmp_path / "site")
     (link,) = read_page(written.read_text()).one("section", None, **{"aria-labelledby": "cases"}).all("a")
-    assert (link.attributes["href"], link.text) == ("items/x.html", "environment:sample_001")
+    assert (link.attributes["href"], link.text) == ("items/x.html", "Sample, turn left")
 
 
 def test_facts_come_from_lock_and_events(tmp_path):
@@ -566,7 +579,7 @@ def test_the_command_has_no_paths_of_this_machine(tmp_path, build_index):
     ).write()
     build_index(run)
     text = (tmp_path / "site" / "index.html").read_text()
-    assert f"lookaway eval set -o again --suite mbench-t --metrics={STYLE}" in text
+    assert re.search(f"lookaway eval set -o again-[0-9a-f]{{8}} --suite mbench-t --metrics={STYLE}", text)
     assert "pip install" not in text
     assert "/home/me" not in text
     assert str(tmp_path) not in text

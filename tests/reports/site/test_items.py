@@ -43,7 +43,8 @@ class Text(HTMLParser):
 
 
 def built(root: Path, *runs: FilmedRun, outcomes: dict[str, list[Outcome]] | None = None) -> dict[str, str]:
-    return dict(write_items(load_runs([run.write(outcomes) for run in runs]), root / "site"))
+    pages = write_items(load_runs([run.write(outcomes) for run in runs]), root / "site")
+    return {case: page.href for case, page in pages.items()}
 
 
 def page_of(root: Path, run: FilmedRun, outcomes: dict[str, list[Outcome]] | None = None) -> str:
@@ -205,7 +206,7 @@ def test_a_missing_and_a_broken_video_leave_a_placeholder_with_the_reason(tmp_pa
     broken.write_bytes(b"no video at all")
     run.write()
     gone.unlink()
-    (href,) = write_items(load_runs([run.run]), tmp_path / "site").values()
+    (href,) = (page.href for page in write_items(load_runs([run.run]), tmp_path / "site").values())
     text = Text((tmp_path / "site" / href).read_text())
     assert "missing video" in text.whole
     assert "not a video" in text.whole
@@ -240,7 +241,7 @@ def test_without_its_dataset_a_page_says_what_is_not_shown(tmp_path: Path) -> No
     run = two_models(tmp_path)
     run.write()
     run.videos.rename(tmp_path / "moved")
-    (href,) = write_items(load_runs([run.run]), tmp_path / "site").values()
+    (href,) = (page.href for page in write_items(load_runs([run.run]), tmp_path / "site").values())
     whole = Text((tmp_path / "site" / href).read_text()).whole
     assert "Captions, phases and reference videos are not shown, since the dataset cannot be read again" in whole
     assert "missing video" in whole
@@ -252,7 +253,7 @@ def test_a_changed_caption_is_not_shown_as_what_was_asked(tmp_path: Path) -> Non
     run.write()
     manifest = run.videos / "manifest.jsonl"
     manifest.write_text(manifest.read_text().replace("It burns.", "It freezes."))
-    (href,) = write_items(load_runs([run.run]), tmp_path / "site").values()
+    (href,) = (page.href for page in write_items(load_runs([run.run]), tmp_path / "site").values())
     whole = Text((tmp_path / "site" / href).read_text()).whole
     assert "It freezes." not in whole
     assert "Files have changed" in whole
@@ -263,7 +264,9 @@ def test_a_video_that_two_runs_measured_is_shown_once_with_both_numbers(tmp_path
     first.write({"a": [Score(0.111), Score(0.222)]})
     first.run.rename(tmp_path / "before")
     first.write({"a": [Score(0.333), Score(0.444)]})
-    (href,) = write_items(load_runs([tmp_path / "before", first.run]), tmp_path / "site").values()
+    (href,) = (
+        page.href for page in write_items(load_runs([tmp_path / "before", first.run]), tmp_path / "site").values()
+    )
     text = Text((tmp_path / "site" / href).read_text())
     assert all(value in text.whole for value in ("0.111", "0.222", "0.333", "0.444"))
     assert len([1 for tag, attributes in text.tags if tag == "figure" and attributes.get("class") == "player"]) == 2
@@ -302,7 +305,7 @@ def test_a_reply_that_is_lost_or_damaged_is_not_quoted(tmp_path: Path, damage: s
         reply.unlink()
     else:
         reply.write_text(reply.read_text().replace("It is shorter", "It is longer") if damage == "changed" else "{")
-    (href,) = write_items(load_runs([run.run]), tmp_path / "site").values()
+    (href,) = (page.href for page in write_items(load_runs([run.run]), tmp_path / "site").values())
     whole = Text((tmp_path / "site" / href).read_text()).whole
     assert "It is longer" not in whole
     assert "It is shorter" not in whole.split("Not shown")[0].split("What the judge was asked")[1]
@@ -371,7 +374,7 @@ def test_nothing_is_measured_yet(tmp_path: Path) -> None:
     run.write()
     for part in (run.run / "outcomes").glob("*.parquet"):
         part.unlink()
-    (href,) = write_items(load_runs([run.run]), tmp_path / "site").values()
+    (href,) = (page.href for page in write_items(load_runs([run.run]), tmp_path / "site").values())
     assert "Nothing has been measured on this case yet." in (tmp_path / "site" / href).read_text()
 
 

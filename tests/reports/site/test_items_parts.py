@@ -155,7 +155,7 @@ def mind_page(root: Path, mark: int = 4) -> str:
     lock = Lock({"dataset": {"settings": dict(dataset.settings)}, "metrics": {}})
     folder = RunFolder(root / "run")
     folder.start(lock, [(rollout, content_key(rollout)) for rollout in dataset.rollouts], about)
-    (href,) = write_items(load_runs([root / "run"]), root / "site").values()
+    (href,) = (page.href for page in write_items(load_runs([root / "run"]), root / "site").values())
     return (root / "site" / href).read_text()
 
 
@@ -216,7 +216,8 @@ def test_the_commands_repeat_what_a_run_remembers_of_its_own(tmp_path: Path) -> 
     commands = remembering(tmp_path, requested=requested)
     for command, models in zip(commands, ("alpha", "alpha,beta"), strict=True):
         words = shlex.split(command)
-        assert words[:7] == ["lookaway", "eval", "videos", "-o", "again", "--suite", "folder"]
+        assert [*words[:4], *words[5:7]] == ["lookaway", "eval", "videos", "-o", "--suite", "folder"]
+        assert re.fullmatch("again-[0-9a-f]{8}", words[4])
         assert f"--models={models}" in words
         assert words[words.index("--limit=3") :] == [
             "--limit=3",
@@ -271,4 +272,4 @@ def test_a_dataset_is_named_by_its_folder_and_is_never_an_option(tmp_path: Path,
     write_about(filmed.run, {**about, "dataset": place})
     (run,) = load_runs([filmed.run])
     for command in (reproduce_command(run, next(iter(run.rollouts.values()))), run_command(run)):
-        assert command.startswith(f"lookaway eval {named} -o again ")
+        assert command.startswith(f"lookaway eval {named} -o again-")

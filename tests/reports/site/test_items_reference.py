@@ -32,7 +32,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def page_of(run: Path) -> str:
-    (href,) = write_items(load_runs([run]), run.parent / "site").values()
+    (href,) = (page.href for page in write_items(load_runs([run]), run.parent / "site").values())
     return (run.parent / "site" / href).read_text()
 
 
@@ -52,7 +52,8 @@ def test_the_command_of_the_page_names_the_folder_of_references_and_gives_the_sa
     words = shlex.split(html.unescape(command))
     assert {"--ground-truth=references", "--max-frames=3"} <= set(words)
     assert lookaway(*words[1:]).code == 0
-    again, first = (json.loads((run.parent / name / "lock.json").read_text()) for name in ("again", "run"))
+    folder = words[words.index("-o") + 1]
+    again, first = (json.loads((run.parent / name / "lock.json").read_text()) for name in (folder, "run"))
     assert again == first
 
 

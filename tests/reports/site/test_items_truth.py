@@ -122,7 +122,7 @@ def test_one_caption_for_the_whole_video_is_no_band(tmp_path: Path) -> None:
 
 def legend(root: Path) -> list[str]:
     """What the page says that the lines of its camera paths are."""
-    (href,) = write_items(load_runs([root / "run"]), root / "site").values()
+    (href,) = (page.href for page in write_items(load_runs([root / "run"]), root / "site").values())
     page = (root / "site" / href).read_text()
     return re.findall(r'<path class="(?:asked|found)" d="M0 4H28"/></svg> ([a-z ]+)</span>', page)
 

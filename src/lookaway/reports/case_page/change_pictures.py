@@ -58,13 +58,19 @@ def flags(video: CaseVideo) -> frozenset[tuple[str, str]]:
     )
 
 
+def write_picture(jpeg: bytes, output: Path) -> str:
+    """Write a picture once, named by its content; returns its address in the site."""
+    href = f"assets/changes/{hashlib.sha256(jpeg).hexdigest()[:20]}.jpg"
+    write_whole(output / href, lambda file: file.write(jpeg), is_durable=False)
+    return href
+
+
 def _picture(video: CaseVideo, output: Path) -> ChangePicture | None:
     runs = {outcome.run.name: outcome.run for outcome in video.outcomes}.values()
     worst = next((found[0] for run in runs if (found := pair_pictures(run, video.rollout))), None)
     if worst is None:
         return None
-    href = f"assets/changes/{hashlib.sha256(worst.jpeg).hexdigest()[:20]}.jpg"
-    write_whole(output / href, lambda file: file.write(worst.jpeg), is_durable=False)
+    href = write_picture(worst.jpeg, output)
     return ChangePicture(
         video=video,
         href=href,

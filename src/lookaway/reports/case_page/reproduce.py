@@ -10,10 +10,12 @@ from typing import Any, Final
 from lookaway.core import JudgeModel, describe
 from lookaway.engine.about import options_of
 from lookaway.engine.reading import load_suite
+from lookaway.io.checksums import byte_hash
 from lookaway.reports.runs import LoadedRollout, LoadedRun
 
 AGAIN: Final = "again"
-"""Folder of the new run."""
+"""Begins the name of the new run's folder. It ends with a hash of the command: a folder holds one run."""
+HASH_DIGITS: Final = 8
 DATASET: Final = "DATASET"
 """Placeholder for a folder whose name is not known."""
 SAMPLING: Final = {"temperature": "temperature", "seed": "seed", "max_tokens": "answer-tokens"}
@@ -35,7 +37,7 @@ def reproduce_command(run: LoadedRun, rollout: LoadedRollout) -> str:
 
 def _command(run: LoadedRun, chosen: Mapping[str, str], cases: Sequence[str]) -> str:
     requested = _mapping(run.about.get("requested"))
-    words = ["lookaway", "eval", _name(run.about.get("dataset")), "-o", AGAIN, "--suite", run.suite]
+    words = ["--suite", run.suite]
     words += [f"--metrics={','.join(metric.name for metric in run.metrics)}"]
     words += _options(chosen, tuple(chosen))
     words += [f"--case={case}" for case in cases]
@@ -43,7 +45,9 @@ def _command(run: LoadedRun, chosen: Mapping[str, str], cases: Sequence[str]) ->
     words += _suite_options(run)
     words += _options(_mapping(requested.get("compute")), ("device", "precision"))
     words += _settings(run, requested)
-    command = shlex.join(words)
+    dataset = _name(run.about.get("dataset"))
+    folder = f"{AGAIN}-{byte_hash(shlex.join([dataset, *words]).encode('utf-8', 'backslashreplace'))[:HASH_DIGITS]}"
+    command = shlex.join(["lookaway", "eval", dataset, "-o", folder, *words])
     if given := _given_as_objects(run):
         command += f"  # in Python with lookaway.evaluate: {', '.join(given)} came as an object"
     return command

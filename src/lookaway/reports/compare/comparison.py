@@ -8,8 +8,10 @@ from enum import StrEnum
 
 import numpy as np
 
+from lookaway.calibration.card import MetricCard
 from lookaway.core import Estimate, Json, UnknownName, UserError
 from lookaway.engine.run import Run
+from lookaway.reports.card_notes import card_notes
 from lookaway.reports.compare.clip_pairs import ClipPair, ClipPairs, clip_pairs
 from lookaway.reports.lock_explanations import (
     Tolerance,
@@ -117,6 +119,7 @@ class Verdict(StrEnum):
     WORSE = "worse"
     BETTER = "better"
     OF_ENVIRONMENT = "of the environment"
+    BELOW_CARD = "below the card"
     NOT_SIGNIFICANT = "not significant"
     NOT_ESTIMABLE = "not estimable"
 
@@ -214,7 +217,7 @@ def compare_runs(
             dimensions.append(_dimension(key, metric, pairs, seed))
             clips += _changed_clips(key, metric, pairs.pairs)
     tests = false_discovery([entry.p for entry in dimensions])
-    moved = environment_tolerances(before.lock, after.lock)
+    moved, cards = environment_tolerances(before.lock, after.lock), _shared_cards(first, second)
     worse = sorted(
         (clip for clip in clips if clip.difference < -_moved(moved, clip.metric)),
         key=lambda clip: (clip.share, *clip.rollouts),
@@ -223,7 +226,8 @@ def compare_runs(
         before=str(before.path),
         after=str(after.path),
         dimensions=tuple(
-            _with_q(entry, q, _moved(moved, entry.metric)) for entry, q in zip(dimensions, tests.q, strict=True)
+            _with_q(entry, q, _moved(moved, entry.metric), cards.get(entry.metric))
+            for entry, q in zip(dimensions, tests.q, strict=True)
         ),
         worst=_with_videos(worse[:worst], first, second),
         got_worse=len(worse),
@@ -233,6 +237,7 @@ def compare_runs(
         notes=(
             *_notes(first, second, chosen, across_locks=across_locks),
             *_environment_notes(before, after, moved),
+            *card_notes(cards, metrics),
             *few_scene_notes((entry.difference for entry in dimensions), "dimension"),
             *_seed_notes(first, second, chosen),
         ),
@@ -288,16 +293,24 @@ def _detectable(found: PairedDifference | None) -> float | None:
     return detectable_effect(found.deviation, found.difference.scenes)
 
 
+def _shared_cards(before: LoadedRun, after: LoadedRun) -> dict[str, MetricCard]:
+    """Cards that hold for both runs, by metric."""
+    own = before.cards.found
+    return {name: card for name, card in after.cards.found.items() if name in own and own[name] == card}
+
+
 def _moved(tolerances: Mapping[str, Tolerance], metric: str) -> float:
     """How far the environments of the two runs may move a metric."""
     return tolerances[metric].value if metric in tolerances else 0.0
 
 
-def _with_q(entry: Dimension, q: float | None, moved: float) -> Dimension:
+def _with_q(entry: Dimension, q: float | None, moved: float, card: MetricCard | None) -> Dimension:
     if q is None or q > FALSE_FINDINGS or entry.difference is None:
         return replace(entry, q=q)
     if abs(entry.difference.mean) <= moved:
         return replace(entry, q=q, verdict=Verdict.OF_ENVIRONMENT)
+    if card is not None and not card.tells_apart(entry.difference.mean, entry.difference.scenes):
+        return replace(entry, q=q, verdict=Verdict.BELOW_CARD)
     return replace(entry, q=q, verdict=Verdict.BETTER if entry.difference.mean > 0 else Verdict.WORSE)
 
 

@@ -1,4 +1,4 @@
-"""The first page of a site: warnings, then leaderboards, then what they are based on."""
+"""The first page of a site: the answer, then leaderboards and cases, then what they are based on."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from lookaway.reports.charts.svg import number_text
 from lookaway.reports.leaderboards import Leaderboard, Matrix
+from lookaway.reports.missing_values import MissingValues, missing_values
 from lookaway.reports.runs import LoadedRun
-from lookaway.reports.site.costs import SESSION_HEADS, STAGE_HEADS, cost_summaries
+from lookaway.reports.site.answer import answers
+from lookaway.reports.site.case_grid import CaseGrid, CasePage, WorstFailure, case_grid
 from lookaway.reports.site.data_files import DataFile
-from lookaway.reports.site.facts import appendix, counts, facts
+from lookaway.reports.site.facts import SESSION_HEADS, STAGE_HEADS, appendix, cost_summaries, counts, facts
 from lookaway.reports.site.profile import attribution_funnels, coverage_charts, drift_charts, profiles
 from lookaway.reports.site.rendering import Sources, environment, rendered_page, slug, write_page
 from lookaway.reports.site.slices import phase_tables, seed_rows, subset_tables
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 ROOM = 2_400_000
 """Bytes that all sections of the index may have together; with the rest of the page it stays below 3 MB."""
 KINDS = {
+    "failures": ("Worst failures", "index/failures.html.j2"),
     "leaderboard": ("Leaderboard", "index/overview.html.j2"),
     "metrics": ("Metric by metric", "index/leaderboards.html.j2"),
     "pairs": ("Pairs", "index/pairwise.html.j2"),
@@ -46,6 +49,7 @@ KINDS = {
 """Sections of a suite, in the order of reading: title in the navigation, and template."""
 SITE_KINDS = {
     "cases": ("Cases", "index/cases.html.j2"),
+    "runs": ("Runs", "index/runs.html.j2"),
     "costs": ("Costs", "index/costs.html.j2"),
     "reproduce": ("Reproduce", "index/appendix.html.j2"),
 }
@@ -115,7 +119,9 @@ def write_section_pages(output: Path, found: Sequence[Section], title: str, sour
 MAX_OPEN = 12
 """With more leaderboards than this, the rest start closed."""
 NAME, TEMPLATE = "index.html", "index.html.j2"
-SOURCES = Sources(styles=("site.css",), scripts=("index.js",), is_inlined=True)
+SOURCES = Sources(styles=("site.css",), scripts=("index.js",), is_inlined=True, has_pictures=True)
+MAX_COLUMNS = 7
+"""Columns of a leaderboard that a page of 1440 pixels shows without scrolling; more make another table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,8 +133,10 @@ class Site:
     leaderboards: Sequence[Leaderboard]
     matrices: Sequence[Matrix]
     data: Sequence[DataFile] = ()
-    items: Mapping[str, str] = field(default_factory=dict)
-    """Address of the page of each case; empty where cases have no pages."""
+    pages: Mapping[str, CasePage] = field(default_factory=dict)
+    """The page of each case; empty where cases have no pages."""
+    failures: Mapping[str, Sequence[WorstFailure]] = field(default_factory=dict)
+    """The worst failure of each model, by suite."""
     folded: Markup | None = None
     """The cases themselves, where they have no pages."""
 
@@ -146,10 +154,12 @@ def index_alone(site: Site, sources: Sources) -> str:
 
 
 def _context(site: Site, found: Sequence[Section]) -> dict[str, Any]:
+    styles = model_styles(site.leaderboards)
     return {
         "title": site.title,
+        "answers": answers(site.leaderboards, site.matrices, styles, _missing(site)),
+        "styles": styles,
         "warnings": warnings(site.runs, site.leaderboards),
-        "runs": [{"run": run, "facts": facts(run), "counts": counts(run)} for run in site.runs],
         "suites": [{"name": suite, "title": runs[0].suite_title} for suite, runs in _suites(site).items()],
         "placed": found,
     }
@@ -158,9 +168,13 @@ def _context(site: Site, found: Sequence[Section]) -> dict[str, Any]:
 def _sections(site: Site) -> list[Section]:
     styles = model_styles(site.leaderboards)
     suites = [_suite(site, suite, styles) for suite in _suites(site)]
+    grids = _grids(site)
+    listed = {row.page.id for _, grid in grids for row in grid.rows}
     of_site = site_sections(
-        cases=_cases(site),
+        grids=grids,
+        cases=sorted((page for page in site.pages.values() if page.id not in listed), key=lambda page: page.id),
         folded=site.folded,
+        runs=[{"run": run, "facts": facts(run), "counts": counts(run)} for run in site.runs],
         costs=cost_summaries(site.runs),
         stage_heads=STAGE_HEADS,
         session_heads=SESSION_HEADS,
@@ -188,8 +202,9 @@ def _suite(site: Site, suite: str, styles: Mapping[str, int]) -> dict[str, Any]:
     own_runs = _suites(site)[suite]
     return {
         "name": suite,
-        "heads": _heads(leaderboards),
-        "overview": overview(leaderboards),
+        "failures": site.failures.get(suite, ()),
+        "tables": _tables(leaderboards),
+        "missing": _missing(site)[suite],
         "gates": {leaderboard.gate_label for leaderboard in leaderboards},
         "has_controls": any(row.control for leaderboard in leaderboards for row in leaderboard.rows),
         "leaderboards": [
@@ -209,6 +224,28 @@ def _suite(site: Site, suite: str, styles: Mapping[str, int]) -> dict[str, Any]:
         "phases": phase_tables(own_runs, leaderboards),
         "seeds": seed_table(leaderboards, seeds) if seeds else None,
     }
+
+
+def _missing(site: Site) -> dict[str, list[MissingValues]]:
+    """What is missing and what to do about it, by suite."""
+    return {
+        suite: [one for run in runs for one in missing_values(run.run, run.table.cells)]
+        for suite, runs in _suites(site).items()
+    }
+
+
+def _tables(leaderboards: Sequence[Leaderboard]) -> list[dict[str, Any]]:
+    """The overview as tables that fit a page: metrics that need memory first, those without any finding left out."""
+    shown = [board for board in leaderboards if board.has_findings]
+    memory = [board for board in shown if board.metric.is_consistency]
+    others = [board for board in shown if not board.metric.is_consistency]
+    titled = [("Metrics that need memory", memory), ("Other metrics" if memory else "All metrics", others)]
+    return [
+        {"title": title, "heads": _heads(part), "lines": overview(part)}
+        for title, boards in titled
+        for start in range(0, len(boards), MAX_COLUMNS)
+        if (part := boards[start : start + MAX_COLUMNS])
+    ]
 
 
 def _heads(leaderboards: Sequence[Leaderboard]) -> dict[str, Any]:
@@ -249,16 +286,13 @@ def _better(leaderboard: Leaderboard) -> str:
     return {True: "high", False: "low", None: ""}[leaderboard.metric.higher_is_better]
 
 
-def _cases(site: Site) -> list[dict[str, str]]:
-    """Every case that has a page, once."""
-    known: dict[str, dict[str, str]] = {}
-    for run in site.runs:
-        for rollout in run.rollouts.values():
-            if rollout.case in site.items and rollout.case not in known:
-                known[rollout.case] = {
-                    "case": rollout.case,
-                    "subset": rollout.subset,
-                    "scene": rollout.scene,
-                    "href": site.items[rollout.case],
-                }
-    return [known[case] for case in sorted(known)]
+def _grids(site: Site) -> list[tuple[str, CaseGrid]]:
+    """A grid of cases for each suite that has pages of cases with videos."""
+    found = []
+    for suite, runs in _suites(site).items():
+        names = sorted({rollout.case for run in runs for rollout in run.rollouts.values()})
+        pages = [site.pages[name] for name in names if name in site.pages]
+        own = [leaderboard for leaderboard in site.leaderboards if leaderboard.suite == suite]
+        if grid := case_grid(pages, own):
+            found.append((suite, grid))
+    return found

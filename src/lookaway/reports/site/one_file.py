@@ -15,7 +15,7 @@ from lookaway.reports.charts.svg import mark
 from lookaway.reports.export.rows import write_file
 from lookaway.reports.numbers import amount, size
 from lookaway.reports.runs import LoadedRun
-from lookaway.reports.site.building import site_of
+from lookaway.reports.site.building import site_of, with_failures
 from lookaway.reports.site.data_files import DataFile, write_data
 from lookaway.reports.site.facts import long_text
 from lookaway.reports.site.index import Site, index_alone
@@ -78,6 +78,8 @@ def write_one_file(runs: Sequence[LoadedRun], target: Path, *, title: str | None
     site = site_of(runs, title)
     cases = list(case_videos(runs, Stills() if strips else None))
     site = replace(site, data=_carried_data(site), folded=folded_cases(cases) if cases else None)
+    if strips:
+        site = with_failures(site, lambda jpeg: data_uri(jpeg, "image/jpeg"))
     page = index_alone(site, SOURCES).encode()
     if len(page) > MAX_BYTES:
         raise UserError(_too_large(target, len(page), site, cases))
@@ -105,19 +107,20 @@ def _carried_data(site: Site) -> list[DataFile]:
 def _too_large(target: Path, total: int, site: Site, cases: Sequence[CaseVideos]) -> str:
     shown = [shown for case in cases for shown in (case.reference, *(video.shown for video in case.videos))]
     strips = [len(still.strip) for still in shown if isinstance(still, Still)]
+    images = sum(strips) + sum(len(failure.picture) for found in site.failures.values() for failure in found)
     outcomes, others = (
         sum(len(file.href) for file in site.data if file.name.endswith(".parquet") is is_parquet)
         for is_parquet in (True, False)
     )
-    rest = total - sum(strips) - outcomes - others
+    rest = total - images - outcomes - others
     parts = [
-        *([f"filmstrips of {amount(len(strips), 'video')} take {size(sum(strips))}"] if strips else []),
+        *([f"filmstrips of {amount(len(strips), 'video')} take {size(images)}"] if strips else []),
         f"outcomes {size(outcomes)}",
         f"tables and locks as files {size(others)}",
         f"the page itself {size(rest)}",
     ]
     ways = [
-        *(["leave the filmstrips out with --without-filmstrips"] if total - sum(strips) <= MAX_BYTES else []),
+        *(["leave the filmstrips out with --without-filmstrips"] if total - images <= MAX_BYTES else []),
         *(["give fewer runs"] if len(site.runs) > 1 else []),
         "write the folder, without --single-file",
     ]

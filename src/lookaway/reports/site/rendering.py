@@ -36,6 +36,8 @@ class Sources:
     scripts: Sequence[str] = ()
     is_inlined: bool = False
     """Whether they are inlined, so that the page can be sent as one file."""
+    has_pictures: bool = False
+    """Whether a page with inlined scripts still shows pictures of its site."""
 
 
 def slug(text: str) -> str:
@@ -135,21 +137,24 @@ def rendered_page(name: str, template: str, sources: Sources, **context: Any) ->
     """
     styles, scripts = ([_asset(entry) for entry in entries] for entries in (sources.styles, sources.scripts))
     page = {"styles": styles, "scripts": scripts, "is_inlined": sources.is_inlined}
-    policy = _policy(styles, scripts, sources.is_inlined)
+    policy = _policy(styles, scripts, sources)
     return (
         environment().get_template(template).render(root="../" * name.count("/"), page=page, policy=policy, **context)
     )
 
 
-def _policy(styles: Sequence[Mapping[str, str]], scripts: Sequence[Mapping[str, str]], is_inlined: bool) -> str:
+def _policy(styles: Sequence[Mapping[str, str]], scripts: Sequence[Mapping[str, str]], page: Sources) -> str:
     """The content security policy of the page."""
 
     def sources(assets: Sequence[Mapping[str, str]]) -> str:
         if not assets:
             return "'none'"
-        return " ".join(asset["digest"] for asset in assets) if is_inlined else "'self'"
+        return " ".join(asset["digest"] for asset in assets) if page.is_inlined else "'self'"
 
-    pictures = "img-src data:" if is_inlined else "img-src 'self' data:; media-src 'self'"
+    if page.is_inlined:
+        pictures = "img-src 'self' data:" if page.has_pictures else "img-src data:"
+    else:
+        pictures = "img-src 'self' data:; media-src 'self'"
     return (
         f"default-src 'none'; {pictures}; "
         f"style-src {sources(styles)}; script-src {sources(scripts)}; base-uri 'none'; form-action 'none'"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lookaway.core import TRIGGERED, Estimate
 from lookaway.reports.charts.svg import extent, strip
-from lookaway.reports.leaderboards import Leaderboard, LeaderboardRow, Matrix, Pair
+from lookaway.reports.leaderboards import Leaderboard, LeaderboardRow, Matrix, Pair, ordered_models
 from lookaway.reports.numbers import MIN_DIGITS, counts, digits_for, fixed, scene_values
 from lookaway.reports.site.profile import axis_names
 from lookaway.reports.site.slices import SeedRow
@@ -101,9 +100,8 @@ def overview(leaderboards: Sequence[Leaderboard]) -> list[OverviewLine]:
         {row.model: (row, leaderboard_digits(leaderboard)) for row in leaderboard.rows} for leaderboard in leaderboards
     ]
     controls = {row.model: row.control for leaderboard in leaderboards for row in leaderboard.rows}
-    ranks = {model: _mean_rank([own[model][0] for own in cells if model in own]) for model in controls}
     found = []
-    for model in sorted(controls, key=lambda model: (controls[model] is not None, ranks[model], model)):
+    for model in ordered_models(leaderboards):
         line = [_overview_cell(*own[model]) if model in own else TableCell(text="-") for own in cells]
         found.append(OverviewLine(model=model, control=controls[model], cells=tuple(line)))
     return found
@@ -166,7 +164,8 @@ def _pair_cell(pair: Pair | None, digits: int) -> TableCell:
     size = f"{pair.found.difference.mean:+z.{digits}f}"
     q = f"q {pair.q:.3f}" if pair.q >= 0.001 else "q <0.001"
     if not pair.is_significant:
-        return TableCell(text=f"≈ {size}", notes=(q,), classes="tied")
+        notes = (q, "below the card") if pair.is_below_card else (q,)
+        return TableCell(text=f"≈ {size}", notes=notes, classes="tied")
     sign = {True: "▲ ", False: "▼ ", None: ""}[pair.is_first_better]
     classes = {True: "better", False: "worse", None: ""}[pair.is_first_better]
     return TableCell(text=f"{sign}{size}", notes=(q,), classes=classes)
@@ -178,12 +177,6 @@ def _overview_cell(row: LeaderboardRow, digits: int) -> TableCell:
     support = f"{row.cell.scored} of {row.cell.asked}"
     ranked = f"rank {rank_text(row).text} · {support}" if row.ranks else support
     return TableCell(text=shown.text, sort=shown.sort, notes=(*shown.notes, ranked, *_gate_notes(row)), classes=classes)
-
-
-def _mean_rank(rows: Sequence[LeaderboardRow]) -> float:
-    """Only orders the models and is never printed: it mixes metrics."""
-    middles = [(row.ranks.best + row.ranks.worst) / 2 for row in rows if row.ranks]
-    return sum(middles) / len(middles) if middles else math.inf
 
 
 def _gate_notes(row: LeaderboardRow) -> tuple[str, ...]:
@@ -234,7 +227,8 @@ def _estimate(estimate: Estimate | None) -> TableCell:
 def _interval(estimate: Estimate, digits: int = MIN_DIGITS) -> str:
     if estimate.low is None or estimate.high is None:
         return scene_values(estimate, digits) or "no interval"
-    return f"{fixed(estimate.low, digits)}{TO}{fixed(estimate.high, digits)}"
+    between = TO if estimate.low >= 0 else " to "  # a dash before or after a minus sign cannot be read
+    return f"{fixed(estimate.low, digits)}{between}{fixed(estimate.high, digits)}"
 
 
 def _percent(share: float) -> str:

@@ -35,7 +35,7 @@ def warnings(runs: Sequence[LoadedRun], leaderboards: Sequence[Leaderboard]) -> 
         found.append(Warned(text="Nothing has a score, so there are no numbers on this page."))
     for run in runs:
         found += _of_run(run)
-    found += [*_locks(runs), *_cases(runs), *_models(runs), *_versions(runs)]
+    found += [*_locks(runs), *_cases(runs), *_models(runs), *_versions(runs), *_cards(runs)]
     for check in (_untested, _unknown_direction, _sparse, _low_coverage):
         found += check(leaderboards)
     estimates = (row.cell.estimate for leaderboard in leaderboards for row in leaderboard.rows)
@@ -73,6 +73,17 @@ def _of_run(run: LoadedRun) -> Iterator[Warned]:
     if problems := run.about["problems"]:
         details = tuple(f"{problem['where']}: {problem['message']}" for problem in problems)
         yield Warned(text=f"{run.name}: the dataset has {amount(len(problems), 'problem')}.", details=_some(details))
+
+
+def _cards(runs: Sequence[LoadedRun]) -> Iterator[Warned]:
+    """Metrics that a frozen video wins."""
+    won = {name for run in runs for name, card in run.cards.found.items() if card.is_won_by_frozen}
+    if won:
+        yield Warned(
+            text=f"A frozen video scores as well as a perfect memory on {amount(len(won), 'metric')}: a higher score "
+            "there does not mean a better memory.",
+            details=_some(tuple(sorted(won))),
+        )
 
 
 def _locks(runs: Sequence[LoadedRun]) -> Iterator[Warned]:

@@ -35,10 +35,56 @@ for (const table of document.querySelectorAll("table.sortable")) {
   });
 }
 
+// Views of the cases: what is searched for and shown is part of the address, so that a view can be sent as a link.
+const views = {
+  worst: { order: "bad", keeps: () => true },
+  failures: { order: "bad", keeps: (row) => "failure" in row.dataset },
+  disagree: { order: "spread", keeps: (row) => Number(row.dataset.spread) > 0 },
+  untested: { order: "bad", keeps: (row) => "untested" in row.dataset },
+};
+for (const grid of document.querySelectorAll(".case-grid")) {
+  const tools = grid.querySelector(".tools"), body = grid.querySelector("tbody");
+  const input = tools.querySelector("input"), said = tools.querySelector("output");
+  const buttons = Array.from(tools.querySelectorAll("button"));
+  const rows = Array.from(body.rows);
+  const names = rows.map((row) => row.cells[0].textContent.toLowerCase());
+  const state = { view: "worst", q: "" };
+  const show = () => {
+    const view = views[state.view], words = state.q.toLowerCase().split(/\s+/).filter(Boolean);
+    const size = (row) => (view.order in row.dataset ? Number(row.dataset[view.order]) : -Infinity);
+    const kept = rows.filter((row, at) => view.keeps(row) && words.every((word) => names[at].includes(word)));
+    kept.sort((one, two) => (size(two) === size(one) ? 0 : size(two) - size(one)));
+    for (const row of rows) row.hidden = !kept.includes(row);
+    body.append(...kept);
+    for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.view === state.view));
+    said.textContent = `${kept.length} of ${rows.length} cases`;
+  };
+  const keep = () => {
+    const options = new URLSearchParams({ suite: grid.dataset.name, view: state.view });
+    if (state.q) options.set("q", state.q);
+    history.replaceState(null, "", `#cases?${options}`);
+    show();
+  };
+  const restore = () => {
+    const [name, query] = location.hash.slice(1).split("?");
+    const options = new URLSearchParams(query);
+    if (name !== "cases" || options.get("suite") !== grid.dataset.name) return;
+    if (Object.hasOwn(views, options.get("view"))) state.view = options.get("view");
+    state.q = input.value = options.get("q") || "";
+    show();
+    grid.scrollIntoView();
+  };
+  for (const button of buttons) button.addEventListener("click", () => { state.view = button.dataset.view; keep(); });
+  input.addEventListener("input", () => { state.q = input.value; keep(); });
+  addEventListener("hashchange", restore);
+  tools.hidden = false;
+  restore();
+}
+
 // Paper has no clicks: everything that is folded is printed open.
 let folded = [];
 addEventListener("beforeprint", () => {
-  folded = Array.from(document.querySelectorAll("details.board:not([open])"));
+  folded = Array.from(document.querySelectorAll(":is(details.board, .warnings > details, .empty):not([open])"));
   for (const entry of folded) entry.open = true;
 });
 addEventListener("afterprint", () => {

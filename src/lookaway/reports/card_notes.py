@@ -1,0 +1,73 @@
+"""What cards say about the numbers of a table: what is equal, what a frozen video wins, and what has no card."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Any, Final
+
+from lookaway.calibration.card import NO_FORM, MetricCard
+from lookaway.calibration.run_cards import RunCards
+from lookaway.core import Cell
+from lookaway.reports.numbers import fixed
+
+EQUAL: Final = "≈"
+"""Mark of a score that the metric cannot tell from the best."""
+FROZEN_WINS: Final = "frozen wins"
+MAX_NAMES: Final = 5
+
+
+def equal_to_best(cells: Iterable[Cell], cards: Mapping[str, MetricCard]) -> set[tuple[str, str, str]]:
+    """Model, metric and subset of cells that are not the best, and that their card does not tell from it."""
+    found = set()
+
+    def table_of(cell: Cell) -> tuple[str, str]:
+        return cell.metric, cell.subset
+
+    for (metric, subset), group in groupby(sorted(cells, key=table_of), key=table_of):
+        scored = [(cell.model, cell.estimate) for cell in group if cell.estimate is not None]
+        if (card := cards.get(metric)) is None or not scored:
+            continue
+        sign = 1.0 if card.higher_is_better else -1.0
+        best_model, best = max(scored, key=lambda entry: sign * entry[1].mean)
+        for model, own in scored:
+            scenes = min(own.scenes, best.scenes)
+            if model != best_model and not card.tells_apart(own.mean - best.mean, scenes):
+                found.add((model, metric, subset))
+    return found
+
+
+def card_notes(cards: Mapping[str, MetricCard], metrics: Collection[str]) -> Iterator[str]:
+    """One line for each metric that a frozen video wins, and one for all that have no card."""
+    if not cards:
+        yield f"{NO_FORM}."
+        return
+    yield from (f"{name}: a frozen video scores as well as a perfect memory." for name in won_by_frozen(cards))
+    missing = [name for name in metrics if name not in cards]
+    if missing:
+        more = f" and {len(missing) - MAX_NAMES} more" if len(missing) > MAX_NAMES else ""
+        yield f"{NO_FORM}: {', '.join(missing[:MAX_NAMES])}{more}."
+
+
+def won_by_frozen(cards: Mapping[str, MetricCard]) -> list[str]:
+    """Metrics that a frozen video wins."""
+    return [name for name, card in cards.items() if card.is_won_by_frozen]
+
+
+def cards_json(cards: RunCards) -> dict[str, Any]:
+    """What cards say, for programs: by metric, or why there is none."""
+    found = {
+        name: {
+            "sha256": card.sha256,
+            "smallest_difference": card.smallest_difference,
+            "is_won_by_frozen": card.is_won_by_frozen,
+        }
+        for name, card in cards.found.items()
+    }
+    return {**found, **cards.missing}
+
+
+def smallest_differences(cards: Mapping[str, MetricCard], metrics: Iterable[str]) -> str:
+    """The smallest difference that each metric can show."""
+    known = [(name, cards[name].smallest_difference) for name in metrics if name in cards]
+    return ", ".join(f"{name} {fixed(value)}" for name, value in known if value is not None)

@@ -1,0 +1,175 @@
+"""Which metric should I use? A guide that is made of cards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from lookaway.calibration.card import MIN_FOUND_AUC, MIN_SURE_AUC, Control, DosePoint, FaultResponse, MetricCard
+from lookaway.io.files import write_whole
+from lookaway.reports.charts.card_matrix import card_matrix
+from lookaway.reports.numbers import amount, fixed, markdown_table
+
+GUIDE, MATRIX = "which-metric.md", "card-matrix.svg"
+TITLE: Final = "What each metric finds, from pixels"
+ATTACKS: Final = ("frozen", "overlay")
+"""Controls that a metric must not be won by to be recommended."""
+JUDGED: Final = ("state_reset", "frozen_while_unseen")
+"""Faults of an event, which pixels alone cannot decide: what should have happened is in the caption."""
+HALF, FULL = 0.5, 1.0
+MIN_SPARED: Final = 0.9
+"""From this share of other faults spared on, a metric that finds a fault by the way is worth naming for it."""
+
+
+def write_guide(folder: Path, cards: Sequence[MetricCard], pictures: Path | None = None, link: str = MATRIX) -> None:
+    """Write the guide, and the matrix into `pictures`, by default beside it; `link` is how the guide refers to it."""
+    chosen = guide_cards(cards)
+    if not chosen:
+        return
+    drawing = f"{card_matrix(chosen, TITLE)}\n"
+    text = guide_markdown(chosen, link)
+    write_whole((folder if pictures is None else pictures) / MATRIX, lambda file: file.write(drawing.encode()))
+    write_whole(folder / GUIDE, lambda file: file.write(text.encode()))
+
+
+def guide_cards(cards: Sequence[MetricCard]) -> list[MetricCard]:
+    """The cards of features as shipped that have a response, at the size and rate that most of them have."""
+    known = [card for card in cards if card.features == "shipped" and card.responses]
+    forms = [(card.height, card.width, card.fps) for card in known]
+    common = max(forms, key=forms.count, default=None)
+    chosen = [card for card, form in zip(known, forms, strict=True) if form == common]
+    return sorted(chosen, key=_order)
+
+
+def guide_markdown(cards: Sequence[MetricCard], link: str = MATRIX) -> str:
+    """The guide as a page."""
+    first = cards[0]
+    scenes = max(card.scenes for card in cards)
+    faults = list(dict.fromkeys(response.fault for card in cards for response in card.responses))
+    parts = [
+        "# Which metric should I use?",
+        "<!-- made from the cards that come with the package: make guide -->",
+        f"What metrics find was measured on the [simulated world](simulated-world.md#what-a-metric-sees), whose clips "
+        f"have known faults: {amount(scenes, 'scene')} without a fault, and [some of them](#how-much-was-measured) "
+        f"with each, at {first.height}x{first.width} and {first.fps} frames per second, from encoded video, with poses "
+        "estimated from the frames. The AUC is the chance that a clip with the fault scores worse than a clean one: "
+        "0.5 is a coin, 1 never errs.",
+        f"![What each metric finds: metrics down, faults across]({link})",
+        "## By fault",
+        f"A metric finds a fault if its AUC is at least {MIN_SURE_AUC} at severity 1 and, where that was measured, "
+        f"{MIN_FOUND_AUC} at 0.5. It is recommended if it is also there to find it, and neither a frozen video nor the "
+        "first frame laid over the others scores as well as a clean clip. Where there is none, one that reacts to "
+        "little else is.",
+        markdown_table([_fault_row(cards, fault) for fault in faults]),
+        f"{' and '.join(f'`{name}`' for name in JUDGED)} are faults of an event: what should have happened is in the "
+        "caption, so they need a [judge](judge.md).",
+        "## By metric",
+        "*Clean* is what a perfect memory gets, with the range of 90 % of the scenes; smaller differences between two "
+        "models than the *smallest* count as equal. *Others spared* is the share of the other faults that leave the "
+        "metric as it is: near 0, it says that something differs from the clean clip, whatever that is.",
+        markdown_table([_metric_row(card) for card in cards], right=("smallest", "others spared")),
+        *_reference_note(cards),
+        "## How much was measured",
+        markdown_table(list(_support_rows(cards, faults))),
+        "",
+    ]
+    return "\n\n".join(parts)
+
+
+def _order(card: MetricCard) -> tuple[bool, int, str]:
+    """Those that compare with the reference video last; the others by how many faults they are there to find."""
+    return card.compares_with_reference, -sum(response.role == "must_find" for response in card.responses), card.metric
+
+
+def is_found(response: FaultResponse) -> bool:
+    """Whether a fault is found for sure at its highest severity, and at half of it where that was measured."""
+    full, half = _auc(response.at(FULL)), _auc(response.at(HALF))
+    return full is not None and full >= MIN_SURE_AUC and (half is None or half >= MIN_FOUND_AUC)
+
+
+def won_by(card: MetricCard) -> list[str]:
+    """Controls that score as well as clean clips."""
+    return [control.name for control in card.controls if control.name in ATTACKS and _wins(control)]
+
+
+def is_recommended(card: MetricCard, response: FaultResponse) -> bool:
+    """Whether a metric is there to find a fault, finds it, and is not won by a video that shows no memory."""
+    return response.role == "must_find" and is_found(response) and not won_by(card)
+
+
+def _is_specific(card: MetricCard, response: FaultResponse) -> bool:
+    """Whether a metric that is not there for the fault finds it all the same, and reacts to little else."""
+    is_specific = card.specificity is not None and card.specificity >= MIN_SPARED
+    return is_specific and is_found(response) and not won_by(card) and not card.compares_with_reference
+
+
+def _wins(control: Control) -> bool:
+    return control.verdict == "wins"
+
+
+def _auc(point: DosePoint | None) -> float | None:
+    return point.auc.mean if point is not None and point.auc is not None else None
+
+
+def _fault_row(cards: Sequence[MetricCard], fault: str) -> dict[str, str]:
+    own = [(card, response) for card in cards for response in card.responses if response.fault == fault]
+    best = [entry for entry in own if is_recommended(*entry)] or [entry for entry in own if _is_specific(*entry)]
+    others = [
+        card.metric
+        for card, response in own
+        if is_found(response) and (card, response) not in best and not card.compares_with_reference
+    ]
+    return {
+        "fault": f"`{fault}`",
+        "recommended": "<br>".join(_figures(card, response) for card, response in best) or "-",
+        "also react": ", ".join(f"`{name}`" for name in others) or "-",
+    }
+
+
+def _figures(card: MetricCard, response: FaultResponse) -> str:
+    full, half = _auc(response.at(FULL)), _auc(response.at(HALF))
+    halved = "" if half is None else f", {fixed(half, 2)} at 0.5"
+    dose = f", from {fixed(response.smallest_dose, 2)} {response.dose_unit}" if response.smallest_dose else ""
+    return f"`{card.metric}`: {fixed(full, 2)} at 1{halved}{dose}"
+
+
+def _metric_row(card: MetricCard) -> dict[str, str]:
+    floor = card.floor
+    missed = [r.fault for r in card.responses if r.role == "must_find" and not is_found(r)]
+    clean = "-" if floor is None else f"{fixed(floor.score.mean)} ({fixed(floor.p5)} to {fixed(floor.p95)})"
+    found = [r.fault for r in card.responses if is_found(r)]
+    return {
+        "metric": f"`{card.metric}`",
+        "needs": card.chain,
+        "clean": clean,
+        "smallest": "any" if card.smallest_difference == 0 else fixed(card.smallest_difference),
+        "finds": ", ".join(found) or "-",
+        "misses, though there to find": ", ".join(missed) or "-",
+        "others spared": fixed(card.specificity, 2),
+        "won by": ", ".join(won_by(card)) or "-",
+    }
+
+
+def _reference_note(cards: Sequence[MetricCard]) -> Iterator[str]:
+    """A clean clip is its own reference, so that any change at all is found."""
+    compared = [f"`{card.metric}`" for card in cards if card.compares_with_reference]
+    if compared:
+        yield (
+            f"{', '.join(compared)} compare a clip with the reference video, which the clean clip equals exactly. Any "
+            "change is therefore found here, even another encoding. A generated video never equals its reference, so "
+            "these figures do not recommend them."
+        )
+
+
+def _support_rows(cards: Sequence[MetricCard], faults: Sequence[str]) -> Iterator[dict[str, str]]:
+    """How many scenes each fault has at each severity, from the metric with the most of them."""
+    severities = sorted({p.severity for card in cards for response in card.responses for p in response.points})
+    for fault in faults:
+        own = [response for card in cards for response in card.responses if response.fault == fault]
+        row = {"fault": f"`{fault}`"}
+        for severity in severities:
+            points = [point for response in own if (point := response.at(severity)) is not None]
+            clips = max((point.score.scenes for point in points if point.score is not None), default=0)
+            row[f"scenes at {severity:g}"] = f"{clips}"
+        yield row

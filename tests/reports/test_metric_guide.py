@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+
+from lookaway.calibration.card import MetricCard
+from lookaway.reports.charts.card_matrix import DIFFERS, FOUND, MISSED, card_matrix
+from lookaway.reports.metric_guide import guide_markdown, is_recommended, won_by, write_guide
+from tests.calibration.planted import card_of, prefers_frozen, reacts_to_everything, reacts_to_nothing
+
+
+def planted(metric: str, score: object) -> MetricCard:
+    """A card whose faults are all there to be found by its metric."""
+    card = card_of(score).model_copy(update={"metric": metric})
+    faults = tuple(response.model_copy(update={"role": "must_find"}) for response in card.responses)
+    return card.model_copy(update={"responses": faults})
+
+
+@pytest.fixture(scope="module")
+def cards() -> list[MetricCard]:
+    found = {"blind": reacts_to_nothing, "jumpy": reacts_to_everything, "still": prefers_frozen}
+    return [planted(name, score) for name, score in found.items()]
+
+
+def row_of(page: str, start: str) -> str:
+    (row,) = (line for line in page.splitlines() if line.startswith(f"| `{start}`") and "scenes" not in line)
+    return row
+
+
+def test_a_metric_that_a_frozen_video_wins_is_never_recommended(cards):
+    blind, jumpy, still = cards
+    assert won_by(still) == ["frozen"]
+    assert not any(is_recommended(still, response) for response in still.responses)
+    assert all(is_recommended(jumpy, response) for response in jumpy.responses)
+    assert not any(is_recommended(blind, response) for response in blind.responses)
+
+
+def test_the_guide_says_what_finds_a_fault_and_what_a_metric_misses(cards):
+    page = guide_markdown(cards)
+    fault, metric, _ = (part for part in page.split("\n## ")[1:])
+    assert "`jumpy`: 1.00 at 1, 1.00 at 0.5" in row_of(fault, "vanish")
+    assert row_of(fault, "vanish").endswith("| `still` |")
+    assert "| vanish, teleport, lighting_shift |" in row_of(metric, "blind")
+    assert row_of(metric, "still").endswith("| frozen |")
+
+
+def test_the_guide_says_how_many_scenes_each_figure_has(cards):
+    assert "| `teleport` | 20 | 20 | 20 |" in guide_markdown(cards)
+
+
+def test_metrics_that_compare_with_the_reference_video_are_set_apart(cards):
+    compared = cards[1].model_copy(update={"chain": "fidelity=luma_fidelity, phases=phases"})
+    assert "compare a clip with the reference video" in guide_markdown([compared])
+    drawn, alone = str(card_matrix([compared], "t")), str(card_matrix(cards[1:2], "t"))
+    assert (drawn.count(FOUND), drawn.count(DIFFERS)) == (1, 4), "the legend has one of each"
+    assert (alone.count(FOUND), alone.count(DIFFERS)) == (4, 1)
+
+
+def test_the_matrix_is_valid_and_has_a_cell_for_each_metric_and_fault(cards):
+    root = ElementTree.fromstring(str(card_matrix(cards, "What is found")))
+    texts = [node.text for node in root.iter() if node.tag.endswith("text")]
+    assert texts.count("1.00") >= 3
+    assert "frozen wins" in texts
+    colours = [node.get("fill") for node in root.iter() if node.tag.endswith("rect")]
+    assert colours.count(MISSED) >= 3
+
+
+def test_truth_fed_cards_are_not_in_the_guide(cards, tmp_path):
+    write_guide(tmp_path, [card.model_copy(update={"features": "truth"}) for card in cards])
+    assert not list(tmp_path.iterdir())
