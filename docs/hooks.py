@@ -36,6 +36,7 @@ from lookaway.io.clip_card import ClipCard
 from lookaway.judges.prompts import Prompt
 from lookaway.perception.weights import CATALOGUE, Weights
 from lookaway.reports.lock_explanations import TOLERANCES
+from lookaway.reports.missing_values import NEXT_STEPS
 from lookaway.store import run_folder
 from lookaway.store.outcome_rows import SCHEMA
 from lookaway.world.actors import ACTORS
@@ -469,14 +470,15 @@ def reasons() -> str:
     source = "".join(
         path.read_text(encoding="utf-8")
         for path in Path(lookaway.__file__ or "").parent.rglob("*.py")
-        if path.name != "reasons.py"
+        if path.name != "missing_values.py"
     )
     rows = []
     for reason in Reason:
         given = f"Reason.{reason.name}" in source or f'"{reason.value}"' in source
-        means, remedy = known[reason.value]
+        step = NEXT_STEPS[reason]
+        command = f" `{step.command}`" if step.command else ""
         later = "" if given else " *Reserved: not used yet.*"
-        rows.append((f"`{reason.value}`{{ #{reason.value} }}", means + later, remedy))
+        rows.append((f"`{reason.value}`{{ #{reason.value} }}", known[reason.value] + later, f"{step.words}{command}"))
     return _table(("Reason", "Meaning", "What to do"), rows)
 
 

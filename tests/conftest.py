@@ -30,6 +30,7 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Every run adds to the table of measured costs, which must not be that of the user; what costs time is shared."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOOKAWAY_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("LOOKAWAY_NO_PROGRESS", "1")  # how fast lines come depends on the machine
         # A process of several has its folder in one that all of them share.
         own = tmp_path_factory.getbasetemp()
         shared = own.parent if os.environ.get("PYTEST_XDIST_WORKER") else own

@@ -48,7 +48,9 @@ def test_a_contributed_suite_is_recognised_and_evaluated_with_its_metric_and_ext
     }
 
 
-@pytest.mark.parametrize("command", ["eval", "plan", "validate"])
+@pytest.mark.parametrize(
+    "command", ["eval", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("plan", "validate"))]
+)
 def test_the_options_of_a_contributed_suite_have_a_group_in_the_help(command):
     result = lookaway(command, "--help")
     assert (result.returncode, result.stderr) == (0, "")
@@ -57,6 +59,7 @@ def test_the_options_of_a_contributed_suite_have_a_group_in_the_help(command):
     assert re.search(r"^  --listing TEXT +File that names the videos\.$", group, re.MULTILINE)
 
 
+@pytest.mark.nightly
 def test_an_option_of_a_contributed_suite_is_in_the_run_in_the_lock_and_in_the_command_of_an_item_page(reels, tmp_path):
     (reels / "short.txt").write_text("one.mp4\n")
     said = ("--edge-frames", "3", "--listing", "short.txt")
@@ -71,6 +74,7 @@ def test_an_option_of_a_contributed_suite_is_in_the_run_in_the_lock_and_in_the_c
     assert "--edge-frames=3 --listing=short.txt" in html.unescape(page.read_text())
 
 
+@pytest.mark.nightly
 def test_an_option_of_ours_is_refused_by_a_contributed_suite_that_does_not_know_it(reels, tmp_path):
     result = lookaway("eval", reels, "-o", tmp_path / "run", "--as-published", "--max-frames", "3")
     assert (result.returncode, result.stdout) == (2, "")
@@ -81,12 +85,14 @@ def test_an_option_of_ours_is_refused_by_a_contributed_suite_that_does_not_know_
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.nightly
 def test_a_wrong_value_for_an_option_of_a_contributed_suite_is_explained(reels):
     result = lookaway("validate", reels, "--edge-frames", "0")
     assert result.returncode == 2
     assert "--edge-frames is 0, expected a whole number, 1 or more. Correct it, or leave it out." in result.stderr
 
 
+@pytest.mark.nightly
 def test_a_contributed_metric_runs_on_a_dataset_of_another_suite(tmp_path):
     root = write_folder(tmp_path / "videos")
     metrics = ("--suite", "folder", "--metrics", "contrast_kept,rendering_lighting")
@@ -97,7 +103,11 @@ def test_a_contributed_metric_runs_on_a_dataset_of_another_suite(tmp_path):
 
 @pytest.mark.parametrize(
     ("command", "line"),
-    [("suites", "reels"), ("extractors", "contrast"), ("metrics", "reels   ")],
+    [
+        ("suites", "reels"),
+        pytest.param("extractors", "contrast", marks=pytest.mark.nightly),
+        pytest.param("metrics", "reels   ", marks=pytest.mark.nightly),
+    ],
 )
 def test_contributed_plugins_are_listed_beside_ours(command, line):
     result = lookaway(command)

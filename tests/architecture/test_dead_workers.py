@@ -30,8 +30,6 @@ def test_{name}(): {death}
 def test_after(number): pass
 """
 
-pytestmark = pytest.mark.merge
-
 
 def options() -> list[str]:
     """How `make check` runs tests, but for the number of processes."""
@@ -43,7 +41,10 @@ def options() -> list[str]:
     return rest
 
 
-@pytest.mark.parametrize("name", DEATHS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.merge if name == "crashes" else pytest.mark.nightly) for name in DEATHS],
+)
 def test_the_test_that_kills_its_process_is_named_and_the_run_ends(tmp_path: Path, name: str) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "test_deaths.py").write_text(TESTS.format(name=name, death=DEATHS[name]))

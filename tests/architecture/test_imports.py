@@ -27,12 +27,16 @@ def test_importing_loads_nothing_heavy(module):
     assert loaded_by(f"import {module}") == set()
 
 
-@pytest.mark.parametrize("command", ["suites", "metrics", "extractors"])
+@pytest.mark.parametrize(
+    "command", ["metrics", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("suites", "extractors"))]
+)
 def test_lists_load_nothing_heavy(command):
     assert loaded_by(f"from lookaway.cli.main import lookaway\nlookaway(['{command}'], standalone_mode=False)") == set()
 
 
-@pytest.mark.parametrize("command", ["eval", "plan", "validate"])
+@pytest.mark.parametrize(
+    "command", ["eval", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("plan", "validate"))]
+)
 def test_the_help_of_a_command_that_reads_a_dataset_loads_nothing_heavy(command):
     script = f"from lookaway.cli.main import lookaway\nlookaway(['{command}', '--help'], standalone_mode=False)"
     assert loaded_by(script) == set()

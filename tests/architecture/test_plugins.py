@@ -10,12 +10,13 @@ import pytest
 from lookaway.core import BoundMetric, Reason, describe, plugins
 from lookaway.engine.reading import load_suite
 
-PLUGINS = [(kind, name) for kind in ("suites", "metrics", "extractors", "executors") for name in plugins.names(kind)]
+KINDS = ("suites", "metrics", "extractors", "executors", "adapters")
+PLUGINS = [(kind, name) for kind in KINDS for name in plugins.names(kind)]
 BOUND = [bound for suite in plugins.names("suites") for bound in load_suite(suite).metrics({})]
 
 
 def test_every_kind_has_plugins():
-    assert {kind for kind, _ in PLUGINS} == {"suites", "metrics", "extractors", "executors"}
+    assert {kind for kind, _ in PLUGINS} == set(KINDS)
 
 
 @pytest.mark.parametrize(("kind", "name"), PLUGINS)

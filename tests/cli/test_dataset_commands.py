@@ -94,7 +94,8 @@ def test_plan_leaves_out_what_the_run_holds(dataset, tmp_path):
 def test_eval_prints_the_table_that_show_prints_again(dataset, tmp_path):
     result = lookaway("eval", dataset, *METRICS, "-o", tmp_path / "run", "--no-progress")
     assert (result.code, result.err) == (0, "")
-    header, *cells, few, footer = result.out.splitlines()
+    header, *cells, few, without_card, footer = result.out.splitlines()
+    assert without_card == "note: no card for this size and rate."
     assert header.split() == [
         "model",
         "metric",
@@ -213,7 +214,8 @@ def test_an_unknown_name_is_one_line_with_the_nearest_known(command, option, val
 def test_a_folder_that_is_not_there_is_one_line(command, tmp_path):
     output = ("-o", tmp_path / "run") if command == "eval" else ()
     result = lookaway(command, tmp_path / "nowhere", *output)
-    assert (result.code, result.err) == (2, f"error: {tmp_path}/nowhere: there is no such folder.\n")
+    said = "there is no such folder. Expected a dataset or a folder of videos; check the path."
+    assert (result.code, result.err) == (2, f"error: {tmp_path}/nowhere: {said}\n")
 
 
 def test_a_broken_dataset_card_is_one_line_although_yaml_says_it_in_four(tmp_path):
@@ -234,7 +236,7 @@ def test_an_output_that_is_a_file_is_one_line(dataset, tmp_path):
     (tmp_path / "run").write_text("")
     result = lookaway("eval", dataset, *METRICS, "-o", tmp_path / "run")
     assert result.code == 2
-    assert result.err.startswith(f"error: {tmp_path}/run: the run cannot be written here")
+    assert result.err.startswith(f"error: {tmp_path}/run: a file, expected a folder for the run")
     assert len(result.err.splitlines()) == 1
 
 

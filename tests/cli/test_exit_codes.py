@@ -53,6 +53,30 @@ def test_a_run_with_abstentions_alone_finishes_with_0(tmp_path):
     assert lookaway("eval", root, *metrics, "-o", tmp_path / "run", "--quiet").code == 0
 
 
+def test_a_log_says_at_once_what_is_done_unless_that_is_not_wanted(tmp_path, monkeypatch):
+    script(monkeypatch, bound("right"))
+    root = write_folder(tmp_path / "videos")
+    command = ("eval", root, "--suite", "scripted", "-o", tmp_path / "run")
+    assert lookaway(*command).err == ""
+    monkeypatch.delenv("LOOKAWAY_NO_PROGRESS")
+    assert lookaway(*command).err.startswith(f"reading {root}, measuring into {tmp_path}/run\n")
+    assert lookaway(*command, "--quiet").err == ""
+    assert lookaway(*command, "--no-progress").err == ""
+
+
+def test_too_few_scores_for_the_required_coverage_finish_with_4_and_say_what_to_do(tmp_path):
+    (tmp_path / "videos" / "model").mkdir(parents=True)
+    (tmp_path / "videos" / "model" / "clip.mp4").touch()
+    command = ("eval", tmp_path / "videos", "--metrics", "light", "-o", tmp_path / "run", "--no-progress")
+    assert lookaway(*command).code == 0
+    result = lookaway(*command, "--require-coverage", "0.9")
+    assert result.code == 4
+    assert "light of model on all: 0 of 1 scores, 0.000" in result.err
+    assert "Copy or generate the video again." in result.out
+    assert "Copy or generate the video again." in lookaway(*command, "--require-coverage", "0.9", "--quiet").err
+    assert lookaway(*command, "--require-coverage", "0").code == 0
+
+
 @pytest.mark.merge
 def test_control_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path):
     root = write_mbench(tmp_path / "dataset", samples=100, subsets=("causal",)).root

@@ -113,7 +113,8 @@ def test_a_terminal_shows_a_hostile_name_as_text(dataset, tmp_path):
     assert "\x9b" not in shown
 
 
-def test_progress_is_shown_on_a_terminal_and_the_table_after_it(dataset, tmp_path):
+def test_progress_is_shown_on_a_terminal_and_the_table_after_it(dataset, tmp_path, monkeypatch):
+    monkeypatch.delenv("LOOKAWAY_NO_PROGRESS")
     arguments = ["eval", str(dataset), *METRICS, "-o", str(tmp_path / "run")]
     shown = on_terminal(*arguments)
     assert "measuring" in shown

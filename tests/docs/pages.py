@@ -4,7 +4,7 @@ A block with a title is a file and is written. A `console` block is run command 
 script. A comment before a block keeps it from being run: `<!-- not run: it would install something -->`. A comment at
 the top of a page names the page whose folder it goes on from: `<!-- goes on from: get-started.md -->`.
 
-    python -m tests.docs.pages      runs all pages and writes what the commands print into them
+    python -m tests.docs.pages [PAGE...]    runs all pages or these, and writes what the commands print into them
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ORIGIN = re.compile(r"^<!-- goes on from: (\S+) -->$", re.MULTILINE)
 HASH = re.compile(r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{12,}\b")
 TIME = re.compile(r"\b\d+(\.\d+)? ?(s|min|h|d)\b")
 DECIMAL = re.compile(r"-?\d+\.\d+")
-HOW_FAR = re.compile(r"measuring: \d+ of \d+ |Waiting for a worker: ")
+HOW_FAR = re.compile(r"Waiting for a worker: ")
 """What a command says if it takes long."""
 TOLERANCE = 0.02
 """Encoders and decoders of other versions move the third digit."""
@@ -164,6 +164,7 @@ def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
         # Ray starts programs of its own, which warn of what is not ours.
         "PYTHONWARNINGS": "" if "--executor ray" in command[-1] else "error",
         "NO_COLOR": "1",
+        "LOOKAWAY_NO_PROGRESS": "1",  # on a terminal nothing is left of it
         "OPENBLAS_NUM_THREADS": "1",
         # A plan rests on what earlier runs took, and they must be the page's own.
         "LOOKAWAY_HOME": str(folder.with_name(f"{folder.name}-home")),
@@ -278,12 +279,13 @@ def rewrite(path: Path, ran: Ran) -> bool:
 
 
 def main() -> None:
-    """Rewrite every page that needs it."""
+    """Rewrite every page that needs it, or of those that are named."""
+    named = {Path(name).resolve() for name in sys.argv[1:]}
     with tempfile.TemporaryDirectory() as root:
         os.environ[CACHE] = str(Path(root) / "made_once")
         runner = Runner(Path(root))
         for path in filter(has_examples, PAGES):
-            if rewrite(path, runner.run(path)):
+            if (not named or path in named) and rewrite(path, runner.run(path)):
                 print(f"rewrote {path.relative_to(REPOSITORY)}")
 
 

@@ -18,7 +18,8 @@ def check_command(run: Path, as_json: bool) -> int:
     """Verify every file of RUN by the hash that it carries, and say which are damaged. Nothing is changed.
 
     The same `lookaway eval` sets damaged files of rows aside and measures their rollouts again. Exits with 3 if
-    anything is damaged. Files that an older version wrote carry no hash; they are read, and counted.
+    anything is damaged; an event that a kill cut off is named, and is no damage. Files that an older version wrote
+    carry no hash; they are read, and counted.
     """
     from lookaway.engine.checking import check_run
     from lookaway.reports.numbers import print_json, print_lines, print_rows
@@ -33,6 +34,7 @@ def check_command(run: Path, as_json: bool) -> int:
     ]
     print_rows(found, as_json=False, right=("found", "without a hash", "damaged"))
     print_lines(f"damaged: {damage}" for damage in checked.damaged)
+    print_lines(f"unfinished: {name}" for name in checked.unfinished)
     print_lines(f"set aside by an earlier eval, and not read: {name}" for name in checked.set_aside)
     if checked.unhashed:
         print_lines([f"{checked.unhashed} of these carry no hash: nothing says whether they are as they were written."])

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from lookaway.cli.options import COUNT, PATH, json_option
+from lookaway.cli.options import COUNT, PATH, json_option, progress_option, tell
 from lookaway.cli.world import executor_of
 
 FAMILIES = ("playroom", "kitchen")
 FPS = 6
-"""Lower than for real measurements, so that the demo takes about a minute."""
+"""Lower than for real measurements, so that the demo takes a minute or two."""
 
 
 @click.command("demo")
@@ -21,12 +21,15 @@ FPS = 6
 )  # fmt: skip
 @click.option("--workers", type=COUNT, default=1, show_default=True, help="More than one needs Ray.")
 @click.option("--quiet", is_flag=True, help="No progress bar and no hints; only the tables.")
+@progress_option
 @json_option
-def demo_command(output: Path, workers: int, quiet: bool, as_json: bool) -> None:
-    """Render a small simulated world, evaluate six simulated models on it and rank them.
+def demo_command(output: Path, workers: int, quiet: bool, no_progress: bool, as_json: bool) -> None:
+    """Render a small simulated world, evaluate six simulated models on it and write a report.
 
     Needs no weights, no network access and no GPU.
     """
+    is_shown = not (quiet or no_progress or as_json)
+    tell(f"rendering a world into {output}, then measuring six models on it", enabled=is_shown)
     from lookaway.engine.evaluate import evaluate
     from lookaway.reports.progress import progress_bar, rendering_bar
     from lookaway.reports.world import print_demo
@@ -40,7 +43,6 @@ def demo_command(output: Path, workers: int, quiet: bool, as_json: bool) -> None
         families=FAMILIES, events=("none", "in_place"), cameras=("yaw_left_60",), seeds=(0,), actors=tuple(ACTORS)
     )
     recipes = list(grid.recipes(ClipRecipe(family="", event="none", camera="", seed=0, fps=FPS)))
-    is_shown = not (quiet or as_json)
     with rendering_bar(len(recipes), enabled=is_shown) as on_case:
         render_set(recipes, output / "world", executor_of(workers), on_case)
     if not (output / "dataset" / "dataset.yaml").exists():  # an export writes it last

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lookaway.cli.options import (
     FOLDER_OR_URL,
+    SHARE,
     chosen_changes,
     chosen_reading,
     dataset_options,
     json_option,
+    layout_option,
     new_option,
     print_note,
+    progress_option,
+    tell,
 )
 from lookaway.cli.run_options import chosen_judge, chosen_resources, executor_options, judge_options, shard_option
 from lookaway.cli.suite_options import DatasetCommand
 
-EXIT_WITH_FAILURES = 3
+if TYPE_CHECKING:
+    from lookaway.core import Table
+    from lookaway.engine.run import Run
+    from lookaway.reports.table import Layout
+
+EXIT_WITH_FAILURES, EXIT_TOO_FEW_SCORES = 3, 4
 
 
 @click.command("eval", cls=DatasetCommand)
@@ -32,10 +41,25 @@ EXIT_WITH_FAILURES = 3
 @shard_option
 @click.option("--smoke", is_flag=True, help="Try every metric on one rollout first.")
 @new_option
+@click.option(
+    "--require-coverage",
+    type=SHARE,
+    metavar="SHARE",
+    help="Exit with 4 if a metric of a model has scores for a smaller share of its rollouts, such as 0.9.",
+)
 @click.option("--quiet", is_flag=True, help="Print only errors.")
-@click.option("--no-progress", is_flag=True, help="No progress bar; the table is still printed.")
+@progress_option
+@layout_option
 @json_option
-def eval_command(output: Path, quiet: bool, no_progress: bool, as_json: bool, **options: Any) -> int:
+def eval_command(
+    output: Path,
+    require_coverage: float | None,
+    quiet: bool,
+    no_progress: bool,
+    layout: Layout,
+    as_json: bool,
+    **options: Any,
+) -> int:
     """Measure every rollout of DATASET and print the table.
 
     The same command resumes an interrupted run: finished measurements are not repeated. More models, cases, seeds or
@@ -44,16 +68,22 @@ def eval_command(output: Path, quiet: bool, no_progress: bool, as_json: bool, **
     Metrics that need a judge call the one named by --judge-model or LOOKAWAY_JUDGE_MODEL; without one they abstain.
     Every reply is stored.
 
+    For CI, --require-coverage 0.9 fails where a metric of a model has scores for less than nine tenths of its rollouts;
+    rollouts that are known not to have tested memory count as measured.
+
     With --shard, several machines measure one part of the dataset each, into a folder each; `lookaway merge` combines
     them.
     """
+    is_told = not (quiet or no_progress or as_json)
+    tell(f"reading {options['dataset']}, measuring into {output}", enabled=is_told)
+    from lookaway.calibration.run_cards import record_cards
     from lookaway.engine.evaluate import evaluate
     from lookaway.reports.progress import progress_bar
     from lookaway.reports.table import print_table
 
     judge, reading = chosen_judge(options), chosen_reading(options)
     metrics, changes, resources = options.pop("metrics"), chosen_changes(options), chosen_resources(options)
-    with progress_bar(enabled=not (quiet or no_progress or as_json)) as on_progress:
+    with progress_bar(enabled=is_told) as on_progress:
         run = evaluate(
             options.pop("dataset"),
             output,
@@ -67,7 +97,25 @@ def eval_command(output: Path, quiet: bool, no_progress: bool, as_json: bool, **
             **reading,
             **options,
         )
+    record_cards(run)
     table = run.table()
     if not quiet:
-        print_table(run, table, as_json=as_json)
-    return EXIT_WITH_FAILURES if any(cell.failures for cell in table.cells) else 0
+        print_table(run, table, as_json=as_json, layout=layout)
+    is_covered = require_coverage is None or _is_covered(run, table, require_coverage, with_steps=quiet or as_json)
+    if any(cell.failures for cell in table.cells):
+        return EXIT_WITH_FAILURES
+    return 0 if is_covered else EXIT_TOO_FEW_SCORES
+
+
+def _is_covered(run: Run, table: Table, required: float, *, with_steps: bool) -> bool:
+    """Whether enough values have scores; where not, tells which have too few and, unless a table did, what to do."""
+    from lookaway.reports.missing_values import coverage_shortfalls, missing_values
+    from lookaway.reports.numbers import visible
+
+    short = coverage_shortfalls(table.cells, required)
+    if short:
+        steps = [one.line for one in missing_values(run, table.cells)] if with_steps else []
+        lines = [f"error: too few scores, --require-coverage {required:g}:", *short, *steps]
+        rest = "Or leave metrics out with --metrics, models with --models; or require less."
+        click.echo("\n".join(visible(line) for line in (*lines, rest)), err=True)
+    return not short

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,8 @@ def check_command(as_json: bool, **options: Any) -> None:
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the server; by default any free one.")
 @click.option("--wrong-answer-rate", type=SHARE, default=0.0, help="Share of wrong answers.")
+@click.option("--order-error-rate", type=SHARE, default=0.0, help="Share of wrong answers about shuffled frames.")
+@click.option("--refusal-rate", type=SHARE, default=0.0, help="Share of requests that are refused.")
 @click.option("--yes-bias", type=float, default=0.0, help="Bias added to the log-odds of a yes.")
 @click.option("--latency", type=click.FloatRange(min=0), default=0.0, help="Seconds before each answer.")
 @click.option("--error-rate", type=SHARE, default=0.0, help="Share of requests that fail, in all simulated ways.")
@@ -63,6 +66,7 @@ def oracle_command(world: Path, command: tuple[str, ...], port: int, **options: 
 
     noise = Noise(
         wrong_answer_rate=options["wrong_answer_rate"],
+        order_error_rate=options["order_error_rate"],
         yes_bias=options["yes_bias"],
         latency_seconds=options["latency"],
         gives_logprobs=not options["no_logprobs"],
@@ -70,6 +74,7 @@ def oracle_command(world: Path, command: tuple[str, ...], port: int, **options: 
         seed=options["seed"],
     )
     errors = ServerErrors.mixed(options["error_rate"])
+    errors = replace(errors, refusal=errors.refusal + options["refusal_rate"])
     if not command:
         serve(world, port, noise, errors, ready=lambda server: print_lines([f"Serving at {server.base_url}"]))
         return 0

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from lookaway.cli.options import json_option
+from lookaway.cli.options import PATH, fps_option, json_option, size_option
+
+if TYPE_CHECKING:
+    from lookaway.core import BoundMetric
 
 
 @click.command("suites")
@@ -32,14 +37,21 @@ def suites_command(as_json: bool) -> None:
 
 @click.command("metrics")
 @click.option("--suite", help="Only the metrics of this suite.")
+@click.option("--cards", type=PATH, help="Folder of cards from lookaway calibrate, in place of those that are shipped.")
+@size_option
+@fps_option
 @json_option
-def metrics_command(suite: str | None, as_json: bool) -> None:
-    """List the metrics of the installed suites, and installed metrics that no suite uses."""
+def metrics_command(suite: str | None, cards: Path | None, size: tuple[int, int], fps: int, as_json: bool) -> None:
+    """List the metrics of the installed suites, and installed metrics that no suite uses.
+
+    The last column says what each metric sees at the size and frame rate that are named, from its card.
+    """
     from lookaway.core import BoundMetric, plugins
     from lookaway.engine.reading import load_suite
     from lookaway.reports.numbers import print_rows
 
     rows: list[dict[str, Any]] = []
+    line_of = _card_lines(cards, size, fps)
 
     def add(source: str, bound: BoundMetric) -> None:
         metric = bound.metric
@@ -54,6 +66,7 @@ def metrics_command(suite: str | None, as_json: bool) -> None:
                 "better": "higher" if metric.higher_is_better else "lower",
                 "needs": ", ".join(metric.needs),
                 "subsets": ", ".join(bound.subsets or ()) or "all",
+                "sees": line_of(bound),
             }
         )
 
@@ -68,6 +81,21 @@ def metrics_command(suite: str | None, as_json: bool) -> None:
             if name not in bound_names:
                 add("", BoundMetric(name=name, metric=plugins.load("metrics", name)()))
     print_rows(rows, as_json=as_json)
+
+
+def _card_lines(folder: Path | None, size: tuple[int, int], fps: int) -> Callable[[BoundMetric], str]:
+    """What the card of a metric says in one line, or why there is none."""
+    from lookaway.calibration.card import bound_chain, read_cards
+    from lookaway.calibration.run_cards import shipped_cards
+    from lookaway.reports.metric_facts import card_line
+
+    cards = shipped_cards() if folder is None else read_cards(folder)
+
+    def line_of(bound: BoundMetric) -> str:
+        found = cards.find(bound.name, bound_chain(bound)[1], size, fps)
+        return found if isinstance(found, str) else card_line(found)
+
+    return line_of
 
 
 @click.command("extractors")

@@ -12,9 +12,14 @@ from typing import NoReturn
 
 import click
 
+from lookaway.cli.audit_judge import audit_judge_command
+from lookaway.cli.calibrate import calibrate_command
+from lookaway.cli.cases import cases_command
 from lookaway.cli.check import check_command
+from lookaway.cli.collect import collect_command
 from lookaway.cli.compare import compare_command
 from lookaway.cli.demo import demo_command
+from lookaway.cli.doctor import doctor_command
 from lookaway.cli.drift import drift_command
 from lookaway.cli.eval import eval_command
 from lookaway.cli.export import export_command
@@ -44,7 +49,8 @@ def lookaway() -> None:
 
     Exit codes: 0 ok, 1 a bug in lookaway, 2 an error you can fix, 3 finished, but some measurements failed or, for
     verify, a number differs from the published one or, for compare, a --fail-if condition is met or, for lint-stats,
-    the table has an error or, for check, a file is damaged, 130 interrupted, 143 terminated.
+    the table has an error or, for check, a file is damaged or, for doctor, something is wrong, 4
+    finished, but with fewer scores than eval --require-coverage asks for, 130 interrupted, 143 terminated.
     """
 
 
@@ -66,12 +72,17 @@ for command in (
     memobench_command,
     wrbench_command,
     world_command,
+    calibrate_command,
     suites_command,
     metrics_command,
     extractors_command,
     weights_command,
     judge_command,
+    audit_judge_command,
+    doctor_command,
     questions_command,
+    cases_command,
+    collect_command,
 ):
     lookaway.add_command(command)
 

@@ -132,7 +132,7 @@ def eval_command(source: Path, metrics: tuple[str, ...], output: Path, quiet: bo
     export_mbench(run, output, log=not options["no_log_file"])
     table = run.published_table()
     if not quiet:
-        print_table(run, table, as_json=False)
+        print_table(run, table, as_json=False, layout="rows")
     return EXIT_WITH_FAILURES if any(cell.failures for cell in table.cells) else 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -48,9 +49,51 @@ def print_note(text: str) -> None:
     click.echo(f"note: {visible(text)}", err=True)
 
 
+def tell(text: str, *, enabled: bool) -> None:
+    """Say on standard error what begins, before anything slow is imported; on a terminal a progress bar says it."""
+    if enabled and not sys.stderr.isatty():
+        click.echo("".join(c if c.isprintable() else "?" for c in text), err=True)
+
+
 def split_names(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
     """Names separated by commas; `None` where the option was not given."""
     return None if value is None else tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+def parse_numbers(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[float, ...]:
+    """Numbers separated by commas."""
+    try:
+        return tuple(float(part) for part in split_names(context, parameter, value) or ())
+    except ValueError as error:
+        raise click.BadParameter(f"expected numbers separated by commas, such as 0.2,0.6,1; {error}.") from error
+
+
+def parse_seeds(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
+    """Numbers and ranges: `0,3,10-19`."""
+    seeds: list[int] = []
+    for part in split_names(context, parameter, value) or ():
+        first, dash, last = part.partition("-")
+        try:
+            seeds += range(int(first), int(last if dash else first) + 1)
+        except ValueError as error:
+            raise click.BadParameter(f"expected seeds such as 0,3,10-19; {error}.") from error
+    return tuple(seeds)
+
+
+def parse_frame_size(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, int]:
+    """Height and width: `480x832`."""
+    height, cross, width = value.partition("x")
+    if not (cross and height.isdigit() and width.isdigit()):
+        raise click.BadParameter(f"expected HEIGHTxWIDTH, such as 480x832, found {value!r}.")
+    return int(height), int(width)
+
+
+size_option = click.option(
+    "--size", callback=parse_frame_size, default="256x448", show_default=True, metavar="HxW", help="Height and width."
+)
+fps_option = click.option(
+    "--fps", type=click.IntRange(1, 120), default=12, show_default=True, help="Frames per second."
+)
 
 
 def pairs_like(example: str) -> Callable[[click.Context, click.Parameter, tuple[str, ...]], dict[str, str]]:
@@ -68,6 +111,16 @@ def pairs_like(example: str) -> Callable[[click.Context, click.Parameter, tuple[
     return split_pairs
 
 
+use_option = click.option(
+    "--use",
+    "using",
+    multiple=True,
+    callback=pairs_like("poses=tracked_poses"),
+    metavar="FEATURE=EXTRACTOR",
+    help="Compute a feature with this extractor, such as poses=tracked_poses; can be repeated.",
+)
+
+
 def dataset_options(command: Command) -> Command:
     """DATASET and the options common to all suites; `DatasetCommand` adds those of each suite."""
     decorators = [
@@ -82,14 +135,7 @@ def dataset_options(command: Command) -> Command:
         click.option("--subsets", callback=split_names, default="", metavar="A,B", help="Only these subsets."),
         click.option("--case", "cases", multiple=True, metavar="ID", help="Only this case; can be repeated."),
         click.option("--limit", type=COUNT, help="Only the first N cases of each model and subset."),
-        click.option(
-            "--use",
-            "using",
-            multiple=True,
-            callback=pairs_like("poses=tracked_poses"),
-            metavar="FEATURE=EXTRACTOR",
-            help="Compute a feature with this extractor, such as poses=tracked_poses; can be repeated.",
-        ),
+        use_option,
         click.option(
             "--device", help="Device for networks: cpu, cuda or cuda:1; by default what each recipe says: cpu."
         ),
@@ -104,9 +150,31 @@ def dataset_options(command: Command) -> Command:
     return command
 
 
+def progress_option(command: Command) -> Command:
+    """Add --no-progress."""
+    return click.option(
+        "--no-progress",
+        is_flag=True,
+        envvar="LOOKAWAY_NO_PROGRESS",
+        help="Do not show progress; results are still printed. Also LOOKAWAY_NO_PROGRESS=1, for all commands.",
+    )(command)
+
+
 def json_option(command: Command) -> Command:
     """Add --json."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")(command)
+
+
+def layout_option(command: Command) -> Command:
+    """Add --layout."""
+    return click.option(
+        "--layout",
+        type=click.Choice(["auto", "models", "rows"]),
+        default="auto",
+        show_default=True,
+        help="Table: a line for each model, or a row for each number with interval and reasons. "
+        "auto: models in a terminal, else rows.",
+    )(command)
 
 
 def control_option(command: Command) -> Command:

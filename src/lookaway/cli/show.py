@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from lookaway.cli.options import FOLDER_OR_URL, PATH, control_option, json_option
+from lookaway.cli.options import FOLDER_OR_URL, PATH, control_option, json_option, layout_option
 
 
 @click.command("show")
@@ -22,6 +22,7 @@ from lookaway.cli.options import FOLDER_OR_URL, PATH, control_option, json_optio
     help="Write what changed at the rollouts of a revisit run on one picture instead, worst first; JPEG or PNG.",
 )
 @control_option
+@layout_option
 @json_option
 def show_command(run: Path, clip: str | None, contact_sheet: Path | None, as_json: bool, **options: Any) -> None:
     """Print the table of RUN: means with intervals, n of N, and why the others have no score."""
@@ -33,7 +34,7 @@ def show_command(run: Path, clip: str | None, contact_sheet: Path | None, as_jso
     if clip is None and contact_sheet is None:
         shown = Run(run)
         table = shown.table(ignore_gates=options["ignore_trigger"])
-        print_table(shown, table, as_json=as_json, controls=options["controls"])
+        print_table(shown, table, as_json=as_json, controls=options["controls"], layout=options["layout"])
         return
     if clip is not None and contact_sheet is not None:
         raise click.UsageError("--clip and --contact-sheet show different things: give one of them.")

@@ -7,38 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lookaway.cli.options import COUNT, PATH, json_option, split_names
+from lookaway.cli.options import (
+    COUNT,
+    PATH,
+    fps_option,
+    json_option,
+    parse_numbers,
+    parse_seeds,
+    size_option,
+    split_names,
+)
 
 if TYPE_CHECKING:
     from lookaway.core import Executor
 
 EXIT_REFUSED = 2
-
-
-def _numbers(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[float, ...]:
-    try:
-        return tuple(float(part) for part in split_names(context, parameter, value) or ())
-    except ValueError as error:
-        raise click.BadParameter(f"expected numbers separated by commas, such as 0.2,0.6,1; {error}.") from error
-
-
-def _seeds(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
-    """Numbers and ranges: `0,3,10-19`."""
-    seeds: list[int] = []
-    for part in split_names(context, parameter, value) or ():
-        first, dash, last = part.partition("-")
-        try:
-            seeds += range(int(first), int(last if dash else first) + 1)
-        except ValueError as error:
-            raise click.BadParameter(f"expected seeds such as 0,3,10-19; {error}.") from error
-    return tuple(seeds)
-
-
-def _size(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, int]:
-    height, cross, width = value.partition("x")
-    if not (cross and height.isdigit() and width.isdigit()):
-        raise click.BadParameter(f"expected HEIGHTxWIDTH, such as 480x832, found {value!r}.")
-    return int(height), int(width)
 
 
 @click.group("world")
@@ -56,15 +39,15 @@ def world_command() -> None:
 @click.option("--camera-file", type=PATH, help="File with a camera path of your own, instead of --cameras.")
 @click.option("--faults", callback=split_names, default="", metavar="A,B", help="Faults to inject, or all.")
 @click.option(
-    "--severities", callback=_numbers, default="", metavar="S,T", help="Severities of each fault, from 0 to 1."
+    "--severities", callback=parse_numbers, default="", metavar="S,T", help="Severities of each fault, from 0 to 1."
 )
 @click.option("--actors", callback=split_names, default="", metavar="A,B", help="Simulated models to render, or all.")
 @click.option("--takes", type=COUNT, default=1, show_default=True, help="Clips of each actor per case.")
 @click.option(
-    "--seeds", callback=_seeds, default="0", show_default=True, metavar="0,3,10-19", help="Seeds of the scenes."
+    "--seeds", callback=parse_seeds, default="0", show_default=True, metavar="0,3,10-19", help="Seeds of the scenes."
 )
-@click.option("--size", callback=_size, default="256x448", show_default=True, metavar="HxW", help="Height and width.")
-@click.option("--fps", type=click.IntRange(1, 120), default=12, show_default=True, help="Frames per second.")
+@size_option
+@fps_option
 @click.option("--seconds", type=float, default=3.0, show_default=True, help="Length of a clip.")
 @click.option("--wait", type=float, default=1.0, show_default=True, help="Seconds during which the camera looks away.")
 @click.option("--workers", type=COUNT, default=1, show_default=True, help="More than one needs Ray.")
@@ -87,15 +70,34 @@ def render_command(output: Path, workers: int, quiet: bool, as_json: bool, **opt
     return EXIT_REFUSED if any(report.refused for report in reports) else 0
 
 
+@world_command.command("perform")
+@click.argument("control", type=PATH)
+@click.option("-o", "--output", type=PATH, required=True, help="Folder of the clip.")
+@click.option("--actor", default="perfect", show_default=True, help="Simulated model.")
+@click.option("--take", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the simulated model.")
+def perform_command(control: Path, output: Path, actor: str, take: int) -> None:
+    """Generate the clip of CONTROL, a control.json that `lookaway cases export --for world` wrote."""
+    from lookaway.world.performing import perform
+
+    perform(control, output, actor, take)
+    click.echo(f"Wrote {output / 'video.mp4'}")
+
+
 @world_command.command("show")
 @click.argument("clip", type=PATH)
 @click.option("-o", "--output", type=PATH, help="PNG to write; by default sheet.png in CLIP.")
 def show_command(clip: Path, output: Path | None) -> None:
     """Write a contact sheet of CLIP, a folder with a clip.json: frames, instances, depth, and the fault-free clip."""
-    from lookaway.io.world_clips import WorldClip
+    from lookaway.core import UserError
+    from lookaway.io.world_clips import CARD, WorldClip
     from lookaway.reports.contact_sheet import write_contact_sheet
     from lookaway.world.recipe import PERFECT
 
+    if not (clip / CARD).is_file():
+        raise UserError(
+            f"{clip}: there is no {CARD}; expected a clip that `lookaway world render` wrote, such as "
+            "WORLD/clips/CASE/perfect/0."
+        )
     shown = WorldClip.open(clip)
     remembered = clip.absolute().parents[1] / PERFECT / "0"
     clean = WorldClip.open(remembered) if shown.card.injections and remembered.is_dir() else None
