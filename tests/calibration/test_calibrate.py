@@ -51,7 +51,7 @@ def cards(world, tmp_path_factory) -> CardSet:
     folder = tmp_path_factory.mktemp("cards")
     dataset, labels = with_changes(read(world), CHOSEN, folder / "changed")
     run = evaluate(dataset, folder / "run", metrics=[LastLight()])
-    return CardSet(tuple(cards_of_run(run, labels)))
+    return CardSet(tuple(cards_of_run(run, labels, folder)))
 
 
 def test_a_run_on_the_world_gives_a_card_for_each_metric_without_gates(cards):

@@ -17,6 +17,7 @@ from lookaway.calibration.measured_card import (
     label_rows,
     make_cards,
 )
+from lookaway.calibration.scores import add_scores, metric_key
 from lookaway.core import Dataset, Executor, Resources, Rollout, UserError, plugins
 from lookaway.engine.binding import bind_metrics, feature_names
 from lookaway.engine.evaluate import evaluate
@@ -85,8 +86,8 @@ def calibrate(
 ) -> CardSet:
     """Render the clips that are missing, measure what is not measured yet, and write the cards of all that is there.
 
-    `output` holds clips, features, runs and cards; the same call resumes, and cards of other sizes, rates and metrics
-    stay.
+    `output` holds clips, features, runs, scores and cards; the same call resumes, scores of earlier calls count, and
+    cards of other sizes, rates and metrics stay.
     """
     world = output / "worlds" / plan.name
     chosen: Executor = plugins.load("executors", executor)(resources)
@@ -106,7 +107,7 @@ def calibrate(
             new=True,
             on_progress=on_progress,
         )
-        cards += cards_of_run(run, labels)
+        cards += cards_of_run(run, labels, output)
     found = _joined(read_cards(output).cards if (output / CARDS).is_file() else (), cards)
     write_cards(output, found.cards)
     return found
@@ -145,17 +146,21 @@ def with_changes(
     return replace(dataset, rollouts=(*dataset.rollouts, *changed)), labels
 
 
-def cards_of_run(run: Run, labels: Mapping[str, ClipLabel]) -> list[MetricCard]:
-    """The cards of all metrics of a run on the simulated world, apart from gates."""
+def cards_of_run(run: Run, labels: Mapping[str, ClipLabel], folder: Path) -> list[MetricCard]:
+    """The cards of all metrics of a run on the simulated world, apart from gates.
+
+    Scores of the same metrics that `folder` holds from earlier calibrations count too.
+    """
     scores = label_rows(run.items(), labels)
     locks: Mapping[str, Any] = run.lock.entries["metrics"]
     setting = CalibrationSetting(world_version=WORLD_VERSION)
-    cards = []
-    for entry in run.about["metrics"]:
-        name = entry["name"]
-        if name in scores and not entry["is_gate"]:
-            cards += make_cards(CalibratedMetric.of_run(entry, locks[name]), scores[name], setting)
-    return cards
+    metrics = [
+        CalibratedMetric.of_run(entry, locks[entry["name"]])
+        for entry in run.about["metrics"]
+        if entry["name"] in scores and not entry["is_gate"]
+    ]
+    known = add_scores(folder, {metric_key(metric, setting): scores[metric.name] for metric in metrics})
+    return [card for metric in metrics for card in make_cards(metric, known[metric_key(metric, setting)], setting)]
 
 
 def _donor(rollout: Rollout, clean: Sequence[Rollout]) -> Rollout | None:

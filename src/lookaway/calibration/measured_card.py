@@ -37,6 +37,8 @@ LEVEL: Final = 1e-3
 SATURATED: Final = 0.01
 """Part of the range at each end within which a score is saturated."""
 MIN_DOSES: Final = 3
+GIVEN: Final = ("reference_poses", "requested_poses", "commanded_poses")
+"""Features that a benchmark delivers with its cases: known to it, in the world as elsewhere."""
 TRUTH_PREFIX: Final = "true_"
 """How the names of extractors begin that read the ground truth."""
 MUST_FIND: Final[Mapping[str, tuple[str, ...]]] = {
@@ -106,16 +108,17 @@ class CalibratedMetric:
     unit: str = "score"
     range: Range = (0.0, 1.0)
     reads_truth: bool = False
-    """Whether some feature is read from the ground truth."""
+    """Whether some feature that has to be extracted elsewhere is read from the ground truth."""
 
     @classmethod
     def of_run(cls, entry: Mapping[str, Any], lock: Mapping[str, Any]) -> CalibratedMetric:
         """From the entry of a metric in `run.json` and its entries in the lock."""
         chain, sha256 = chain_of(lock)
         low, high = entry["range"]
+        extracted = {name: recipe for name, recipe in lock["features"].items() if name not in GIVEN}
         return cls(
             name=entry["name"], chain=chain, chain_sha256=sha256, range=(low, high),
-            higher_is_better=entry["higher_is_better"], unit=entry["unit"], reads_truth=_reads_truth(lock["features"]),
+            higher_is_better=entry["higher_is_better"], unit=entry["unit"], reads_truth=_reads_truth(extracted),
         )  # fmt: skip
 
     @property
