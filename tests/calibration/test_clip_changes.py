@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lookaway.calibration.calibrate import with_look
 from lookaway.calibration.clip_changes import (
     CHANGES,
     CONTROLS,
@@ -18,6 +19,7 @@ from lookaway.calibration.clip_changes import (
     read_frames,
 )
 from lookaway.core import Case, Rollout, UnknownName, UserError
+from lookaway.engine.inline import Inline
 from lookaway.engine.reading import read
 from lookaway.io.encoding import write_video
 from lookaway.io.video import Video
@@ -190,3 +192,34 @@ def test_a_frozen_video_was_asked_to_move_and_did_not(rendered, tmp_path):
 def test_a_nuisance_that_keeps_all_frames_keeps_their_truth_and_noise_has_none(rendered, tmp_path):
     assert change_rollout(rendered, CHANGES["crf28"], tmp_path).artifacts == rendered.artifacts
     assert change_rollout(rendered, CHANGES["noise"], tmp_path).artifacts == {}
+
+
+@pytest.mark.render
+def test_jitter_moves_the_true_camera_by_its_part_of_the_depth_and_leaves_video_and_request_alone(rendered, tmp_path):
+    before = WorldClip.open(rendered.artifacts["truth"].parent)
+    depth = float(np.median(next(before.depth())))
+    for name, part in (("pose_jitter_0.1", 0.001), ("pose_jitter_2", 0.02)):
+        found = change_rollout(rendered, CHANGES[name], tmp_path)
+        after = WorldClip.open(found.artifacts["truth"].parent)
+        moved = after.arrays().camera_to_world - before.arrays().camera_to_world
+        assert 0.7 * part * depth < moved[:, :3, 3].std() < 1.3 * part * depth
+        assert not moved[:, :3, :3].any()
+        np.testing.assert_array_equal(
+            after.arrays().requested_camera_to_world, before.arrays().requested_camera_to_world
+        )
+        assert found.video == rendered.video
+        assert change_rollout(rendered, CHANGES[name], tmp_path) == found
+
+
+@pytest.mark.render
+def test_a_look_is_given_to_every_clip_of_a_world_and_to_no_reference(tmp_path):
+    root = copy_small(tmp_path / "world", events=("none",), faults=("vanish",), severities=(1.0,))
+    world = read(root)
+    found = with_look(world, "generator_like", tmp_path / "changed", Inline())
+    assert [rollout.model for rollout in found.rollouts] == [f"{r.model}+generator_like" for r in world.rollouts]
+    assert len({rollout.video for rollout in found.rollouts}) == len(world.rollouts) == 2
+    for before, after in zip(world.rollouts, found.rollouts, strict=True):
+        assert (after.case, after.artifacts) == (before.case, before.artifacts)
+        apart = np.abs(read_frames(after.video).astype(int) - read_frames(before.video)).mean()
+        assert 2 < apart < 20
+    assert with_look(world, "clean", tmp_path / "changed", Inline()) is world

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from lookaway.calibration.card import CARDS, CardSet, MetricCard, read_cards, write_cards
-from lookaway.calibration.clip_changes import CHANGES, change_rollout, find_change, is_changed
+from lookaway.calibration.card import CARDS, CLEAN_LOOK, CardSet, MetricCard, read_cards, write_cards
+from lookaway.calibration.clip_changes import CHANGES, LOOKS, change_rollout, find_change, is_changed
 from lookaway.calibration.measured_card import (
     CalibratedMetric,
     CalibrationSetting,
@@ -18,7 +19,7 @@ from lookaway.calibration.measured_card import (
     make_cards,
 )
 from lookaway.calibration.scores import add_scores, metric_key
-from lookaway.core import Dataset, Executor, Resources, Rollout, UserError, plugins
+from lookaway.core import Dataset, Executor, Resources, Rollout, UnknownName, UserError, plugins
 from lookaway.engine.binding import bind_metrics, feature_names
 from lookaway.engine.evaluate import evaluate
 from lookaway.engine.reading import read
@@ -58,10 +59,14 @@ class CalibrationPlan:
     """Other extractors by feature, for metrics whose own recipe needs what a world does not supply."""
     changes: tuple[str, ...] = tuple(CHANGES)
     """Controls and nuisances that clean clips are measured under."""
+    look: str = CLEAN_LOOK
+    """Look of all clips, with and without faults."""
 
     def __post_init__(self) -> None:
         for name in self.changes:
             find_change(name)
+        if self.look not in LOOKS:
+            raise UnknownName("look", self.look, LOOKS)
 
     @property
     def name(self) -> str:
@@ -93,12 +98,13 @@ def calibrate(
     chosen: Executor = plugins.load("executors", executor)(resources)
     render_set(plan.grid.recipes(plan.form), world, chosen, on_case)
     changed = output / "changed" / f"{plan.name}-{CHANGES_VERSION}"
-    dataset, labels = with_changes(read(world), plan.changes, changed, cases=plan.cases)
+    dataset = with_look(read(world), plan.look, changed, chosen)
+    dataset, labels = with_changes(dataset, plan.changes, changed, cases=plan.cases)
     cards: list[MetricCard] = []
     for features in plan.features:
         run = evaluate(
             dataset,
-            output / "runs" / f"{plan.name}-{features}",
+            output / "runs" / "-".join([plan.name, features, *([plan.look] if plan.look != CLEAN_LOOK else [])]),
             metrics=plan.metrics,
             using={**plan.using, **(_truth_for(dataset, plan.metrics) if features == "truth" else {})},
             executor=executor,
@@ -107,10 +113,21 @@ def calibrate(
             new=True,
             on_progress=on_progress,
         )
-        cards += cards_of_run(run, labels, output)
+        cards += cards_of_run(run, labels, output, plan.look)
     found = _joined(read_cards(output).cards if (output / CARDS).is_file() else (), cards)
     write_cards(output, found.cards)
     return found
+
+
+def with_look(dataset: Dataset, look: str, folder: Path, executor: Executor) -> Dataset:
+    """A world whose clips all have another look; references of cases keep their own."""
+    change = LOOKS[look]
+    if change is None:
+        return dataset
+    give_look = partial(change_rollout, change=change, folder=folder)
+    for _ in executor.map(lambda clients: give_look, dataset.rollouts):
+        pass
+    return replace(dataset, rollouts=tuple(map(give_look, dataset.rollouts)))
 
 
 def with_changes(
@@ -146,14 +163,14 @@ def with_changes(
     return replace(dataset, rollouts=(*dataset.rollouts, *changed)), labels
 
 
-def cards_of_run(run: Run, labels: Mapping[str, ClipLabel], folder: Path) -> list[MetricCard]:
+def cards_of_run(run: Run, labels: Mapping[str, ClipLabel], folder: Path, look: str = CLEAN_LOOK) -> list[MetricCard]:
     """The cards of all metrics of a run on the simulated world, apart from gates.
 
     Scores of the same metrics that `folder` holds from earlier calibrations count too.
     """
     scores = label_rows(run.items(), labels)
     locks: Mapping[str, Any] = run.lock.entries["metrics"]
-    setting = CalibrationSetting(world_version=WORLD_VERSION)
+    setting = CalibrationSetting(world_version=WORLD_VERSION, look=look)
     metrics = [
         CalibratedMetric.of_run(entry, locks[entry["name"]])
         for entry in run.about["metrics"]

@@ -23,6 +23,8 @@ MIN_FOUND_AUC: Final = 0.8
 """From this on, a fault counts as found."""
 MIN_SURE_AUC: Final = 0.95
 FROZEN: Final = "frozen"
+CLEAN_LOOK: Final = "clean"
+"""Look of clips as they are rendered."""
 HASH_CHARACTERS: Final = 32
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -263,7 +265,9 @@ class CardSet:
         fitting = (
             card
             for card in self.cards
-            if card.chain_sha256 == chain_sha256 and (card.height, card.width, card.fps) == form
+            if card.chain_sha256 == chain_sha256
+            and (card.height, card.width, card.fps) == form
+            and card.look == CLEAN_LOOK
         )
         return next(fitting, self.why_none(metric, chain_sha256))
 

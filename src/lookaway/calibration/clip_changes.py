@@ -1,7 +1,7 @@
-"""Controls and nuisances: what is done to a clean clip that is no fault of a memory.
+"""Controls, nuisances and looks: what is done to a clip that is no fault of a memory.
 
 A control shows nothing about memory, and no metric should prefer it. A nuisance changes nothing that matters, and no
-metric should react to it.
+metric should react to it. A look is that of all clips of a set, with and without faults.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from lookaway.calibration.card import CLEAN_LOOK
 from lookaway.core import FrameRequest, Indices, Rollout, UnknownName, UserError
 from lookaway.io.clip_card import ClipArrays, hash_arrays, hash_pictures, write_clip_arrays
 from lookaway.io.encoding import DEFAULT_CRF, write_video
@@ -47,10 +48,10 @@ Order = Callable[[int, np.random.Generator], Indices]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClipChange:
-    """One control or nuisance."""
+    """One control, nuisance or look."""
 
     name: str
-    kind: Literal["control", "nuisance"]
+    kind: Literal["control", "nuisance", "look"]
     summary: str
     order: Order | None = None
     """Which frames are shown; `None` is all of them in their order."""
@@ -61,6 +62,8 @@ class ClipChange:
     """Factor of the frame rate."""
     keeps_truth: bool = True
     """Whether the ground truth of a frame still holds once it is changed."""
+    pose_jitter: float = 0.0
+    """Random error of the true camera positions, as a part of the depth of the scene; the video stays as it is."""
     is_of_another_scene: bool = False
     """Whether the frames are those of another clip."""
 
@@ -194,6 +197,11 @@ def repainted(frames: Pictures, rng: np.random.Generator) -> Pictures:
     return np.asarray(coarse + 1.5 * strength * grain)
 
 
+def as_generated(frames: Pictures, rng: np.random.Generator) -> Pictures:
+    """As generators do: soft, warped smoothly, grainy and warm."""
+    return colour_cast(grainy(wobbling(blurred(frames, rng), rng), rng), rng)
+
+
 def _control(name: str, summary: str, **more: Any) -> ClipChange:
     return ClipChange(name=name, kind="control", summary=summary, **more)
 
@@ -237,11 +245,20 @@ NUISANCES: Final[Mapping[str, ClipChange]] = {
         _nuisance("grain", "noise of four levels", edit=grainy),
         _nuisance("blur", "a soft focus", edit=blurred),
         _nuisance("colour_cast", "warmer colours", edit=colour_cast),
+        _nuisance("pose_jitter_0.1", "true poses off by 0.1 % of the depth", pose_jitter=0.001),
+        _nuisance("pose_jitter_2", "true poses off by 2 % of the depth", pose_jitter=0.02),
         _nuisance("wobble", "every frame warped smoothly", edit=wobbling, crf=18),
         _nuisance("repainted", "fine texture painted anew in every frame", edit=repainted, crf=18),
     )
 }
 CHANGES: Final[Mapping[str, ClipChange]] = {**CONTROLS, **NUISANCES}
+LOOKS: Final[Mapping[str, ClipChange | None]] = {
+    CLEAN_LOOK: None,
+    "generator_like": ClipChange(
+        name="generator_like", kind="look", summary="soft, warped, grainy and warm, with the blocks of a low bit rate",
+        edit=as_generated, crf=32,
+    ),
+}  # fmt: skip
 
 
 def find_change(name: str) -> ClipChange:
@@ -258,12 +275,13 @@ def changed_model(rollout: Rollout, change: ClipChange) -> str:
 
 def changed_folder(rollout: Rollout, change: ClipChange, folder: Path) -> Path:
     """Where a changed clip is kept below a folder of changed clips."""
-    return folder / change.name / f"{rollout.case.id}-{rollout.seed}"
+    return folder / change.name / rollout.model / f"{rollout.case.id}-{rollout.seed}"
 
 
 def is_changed(rollout: Rollout, change: ClipChange, folder: Path) -> bool:
     """Whether the changed clip is there already."""
-    return (changed_folder(rollout, change, folder) / VIDEO).is_file()
+    written = CARD if change.pose_jitter else VIDEO
+    return (changed_folder(rollout, change, folder) / written).is_file()
 
 
 def change_rollout(rollout: Rollout, change: ClipChange, folder: Path, donor: Rollout | None = None) -> Rollout:
@@ -280,16 +298,17 @@ def change_rollout(rollout: Rollout, change: ClipChange, folder: Path, donor: Ro
         count, rate = video.timeline.frame_count, frame_rate(video.timeline.times_seconds.tolist())
     order = np.arange(count) if change.order is None else change.order(count, rng)
     phases = {name: _moved(bounds, change.rate, len(order)) for name, bounds in rollout.phases.items()}
-    if not (target / VIDEO).is_file():
+    shown = source.video if change.pose_jitter else target / VIDEO
+    if not shown.is_file():
         frames = edit_frames(read_frames(source.video)[order], change, rng)
-        write_video(target / VIDEO, frames, rate * change.rate, crf=change.crf)
+        write_video(shown, frames, rate * change.rate, crf=change.crf)
     artifacts = source.artifacts if change.keeps_truth else {}
-    if TRUTH in artifacts and change.order is not None:
+    if TRUTH in artifacts and (change.order is not None or change.pose_jitter):
         if not (target / CARD).is_file():
-            _write_truth(WorldClip.open(artifacts[TRUTH].parent), order, change, target)
+            _write_truth(WorldClip.open(artifacts[TRUTH].parent), order, change, rng, target)
         artifacts = {TRUTH: target / CARD}
     model = changed_model(rollout, change)
-    return replace(rollout, video=target / VIDEO, model=model, artifacts=artifacts, phases=phases)
+    return replace(rollout, video=shown, model=model, artifacts=artifacts, phases=phases)
 
 
 def random_of(change: ClipChange, rollout: Rollout) -> np.random.Generator:
@@ -310,14 +329,18 @@ def _moved(bounds: tuple[int, int], rate: Fraction, count: int) -> tuple[int, in
     return min(ceil(start * rate), count), min(ceil(end * rate), count)
 
 
-def _write_truth(clip: WorldClip, order: Indices, change: ClipChange, folder: Path) -> None:
-    """Write the ground truth of frames in another order, the card last.
+def _write_truth(clip: WorldClip, order: Indices, change: ClipChange, rng: np.random.Generator, folder: Path) -> None:
+    """Write the ground truth of frames in another order or with other poses, the card last.
 
     A control does not change what the camera was asked to do.
     """
     card, arrays = clip.card, clip.arrays()
     asked = order if change.kind == "nuisance" else np.arange(len(order))
     columns = {name: column if name == "intrinsics" else column[order] for name, column in arrays.named().items()}
+    if change.pose_jitter:
+        error = change.pose_jitter * float(np.median(next(clip.depth())))
+        columns["camera_to_world"] = np.array(columns["camera_to_world"])
+        columns["camera_to_world"][:, :3, 3] += rng.normal(0, error, (len(order), 3))
     columns["requested_camera_to_world"] = arrays.requested_camera_to_world[asked]
     columns["timestamps"] = np.arange(len(order)) / (card.fps * float(change.rate))
     write_clip_arrays(folder / ARRAYS, ClipArrays(**columns))

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from lookaway.calibration.card import (
+    CLEAN_LOOK,
     Control,
     Course,
     DosePoint,
@@ -30,7 +31,6 @@ from lookaway.statistics.paired_difference import smallest_difference
 from lookaway.statistics.rank_correlation import spearman
 from lookaway.world.faults import FAULTS
 
-CLEAN_LOOK: Final = "clean"
 REFERENCE: Final = "reference"
 LEVEL: Final = 1e-3
 """Smaller differences, as a part of the range, are rounding, or codecs."""

@@ -51,6 +51,10 @@ if TYPE_CHECKING:
     help="Controls and nuisances that clean clips are measured under: names, or all.",
 )  # fmt: skip
 @click.option(
+    "--look", default="clean", show_default=True, metavar="NAME",
+    help="Look of all clips: clean, or generator_like, which is soft, warped and grainy.",
+)  # fmt: skip
+@click.option(
     "--seeds", callback=parse_seeds, default="0", show_default=True, metavar="0,3,10-19", help="Seeds of the scenes."
 )
 @size_option
@@ -140,4 +144,5 @@ def _plan(options: dict[str, Any]) -> Any:
         features=("truth", "shipped") if options["features"] == "both" else (options["features"],),
         using=options["using"],
         changes=chosen("changes", CHANGES),
+        look=options["look"],
     )

@@ -6,7 +6,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from lookaway.calibration.card import MIN_FOUND_AUC, MIN_SURE_AUC, Control, DosePoint, FaultResponse, MetricCard
+from lookaway.calibration.card import (
+    CLEAN_LOOK,
+    MIN_FOUND_AUC,
+    MIN_SURE_AUC,
+    Control,
+    DosePoint,
+    FaultResponse,
+    MetricCard,
+)
 from lookaway.io.files import write_whole
 from lookaway.reports.charts.card_matrix import card_matrix
 from lookaway.reports.numbers import amount, fixed, markdown_table
@@ -35,7 +43,7 @@ def write_guide(folder: Path, cards: Sequence[MetricCard], pictures: Path | None
 
 def guide_cards(cards: Sequence[MetricCard]) -> list[MetricCard]:
     """The cards of features as shipped that have a response, at the size and rate that most of them have."""
-    known = [card for card in cards if card.features == "shipped" and card.responses]
+    known = [card for card in cards if card.features == "shipped" and card.look == CLEAN_LOOK and card.responses]
     forms = [(card.height, card.width, card.fps) for card in known]
     common = max(forms, key=forms.count, default=None)
     chosen = [card for card, form in zip(known, forms, strict=True) if form == common]

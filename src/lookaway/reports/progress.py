@@ -250,7 +250,7 @@ def counting_bar(what: str, total: int | None, *, enabled: bool) -> Iterator[Cal
 
 @dataclass(slots=True)
 class _Count:
-    """How many clips are done, in words."""
+    """How many clips are done, in words; nothing once all are, since something else goes on then."""
 
     what: str
     total: int | None
@@ -261,5 +261,7 @@ class _Count:
         self.done += count
 
     def line(self) -> str:
+        if self.done == self.total:
+            return ""
         of = "" if self.total is None else f" of {self.total}"
         return f"{self.what}: {self.done}{of} clips, {duration(time.perf_counter() - self._started)}"
