@@ -6,7 +6,7 @@ import pytest
 
 from lookaway.calibration.card import MetricCard
 from lookaway.reports.charts.card_matrix import DIFFERS, FOUND, MISSED, card_matrix
-from lookaway.reports.metric_guide import guide_markdown, is_recommended, won_by, write_guide
+from lookaway.reports.metric_guide import guide_markdown, is_recommended, needs_of, seconds_of, won_by, write_guide
 from tests.calibration.planted import card_of, prefers_frozen, reacts_to_everything, reacts_to_nothing
 
 
@@ -69,3 +69,15 @@ def test_the_matrix_is_valid_and_has_a_cell_for_each_metric_and_fault(cards):
 def test_truth_fed_cards_are_not_in_the_guide(cards, tmp_path):
     write_guide(tmp_path, [card.model_copy(update={"features": "truth"}) for card in cards])
     assert not list(tmp_path.iterdir())
+
+
+def test_the_guide_says_in_words_what_a_metric_needs_and_what_it_costs(cards):
+    chains = {
+        "changes=revisit_changes": "nothing else",
+        "fidelity=luma_fidelity, phases=phases": "a reference video, when the target is in view",
+        "poses=tracked_poses, requested_poses=true_requested_poses": "the requested path",
+    }
+    found = [cards[0].model_copy(update={"chain": chain}) for chain in chains]
+    assert [needs_of(card) for card in found] == list(chains.values())
+    changes, fidelity, camera = map(seconds_of, found)
+    assert fidelity < camera < changes, "changes are looked for along tracked poses"

@@ -15,6 +15,7 @@ from lookaway.calibration.card import (
     FaultResponse,
     MetricCard,
 )
+from lookaway.core import plugins
 from lookaway.io.files import write_whole
 from lookaway.reports.charts.card_matrix import card_matrix
 from lookaway.reports.numbers import amount, fixed, markdown_table
@@ -26,6 +27,19 @@ ATTACKS: Final = ("frozen", "overlay")
 JUDGED: Final = ("state_reset", "frozen_while_unseen")
 """Faults of an event, which pixels alone cannot decide: what should have happened is in the caption."""
 HALF, FULL = 0.5, 1.0
+NEEDS: Final = {
+    "commanded_poses": "the commanded path",
+    "frame_fidelity": "a reference video",
+    "luma_fidelity": "a reference video",
+    "phases": "when the target is in view",
+    "reference_poses": "poses of the reference",
+    "requested_poses": "the requested path",
+    "true_reference_poses": "poses of the reference",
+    "true_requested_poses": "the requested path",
+}
+"""What an extractor needs beside the video, in words; the others need nothing."""
+BELOW: Final = {"revisit_changes": ("tracked_poses",), "sift_matches": ("tracked_poses",)}
+"""Extractors that others ask for what they found."""
 MIN_SPARED: Final = 0.9
 """From this share of other faults spared on, a metric that finds a fault by the way is worth naming for it."""
 
@@ -75,14 +89,32 @@ def guide_markdown(cards: Sequence[MetricCard], link: str = MATRIX) -> str:
         "## By metric",
         "*Clean* is what a perfect memory gets, with the range of 90 % of the scenes; smaller differences between two "
         "models than the *smallest* count as equal. *Others spared* is the share of the other faults that leave the "
-        "metric as it is: near 0, it says that something differs from the clean clip, whatever that is.",
-        markdown_table([_metric_row(card) for card in cards], right=("smallest", "others spared")),
+        "metric as it is: near 0, it says that something differs from the clean clip, whatever that is. *Needs* is "
+        "what it asks for beside the video, *seconds a frame* what its extractors take on one core for a frame that "
+        "they look at; metrics that share them share their time.",
+        markdown_table([_metric_row(card) for card in cards], right=("seconds a frame", "smallest", "others spared")),
         *_reference_note(cards),
         "## How much was measured",
         markdown_table(list(_support_rows(cards, faults))),
         "",
     ]
     return "\n\n".join(parts)
+
+
+def needs_of(card: MetricCard) -> str:
+    """What a metric needs beside the video, in words."""
+    return ", ".join(dict.fromkeys(NEEDS[name] for name in _extractors(card) if name in NEEDS)) or "nothing else"
+
+
+def seconds_of(card: MetricCard) -> float:
+    """Seconds of one core for a frame, by what its extractors declare."""
+    return sum(float(plugins.load("extractors", name).seconds_per_frame) for name in _extractors(card))
+
+
+def _extractors(card: MetricCard) -> list[str]:
+    """Extractors of a card's chain, and those that they ask, once each."""
+    named = [part.partition("=")[2] for part in card.chain.split(", ") if part]
+    return list(dict.fromkeys(name for top in named for name in (top, *BELOW.get(top, ()))))
 
 
 def _order(card: MetricCard) -> tuple[bool, int, str]:
@@ -149,7 +181,8 @@ def _metric_row(card: MetricCard) -> dict[str, str]:
     found = [r.fault for r in card.responses if is_found(r)]
     return {
         "metric": f"`{card.metric}`",
-        "needs": card.chain,
+        "needs": needs_of(card),
+        "seconds a frame": f"{seconds_of(card):.1g}",
         "clean": clean,
         "smallest": "any" if card.smallest_difference == 0 else fixed(card.smallest_difference),
         "finds": ", ".join(found) or "-",
