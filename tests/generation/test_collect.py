@@ -9,13 +9,15 @@ import pytest
 
 import lookaway
 from lookaway.core import Reason, UserError, plugins
-from lookaway.generation.collect import collect_outputs
+from lookaway.engine.binding import bind_metrics
+from lookaway.generation.collect import collect_outputs, without_provenance
 from lookaway.generation.export import export_cases
 from lookaway.generation.overlays import find_overlay
 from lookaway.generation.work_plan import PLAN, item_folder, read_plan
 from lookaway.io.pictures import picture_pixels
 from tests.generation.golden import GOLDEN, needs_golden, request, there_and_back
 from tests.generation.outputs import KINDS, damaged_outputs, made_output, made_plan, pictures
+from tests.support.command import lookaway as command
 
 
 def collected(tmp_path, count, each):
@@ -185,3 +187,20 @@ def test_overlays_of_the_models_own_code_are_found(model, sample):
     marked = [np.where(is_drawn, drawn, picture).astype(np.uint8) for picture in clean]
     assert find_overlay(marked, card.overlay) == "found"
     assert find_overlay(clean, card.overlay) == "none"
+
+
+def test_a_collected_dataset_is_measured_against_request_and_delivery_and_says_how_it_was_made(tmp_path):
+    (item,) = made_plan(tmp_path / "work", 1)
+    made_output(tmp_path / "outputs", item, 1)
+    collect_outputs(tmp_path / "work", tmp_path / "outputs", tmp_path / "dataset")
+    dataset = lookaway.read(tmp_path / "dataset")
+    names = {bound.name for bound in bind_metrics(dataset)}
+    assert {"return_error", "delivered.return_error", "delivered.reach_missing", "delivered.lost"} <= names
+    assert without_provenance(dataset) == ""
+    provenance = tmp_path / "dataset" / "provenance.jsonl"
+    provenance.write_text("")
+    assert without_provenance(dataset).startswith("1 of 1 rollouts have no record of how they were made, such as ")
+    provenance.unlink()
+    told = command("validate", tmp_path / "dataset", "--metrics", "delivered.lost")
+    assert "lookaway collect" in told.err
+    assert told.code == 0

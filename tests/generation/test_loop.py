@@ -52,8 +52,10 @@ def test_the_world_is_asked_and_measured_like_any_model(tmp_path):
     collected = command("collect", work, outputs, "-o", dataset, "--model", "forgetful")
     assert collected.code == 0, collected.out + collected.err
     assert "1 of 1 outputs can be measured" in collected.out
-    evaluated = command("eval", dataset, "-o", tmp_path / "run", "--metrics", "light")
+    evaluated = command("eval", dataset, "-o", tmp_path / "run", "--metrics", "light,delivered.lost,return_error")
     assert evaluated.code == 0, evaluated.err
+    scores = {row["metric"]: row["value"] for row in lookaway.Run(tmp_path / "run").items()}
+    assert scores["delivered.lost"] == pytest.approx(0, abs=0.01), "a world does exactly what was asked"
     (rollout,) = lookaway.read(dataset).rollouts
     assert rollout.model == "forgetful"
 

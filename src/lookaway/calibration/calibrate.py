@@ -158,7 +158,8 @@ def with_changes(
             if change.is_of_another_scene and donor is None:
                 continue
             made = change_rollout(rollout, change, folder, donor)
-            labels[made.id] = replace(labels[rollout.id], kind=change.kind, name=change.name)
+            kind = "control" if change.kind == "control" else "nuisance"
+            labels[made.id] = replace(labels[rollout.id], kind=kind, name=change.name)
             changed.append(made)
     return replace(dataset, rollouts=(*dataset.rollouts, *changed)), labels
 

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from lookaway.core import Json, Problem, UserError, canonical_json, plugins
+from pydantic import BaseModel
+
+from lookaway.core import Dataset, Json, Problem, UserError, canonical_json, plugins
 from lookaway.generation.adapter import Adapter
 from lookaway.generation.export import DELIVERED, REQUEST
 from lookaway.generation.output_checks import MeasuredOutput, OutputFinding, OutputProblem, check_output
@@ -17,6 +19,7 @@ from lookaway.generation.output_files import FoundOutput, OutputFinder
 from lookaway.generation.work_plan import CASES, PlanItem, read_plan
 from lookaway.io.dataset_files import DatasetTree
 from lookaway.io.files import write_text, write_whole
+from lookaway.perception.truth import TRUTH
 
 PROVENANCE: Final = "provenance.jsonl"
 MANIFEST: Final = "manifest.jsonl"
@@ -77,6 +80,30 @@ def collect_outputs(
     _write_lines(dataset / PROVENANCE, records)
     _write_lines(dataset / MANIFEST, lines)
     return CollectReport(items=tuple(collected), extra=tuple(extra), problems=tuple(tree.problems))
+
+
+class _Record(BaseModel):
+    """What tells to which rollout a record of provenance belongs."""
+
+    case: str
+    model: str
+    seed: int
+
+
+def without_provenance(dataset: Dataset) -> str:
+    """How many rollouts have no record of how they were made, in words; empty if all have one, or are simulated."""
+    made = [rollout for rollout in dataset.rollouts if TRUTH not in rollout.artifacts]
+    tree = DatasetTree(dataset.root.absolute())
+    is_there = os.path.lexists(tree.root / PROVENANCE)
+    records = [record for _, record in tree.records(PROVENANCE, _Record)] if is_there else []
+    known = {(record.case, record.model, str(record.seed)) for record in records}
+    lacking = [rollout for rollout in made if (rollout.case.id, rollout.model, rollout.seed) not in known]
+    if not lacking:
+        return ""
+    return (
+        f"{len(lacking)} of {len(made)} rollouts have no record of how they were made, such as {lacking[0].id}. "
+        f"`lookaway collect` writes one for each to {PROVENANCE}, with the path that the model was given."
+    )
 
 
 def _checked(output: FoundOutput, adapter: Adapter, *, allow_overlay: bool) -> Collected:

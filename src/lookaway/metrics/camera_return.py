@@ -71,6 +71,30 @@ class ReachMissing(MetricBase):
 
 
 @dataclass(frozen=True, slots=True)
+class DeliveryLoss(MetricBase):
+    """Degrees of the request that the model's controls cannot express: at the farthest view or at the end.
+
+    It says nothing about the video. Where it is large, the model was asked something else.
+
+    Abstains: `missing_input` where the path that was requested, or the one that was delivered, is not known.
+    """
+
+    name = "delivery_loss"
+    unit = "degrees"
+    range = (0.0, 180.0)
+    higher_is_better = False
+    needs = ("delivered_poses",)
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        detail = features["delivered_poses"].detail
+        lost = {name: detail[name] for name in ("peak_lost_degrees", "end_lost_degrees") if name in detail}
+        if not lost:
+            return Abstention(Reason.MISSING_INPUT, "the record names no camera path that was requested.")
+        return Score(max(float(str(degrees)) for degrees in lost.values()), detail=lost)
+
+
+@dataclass(frozen=True, slots=True)
 class CameraCut(MetricBase):
     """The largest step of the picture from frame to frame, divided by the second largest: 1 is steady.
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from lookaway.core import BoundMetric, Extractor, Metric
 from lookaway.metrics.aligned_similarity import AlignedDino, AlignedLpips, AlignedSsim, DinoLift, LpipsLift, SsimLift
-from lookaway.metrics.camera_return import CameraCut, ReachMissing, ReturnError
+from lookaway.metrics.camera_return import CameraCut, DeliveryLoss, ReachMissing, ReturnError
 from lookaway.metrics.revisit_numbers import (
     CarriedArea,
     ChangedArea,
@@ -19,6 +19,7 @@ from lookaway.metrics.revisit_numbers import (
 )
 from lookaway.metrics.revisit_pairs import RevisitPairs
 from lookaway.perception.poses.commanded_poses import CommandedPoses
+from lookaway.perception.poses.delivered_poses import DeliveredPoses
 from lookaway.perception.revisit.revisit_changes import RevisitChanges
 from lookaway.perception.revisit.revisit_networks import RevisitLpips, RevisitTokens
 from lookaway.suites.revisit.published import POSES
@@ -53,4 +54,15 @@ def own_metrics() -> tuple[BoundMetric, ...]:
             BoundMetric(name=f"{FURTHER}{metric.name}", metric=metric, recipes=recipes, is_consistency=True)
             for metric, recipes in further
         ),
+    )
+
+
+def delivered_metrics() -> tuple[BoundMetric, ...]:
+    """The camera against the path that the model was given, and what of the request that path lacks."""
+    delivered = DeliveredPoses()
+    camera: dict[str, Extractor] = {"poses": POSES, "commanded_poses": delivered}
+    return (
+        BoundMetric(name="delivered.return_error", metric=ReturnError(), recipes=camera),
+        BoundMetric(name="delivered.reach_missing", metric=ReachMissing(), recipes=camera),
+        BoundMetric(name="delivered.lost", metric=DeliveryLoss(), recipes={"delivered_poses": delivered}),
     )

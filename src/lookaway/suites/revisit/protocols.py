@@ -12,11 +12,13 @@ from lookaway.perception.similarity.retraced_frames import RetracedFrames
 from lookaway.suites.gate import revisited_gate
 from lookaway.suites.mbench.protocol import action_protocol
 from lookaway.suites.mind.protocol import protocol as mind_protocol
-from lookaway.suites.revisit.own_metrics import own_metrics
+from lookaway.suites.revisit.own_metrics import delivered_metrics, own_metrics
 from lookaway.suites.revisit.published import POSES, VARIANTS, Settings, published_metrics
 
 OWN: Final = "revisit"
 """The protocol of this package."""
+DELIVERED: Final = "delivered"
+"""The camera against what the model was given; measured by default where `lookaway collect` wrote that down."""
 
 
 def split_protocols(text: str) -> tuple[str, ...]:
@@ -41,6 +43,8 @@ def protocol_metrics(names: Sequence[str], settings: Settings) -> tuple[BoundMet
     for name in names:
         if name == OWN:
             found = own_metrics()
+        elif name == DELIVERED:
+            found = delivered_metrics()
         elif name in VARIANTS:
             found = published_metrics(name, as_published, settings)
         else:
@@ -74,5 +78,5 @@ def _retraced(recipe: Extractor) -> Extractor:
 
 SUITES: Final[Mapping[str, Callable[[Settings], tuple[BoundMetric, ...]]]] = {"mbench-a": _mbench_a, "mind": _mind}
 """Suites whose protocol can measure the rollouts of any dataset; what a case lacks is an abstention."""
-PROTOCOLS: Final = (OWN, *VARIANTS, *SUITES)
+PROTOCOLS: Final = (OWN, DELIVERED, *VARIANTS, *SUITES)
 """All names."""

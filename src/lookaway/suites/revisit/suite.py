@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from lookaway.core import BoundMetric, Dataset, Group, Option, Table, UserError
+from lookaway.perception.poses.delivered_poses import DELIVERED as DELIVERED_ARTIFACT
 from lookaway.statistics.cells import branch_notes, gated_cells
 from lookaway.suites.folder.layout import has_manifest, is_world, read_videos
 from lookaway.suites.options import ALLOW_OUTSIDE, AS_PUBLISHED, PATTERN
-from lookaway.suites.revisit.protocols import OWN, PROTOCOLS, protocol_metrics, split_protocols
+from lookaway.suites.revisit.protocols import DELIVERED, OWN, PROTOCOLS, protocol_metrics, split_protocols
 from lookaway.suites.revisit.sana_layout import SanaReader, looks_like_sana
 
 
@@ -43,12 +44,14 @@ class Revisit:
             rollouts, problems, identity, protocol = sana.rollouts(), sana.problems, sana.identity, "sana"
         else:
             rollouts, problems = read_videos(root, options["pattern"], allow_outside=options["allow_outside"])
-            identity, protocol = {}, OWN
+            has_delivered = any(DELIVERED_ARTIFACT in rollout.artifacts for rollout in rollouts)
+            identity, protocol = {}, f"{OWN},{DELIVERED}" if has_delivered else OWN
         names = split_protocols(options["protocol"] or protocol)
-        if options["as_published"] and OWN in names:
+        if options["as_published"] and (own := next((name for name in names if name in (OWN, DELIVERED)), None)):
+            published = (name for name in PROTOCOLS if name not in (OWN, DELIVERED))
             raise UserError(
-                "The protocol 'revisit' is of this package and was not published. Leave out --as-published, or name "
-                f"published ones with --protocol: {', '.join(name for name in PROTOCOLS if name != OWN)}."
+                f"The protocol {own!r} is of this package and was not published. Leave out --as-published, or name "
+                f"published ones with --protocol: {', '.join(published)}."
             )
         return Dataset(
             suite=self.name,
