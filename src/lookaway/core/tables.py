@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from html import escape
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,10 +106,44 @@ class Cell:
         return 0 < self.scored == self.untested
 
 
+COLUMNS: Final = ("model", "metric", "subset", "mean", "95 %", "scored", "not scored")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Estimates of one run."""
+    """Estimates of one run; it prints as text, and as HTML in a notebook."""
 
     suite: str
     cells: tuple[Cell, ...]
     notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        rows = [COLUMNS, *map(_texts, self.cells)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+        return "\n".join((*lines, *self.notes))
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{escape(name)}</th>" for name in COLUMNS)
+        body = "".join(
+            f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in _texts(cell))}</tr>" for cell in self.cells
+        )
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
+
+
+def _texts(cell: Cell) -> tuple[str, ...]:
+    found = cell.estimate
+    interval = (
+        "" if found is None or found.low is None or found.high is None else f"{found.low:.3f} to {found.high:.3f}"
+    )
+    missing = {**cell.reasons, **({"failed": cell.failures} if cell.failures else {})}
+    return (
+        cell.model,
+        cell.metric,
+        cell.subset,
+        "-" if found is None else f"{found.mean:.3f}",
+        interval,
+        f"{cell.scored} of {cell.asked}",
+        ", ".join(f"{reason} {count}" for reason, count in missing.items()),
+    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from lookaway.core import TESTED, Group, Lock, RunError, Table
+from lookaway.core import TESTED, Group, Lock, RunError, Table, UserError
 from lookaway.engine.reading import load_suite
 from lookaway.io.object_storage import as_path
 from lookaway.statistics.cells import with_untested
@@ -26,6 +26,7 @@ class RunResults:
 
 
 SCORE_COLUMNS: Final = ("model", "case", "subset", "scene", "seed", "metric", "value", "raw", "rollout")
+OUTCOME_COLUMNS: Final = (*SCORE_COLUMNS, "status", "reason", "message")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,24 @@ class Run:
     def scores(self) -> list[dict[str, Any]]:
         """Every score with its model, case, subset, scene, seed and metric: a row each, as tables of data take them."""
         return [{name: row[name] for name in SCORE_COLUMNS} for row in self.items() if row["status"] == "score"]
+
+    def to_pandas(self) -> Any:
+        """Every outcome as a `pandas.DataFrame`: scores, abstentions and failures, told apart by `status` and `reason`.
+
+        >>> frame = run.to_pandas()  # doctest: +SKIP
+        >>> frame[frame.status == "score"].pivot_table("value", "model", "metric")  # doctest: +SKIP
+        """
+        try:
+            from pandas import DataFrame
+        except ImportError as error:
+            raise UserError(
+                "pandas is not installed. Run `pip install pandas`, or take the rows of `run.items()`."
+            ) from error
+        rows = [{name: row[name] for name in OUTCOME_COLUMNS} for row in self.items()]
+        return DataFrame(rows, columns=list(OUTCOME_COLUMNS))
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
 
     def units(self, metric: str) -> Iterator[Mapping[str, Any]]:
         """Every unit of one metric: its frame pairs, tracks, segments or phases."""
