@@ -26,9 +26,9 @@ def write_items(runs: Sequence[LoadedRun], output: Path) -> Mapping[str, CasePag
     return {case.id: case_page(case, write_item_page(case, output)) for case in case_videos(runs, media)}
 
 
-def build_site(runs: Sequence[LoadedRun], output: Path, *, title: str | None = None) -> Path:
+def build_site(runs: Sequence[LoadedRun], output: Path, *, title: str | None = None, reload_seconds: int = 0) -> Path:
     """Write the site and return its index; an existing site is overwritten."""
-    site = site_of(runs, title)
+    site = replace(site_of(runs, title), reload_seconds=reload_seconds)
     try:
         data = write_data(output, runs, site.leaderboards, site.matrices)
         site = replace(site, data=data, pages=write_items(runs, output))

@@ -43,6 +43,11 @@ class Counts:
     """Why measurements have no score, the most frequent first."""
 
 
+def is_going(run: LoadedRun) -> bool:
+    """Whether something is not measured yet."""
+    return any(group.reasons.get(Reason.NOT_YET_MEASURED.value) for group in run.groups)
+
+
 def counts(run: LoadedRun) -> Counts:
     """Counts over the groups of a run; a gate counts as a measurement too."""
     reasons: Counter[str] = Counter()

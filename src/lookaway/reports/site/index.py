@@ -139,6 +139,8 @@ class Site:
     """The worst failure of each model, by suite."""
     folded: Markup | None = None
     """The cases themselves, where they have no pages."""
+    reload_seconds: int = 0
+    """How often an open page loads itself again, while a run goes on; 0 is never."""
 
 
 def write_index(site: Site, output: Path) -> Path:
@@ -157,6 +159,7 @@ def _context(site: Site, found: Sequence[Section]) -> dict[str, Any]:
     styles = model_styles(site.leaderboards)
     return {
         "title": site.title,
+        "reload_seconds": site.reload_seconds,
         "answers": answers(site.leaderboards, site.matrices, styles, _missing(site)),
         "styles": styles,
         "warnings": warnings(site.runs, site.leaderboards),

@@ -98,3 +98,6 @@ const reveal = () => {
 };
 addEventListener("hashchange", reveal);
 reveal();
+// While a run goes on its page is written again and again; the browser keeps the place of the reader.
+const going = document.querySelector("main[data-reload]");
+if (going) setTimeout(() => location.reload(), 1000 * Number(going.dataset.reload));
