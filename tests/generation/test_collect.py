@@ -12,11 +12,9 @@ from lookaway.core import Reason, UserError, plugins
 from lookaway.engine.binding import bind_metrics
 from lookaway.generation.collect import collect_outputs, without_provenance
 from lookaway.generation.export import export_cases
-from lookaway.generation.overlays import find_overlay
 from lookaway.generation.work_plan import PLAN, item_folder, read_plan
-from lookaway.io.pictures import picture_pixels
-from tests.generation.golden import GOLDEN, needs_golden, request, there_and_back
-from tests.generation.outputs import KINDS, damaged_outputs, made_output, made_plan, pictures
+from tests.generation.golden import request, there_and_back
+from tests.generation.outputs import KINDS, damaged_outputs, made_output, made_plan
 from tests.support.command import lookaway as command
 
 
@@ -157,36 +155,6 @@ def test_a_damaged_plan_is_one_message(tmp_path):
     (tmp_path / PLAN).write_text('{"format": 1}\n')
     with pytest.raises(UserError, match="Export the cases again"):
         read_plan(tmp_path)
-
-
-def test_an_overlay_on_a_picture_that_stands_still_cannot_be_told():
-    overlay = plugins.load("adapters", "sana-wm").card.overlay
-    assert find_overlay(list(pictures(1)), overlay) == "none"
-    assert find_overlay(list(pictures(1, overlay=True)), overlay) == "found"
-    assert find_overlay(list(pictures(1, moves=False)), overlay) == "unknown"
-
-
-@needs_golden
-@pytest.mark.merge
-@pytest.mark.parametrize(
-    ("model", "sample"),
-    [
-        ("matrix-game-3", "matrix_game_3"),
-        ("matrix-game-2", "matrix_game_2_icon"),
-        ("hy-worldplay", "hy_worldplay_with_ui"),
-        ("sana-wm", "sana_wm"),
-    ],
-)
-def test_overlays_of_the_models_own_code_are_found(model, sample):
-    card = plugins.load("adapters", model).card
-    drawn = picture_pixels((GOLDEN / "overlays" / f"{sample}.png").read_bytes()).astype(np.int16)
-    grey = np.median(drawn.reshape(-1, 3), axis=0)
-    height, width = drawn.shape[:2]
-    clean = list(pictures(5, width=width, height=height, frames=6))
-    is_drawn = np.abs(drawn - grey).max(axis=2, keepdims=True) > 8
-    marked = [np.where(is_drawn, drawn, picture).astype(np.uint8) for picture in clean]
-    assert find_overlay(marked, card.overlay) == "found"
-    assert find_overlay(clean, card.overlay) == "none"
 
 
 def test_a_collected_dataset_is_measured_against_request_and_delivery_and_says_how_it_was_made(tmp_path):
