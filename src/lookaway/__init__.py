@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from lookaway.engine.merging import merge
     from lookaway.engine.reading import read
     from lookaway.engine.run import Run
+    from lookaway.engine.scorer import CasePaths, Scorer, VideoScores
     from lookaway.engine.session import Progress
     from lookaway.engine.shard import Shard
     from lookaway.judges.settings import JudgeSettings
@@ -62,6 +63,7 @@ __all__ = [
     "Abstention",
     "BoundMetric",
     "Case",
+    "CasePaths",
     "Cell",
     "Compute",
     "Dataset",
@@ -91,6 +93,7 @@ __all__ = [
     "Rollout",
     "Run",
     "Score",
+    "Scorer",
     "Shard",
     "Suite",
     "Table",
@@ -99,6 +102,7 @@ __all__ = [
     "Unit",
     "Unmeasurable",
     "UserError",
+    "VideoScores",
     "evaluate",
     "merge",
     "read",
@@ -107,8 +111,11 @@ __all__ = [
 _HOMES = {
     "JudgeSettings": "lookaway.judges.settings",
     "Progress": "lookaway.engine.session",
+    "CasePaths": "lookaway.engine.scorer",
     "Run": "lookaway.engine.run",
+    "Scorer": "lookaway.engine.scorer",
     "Shard": "lookaway.engine.shard",
+    "VideoScores": "lookaway.engine.scorer",
     "evaluate": "lookaway.engine.evaluate",
     "merge": "lookaway.engine.merging",
     "read": "lookaway.engine.reading",

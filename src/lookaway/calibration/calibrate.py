@@ -158,7 +158,7 @@ def with_changes(
             if change.is_of_another_scene and donor is None:
                 continue
             made = change_rollout(rollout, change, folder, donor)
-            kind = "control" if change.kind == "control" else "nuisance"
+            kind: Literal["control", "nuisance"] = "control" if change.kind == "control" else "nuisance"
             labels[made.id] = replace(labels[rollout.id], kind=kind, name=change.name)
             changed.append(made)
     return replace(dataset, rollouts=(*dataset.rollouts, *changed)), labels

@@ -45,6 +45,7 @@ from lookaway.engine.timings import (
     StageTimings,
     stage_of,
 )
+from lookaway.io.array_frames import ArrayFrames
 from lookaway.io.partner_frames import PartnerFrames
 from lookaway.io.video import Video
 from lookaway.store.feature_store import FeatureStore
@@ -123,6 +124,8 @@ class FeatureJob:
     wanted: Iterable[Extractor]
     decoded_frames: int = 0
     is_dry_run: bool = False
+    frames: ArrayFrames | None = None
+    """The frames, where they are in memory and not in the rollout's file."""
     idle: Callable[[], AbstractContextManager[object]] = nullcontext
     """Entered while a feature from outside this process is waited for that another one needs."""
     timeline: Timeline | None = None
@@ -158,7 +161,7 @@ class FeatureJob:
 
     def _opened(self) -> Video:
         with self.timings.timed(DECODING):
-            video = Video(self.rollout.video)
+            video = Video(self.frames or self.rollout.video)
         self.timeline = video.timeline
         return video
 
@@ -212,7 +215,7 @@ class FeatureJob:
 
     def _restore(self) -> list[Extractor]:
         """Read stored features; returns the recipes without one."""
-        ordered = with_needs(self.wanted)
+        ordered = [recipe for recipe in with_needs(self.wanted) if recipe not in self.perceived]
         with self.timings.timed(READING) as reading:
             found = {recipe: self.extractors.stored(self.content, recipe) for recipe in ordered}
             reading.rollouts += 1

@@ -173,7 +173,7 @@ class RolloutWorker:
         with self._working(batch), job.timings.timed(METRICS) as stage:
             for bound in bounds:
                 if bound.name not in batch.outcomes:
-                    batch.outcomes[bound.name] = _measure(bound, work.rollout, perceived)
+                    batch.outcomes[bound.name] = measure(bound, work.rollout, perceived)
             stage.rollouts += 1
         measured = self._measured(work, {bound.name: batch.outcomes[bound.name] for bound in bounds})
         seconds = time.perf_counter() - started
@@ -330,7 +330,8 @@ def why_not_applicable_safely(bound: BoundMetric, rollout: Rollout) -> Outcome |
         return _outcome_of(error)
 
 
-def _measure(bound: BoundMetric, rollout: Rollout, perceived: Mapping[Extractor, Perceived]) -> Outcome:
+def measure(bound: BoundMetric, rollout: Rollout, perceived: Mapping[Extractor, Perceived]) -> Outcome:
+    """The outcome of one metric on one rollout, from its features."""
     found = {feature: perceived[recipe] for feature, recipe in bound.recipes.items()}
     for need in bound.metric.needs:
         problem = found[need]

@@ -13,6 +13,7 @@ import numpy as np
 from av.video.reformatter import VideoReformatter
 
 from lookaway.core import Frame, FrameRequest, Json, Pixels, Reason, Timeline
+from lookaway.io.array_frames import ArrayFrames
 from lookaway.io.decoding import Decoder
 from lookaway.io.picture_folder import PictureFolder
 from lookaway.io.pictures import orientation, to_rgb
@@ -40,7 +41,7 @@ def ffmpeg_version() -> str:
 
 
 class Video:
-    """A video file, or a folder of numbered pictures. Use as a context manager.
+    """A video file, a folder of numbered pictures, or frames in memory. Use as a context manager.
 
     Index and time of every frame are known before the second one is decoded, even at a variable frame rate.
     Sizes are those of the stored pixels, upright; the pixel aspect ratio is not applied.
@@ -52,9 +53,8 @@ class Video:
     lookaway.core.errors.VideoError: no_such.mp4: there is no such file.
     """
 
-    def __init__(self, path: Path | str) -> None:
-        path = Path(path)
-        self._decoder = PictureFolder(path) if path.is_dir() else Decoder(path)
+    def __init__(self, source: Path | str | ArrayFrames) -> None:
+        self._decoder = source if isinstance(source, ArrayFrames) else _decoder(Path(source))
         first = self._decoder.first_picture
         turned = orientation(first)
         if turned is None:
@@ -152,6 +152,10 @@ class Video:
         pixels = np.ascontiguousarray(self._orientation.upright(stored))
         pixels.flags.writeable = False
         return pixels
+
+
+def _decoder(path: Path) -> PictureFolder | Decoder:
+    return PictureFolder(path) if path.is_dir() else Decoder(path)
 
 
 def probe(path: Path | str) -> Timeline:
