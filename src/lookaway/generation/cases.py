@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -48,6 +49,13 @@ WORDS: Final[dict[str, tuple[Axis, int]]] = {
     "pan_left": ("right", -1),
     "pan_right": ("right", 1),
 }
+MIRROR_TEST: Final = "mirror_test"
+MIRRORED: Final = (
+    *("left_then_right", "right_then_left", "forward_then_backward", "backward_then_forward"),
+    *("pan_left_then_right", "pan_right_then_left", "up_then_down", "down_then_up"),
+)
+"""Ways there and back. MIND leaves those of its mirror tests open: `path-1` is the first of these, and after the last
+they begin anew at half the size, so that no two tests of a scene are one."""
 STILL_WORDS: Final = frozenset({"wait", "static", "still", "none"})
 
 
@@ -68,7 +76,10 @@ def requests_of(dataset: Dataset, form: ActionForm) -> Iterator[GenerationReques
             continue
         seen.add(rollout.case.id)
         try:
-            yield _request(dataset.suite, rollout, form)
+            if _is_mirror_test(dataset.suite, rollout.case):
+                yield _mirror_test(rollout.case, dataset, form)
+            else:
+                yield _request(dataset.suite, rollout, form)
         except (Unmeasurable, DatasetError, ValueError) as error:
             yield Problem(where=rollout.case.id, message=str(error))
 
@@ -92,6 +103,28 @@ def _request(suite: str, rollout: Rollout, form: ActionForm) -> GenerationReques
             case=rollout.case, camera=found, first_frame=picture, camera_source="the action in words" if found else ""
         )
     return GenerationRequest(case=rollout.case, camera=camera, first_frame=picture, camera_source=source)
+
+
+def _is_mirror_test(suite: str, case: Case) -> bool:
+    return suite == "mind" and case.subset.endswith(f"/{MIRROR_TEST}")
+
+
+def _mirror_test(case: Case, dataset: Dataset, form: ActionForm) -> GenerationRequest:
+    """A way there and back; where the dataset has a video of the scene, from its first frame and with its prompt."""
+    view = case.subset.removesuffix(MIRROR_TEST)
+    shown = (rollout for rollout in dataset.rollouts if rollout.case.reference is not None)
+    scene = next((each for each in shown if each.case.scene == case.scene and each.case.subset.startswith(view)), None)
+    number = re.search(r"(\d+)$", case.id)
+    again, which = divmod(max(int(number[1]), 1) - 1 if number else 0, len(MIRRORED))
+    form = replace(form, degrees=form.degrees / 2**again, distance=form.distance / 2**again)
+    case = replace(case, action=MIRRORED[which], prompt=scene.case.prompt if scene else case.prompt)
+    picture = _first_frame(scene) if scene else None
+    return GenerationRequest(
+        case=case,
+        camera=_of_action(case, form, (picture.width, picture.height) if picture else ASSUMED_SIZE),
+        first_frame=picture,
+        camera_source="a way there and back, which the mirror test leaves open",
+    )
 
 
 def _of_world(rollout: Rollout, picture: FirstFrame | None) -> GenerationRequest:

@@ -30,7 +30,7 @@ CASE="$(cd "$(dirname "$0")" && pwd)"
 OUT="${{OUTPUTS:-$CASE/../../outputs}}/{folder}"
 RECORD="$OUT/{record}"
 if [ -f "$RECORD" ] && grep -q {sha256} "$RECORD" && [ -f "$OUT"/{output} ]; then exit 0; fi
-mkdir -p "$OUT"
+{needed}mkdir -p "$OUT"
 rm -f "$RECORD" "$OUT"/{output}
 STARTED="$(date +%s)"
 {draft}{command}
@@ -38,6 +38,12 @@ printf '{{"plan_sha256": "{sha256}", "seed": {seed}, "started": %s, "finished": 
   "$STARTED" "$(date +%s)" > "$RECORD"
 """
 DRAFT: Final = "some flags are a draft; compare them with the model's own script before the first run."
+FIRST_FRAME: Final = "first_frame.png"
+NEEDED: Final = f"""[ -f "$CASE/{FIRST_FRAME}" ] || {{
+  echo "the dataset has no first frame of this case; put one at $CASE/{FIRST_FRAME}" >&2
+  exit 1
+}}
+"""
 RUN_ALL: Final = """#!/bin/sh
 # Runs every case; a case that fails is told at the end, and the same command resumes.
 WORK="$(cd "$(dirname "$0")" && pwd)"
@@ -144,13 +150,15 @@ def _export(
 
 
 def _script(plan: ControlPlan, item: PlanItem, *, is_draft: bool) -> str:
+    command = command_line(plan.command)
     return RUN.format(
         folder=item.folder,
         record=RUN_RECORD,
         sha256=item.sha256,
         output=command_line([plan.output]),
         draft=f"# {DRAFT}\n" if is_draft else "",
-        command=command_line(plan.command),
+        needed=NEEDED if FIRST_FRAME in command and FIRST_FRAME not in item.files else "",
+        command=command,
         seed=item.seed,
     )
 

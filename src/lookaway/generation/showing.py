@@ -27,7 +27,8 @@ def plan_row(request: GenerationRequest | Problem, adapter: Adapter) -> dict[str
     planned = adapter.plan(request, 0)
     if isinstance(planned, ControlPlan):
         return {**_row(request.case.id, planned), "note": ""}
-    return {**_row(request.case.id, planned.nearest), "note": f"refused, this is the nearest: {planned.message}"}
+    refused = "refused, this is the nearest" if planned.nearest else "refused"
+    return {**_row(request.case.id, planned.nearest), "note": f"{refused}: {planned.message}"}
 
 
 def _row(case: str, plan: ControlPlan | None) -> dict[str, Json]:
