@@ -39,6 +39,12 @@ def test_a_length_that_the_model_takes_is_found_by_the_smallest_error_at_the_end
     assert counts(AWAY_AND_BACK, is_length=lambda steps: (steps + 1) % 4 == 0) == [({"yaw": -1}, 20), ({"yaw": 1}, 19)]
 
 
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_where_the_way_does_not_close_the_peak_is_still_reached(sign):
+    legs = [Leg(0, 40, {"yaw": 60.0 * sign}), Leg(40, 80, {"yaw": -60.0 * sign})]
+    assert counts(legs, is_length=lambda steps: (steps + 1) % 4 == 0) == [({"yaw": sign}, 20), ({"yaw": -sign}, 19)]
+
+
 def test_a_model_that_can_stand_still_is_padded_at_the_end():
     found = counts(AWAY_AND_BACK, can_hold=True, is_length=lambda steps: (steps + 1) % 4 == 0)
     assert found == [({"yaw": -1}, 20), ({"yaw": 1}, 20), ({}, 3)]

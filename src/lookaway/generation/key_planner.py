@@ -111,14 +111,15 @@ def _total(slots: Sequence[_Slot], counts: Sequence[int], rules: KeyRules) -> in
     return sum(max(found) if rules.can_combine else sum(found) for found in by_leg.values())
 
 
-def _errors(slots: Sequence[_Slot], counts: Sequence[int]) -> tuple[float, float]:
-    """Errors at the end and at the worst leg in between, in steps."""
+def _errors(slots: Sequence[_Slot], counts: Sequence[int]) -> tuple[float, float, float]:
+    """Errors at the end, at the worst leg and at all legs together, in steps."""
     ahead: dict[Axis, float] = {}
-    worst = 0.0
+    found = [0.0]
     for slot, count in zip(slots, counts, strict=True):
         ahead[slot.axis] = ahead.get(slot.axis, 0.0) + count - slot.wanted
-        worst = max(worst, sum(map(abs, ahead.values())))
-    return round(sum(map(abs, ahead.values())), 6), round(worst, 6)
+        found.append(sum(map(abs, ahead.values())))
+    # Where the end is the worst of all, only the sum tells a right peak from a wrong one.
+    return round(found[-1], 6), round(max(found), 6), round(sum(found), 6)
 
 
 def _runs(
