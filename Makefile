@@ -87,20 +87,28 @@ bench-report:  ## The report of the simulated actors: how long it takes to build
 	$(PYTHON) -m benchmarks.actor_report
 
 CARDS ?= runs/cards
+WORKERS ?= 2
 SEPARATOR := ,
-CALIBRATE = $(PYTHON) -c "from lookaway.cli import main; main()" calibrate -o $(CARDS) --quiet --metrics $(MEASURED)
-OWN = remembered changed_area light look aligned_ssim return_error reach_missing cut moved copied carried further.ssim_lift
+CALIBRATE = $(PYTHON) -c "from lookaway.cli import main; main()" calibrate -o $(CARDS) --quiet --workers $(WORKERS) \
+	--metrics $(MEASURED) --use reference_poses=true_reference_poses --use requested_poses=true_requested_poses
+OWN = remembered changed_area light look aligned_ssim return_error reach_missing cut moved copied carried undone further.ssim_lift
 FIDELITY = $(foreach phase,visible disappeared reappeared all,memobench.$(phase).psnr memobench.$(phase).ssim)
-MEASURED = $(subst $() ,$(SEPARATOR),$(strip $(OWN) $(FIDELITY) wrbench.camera_alignment))
-SCENES = "--seeds 0" "--seeds 1 --families kitchen,office,street"
+CAMERA = memobench.camera_controllability further.rotation_followed wrbench.camera_precision wrbench.camera_alignment
+MEASURED = $(subst $() ,$(SEPARATOR),$(strip $(OWN) $(FIDELITY) $(CAMERA) mbencha.environment.rendering_lighting))
+FORMS = "--size 256x448 --fps 12" "--size 192x336 --fps 8"
 STEPS = "--severities 1" "--severities 0.5" "--severities 0.25" "--severities 0.75" "--severities 0.1"
+CONTROLS = frozen,overlay,wrong_scene,reversed,shuffled,noise,crop,loop
+KNOWN_SCORES = benchmarks/cards/scores.parquet
 
-# Rendered clips, features and outcomes stay in CARDS, so the same command goes on where it was stopped.
-cards:  ## The cards of metrics that need no downloaded weights: clean clips and controls, faults, then nuisances
-	set -e; for scenes in $(SCENES); do \
-		$(CALIBRATE) $$scenes --faults "" --changes frozen,overlay,wrong_scene,reversed,shuffled,noise,crop,loop; done
-	set -e; for step in $(STEPS); do for scenes in $(SCENES); do $(CALIBRATE) $$scenes $$step --changes ""; done; done
-	set -e; for scenes in $(SCENES); do $(CALIBRATE) $$scenes --faults "" --changes all; done
+# Rendered clips, features, outcomes and scores stay in CARDS, so the same command goes on where it was stopped.
+cards:  ## The cards of metrics that need no downloaded weights: faults, controls, nuisances, true features, another look
+	mkdir -p $(CARDS)
+	test -f $(CARDS)/scores.parquet || cp $(KNOWN_SCORES) $(CARDS)/
+	set -e; for form in $(FORMS); do for step in $(STEPS); do $(CALIBRATE) $$form $$step --changes ""; done; done
+	set -e; for form in $(FORMS); do $(CALIBRATE) $$form --faults "" --changes $(CONTROLS); done
+	$(CALIBRATE) --features truth --severities 0.5,1 --changes ""
+	$(CALIBRATE) --look generator_like --severities 0.5,1 --changes ""
+	$(CALIBRATE) --faults "" --changes all
 	$(PYTHON) -m benchmarks.ship_cards $(CARDS)
 
 guide:  ## The guide to metrics, from the cards in the package
