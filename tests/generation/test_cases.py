@@ -10,7 +10,7 @@ import pytest
 
 import lookaway
 from lookaway.generation.cases import MIRRORED, ActionForm, requests_of
-from lookaway.generation.export import FIRST_FRAME
+from lookaway.generation.run_scripts import FIRST_FRAME
 from lookaway.generation.work_plan import read_plan
 from tests.generation.suite_datasets import DATASETS, mind
 from tests.support.command import lookaway as command
@@ -84,7 +84,7 @@ def test_a_case_without_a_picture_says_so_before_the_model_starts(tmp_path):
     (item,) = read_plan(tmp_path / "work")
     ran = subprocess.run(
         ["sh", tmp_path / "work" / "run.sh"],
-        env={**os.environ, "OUTPUTS": str(tmp_path / "outputs")},
+        env={**os.environ, "OUTPUTS": str(tmp_path / "outputs"), "WEIGHTS": "weights"},
         capture_output=True,
         text=True,
         check=False,

@@ -11,9 +11,10 @@ import pytest
 
 from lookaway.core import plugins
 from lookaway.generation.adapter import ControlPlan, ControlRefusal, Shell, command_line
-from lookaway.generation.export import DRAFT, export_cases
+from lookaway.generation.export import export_cases
 from lookaway.generation.models import dreamx, gamecraft, lingbot_world, matrix_game_3, minwm, sana_wm, text_prompt
 from lookaway.generation.models.hy_worldplay import HyWorldPlayKeys
+from lookaway.generation.run_scripts import DRAFT
 from tests.generation.golden import request, there_and_back, turn
 
 NAMES = [name for name in plugins.names("adapters") if name != "world"]

@@ -67,7 +67,9 @@ class ModelCard:
     """Width and height of its pictures; `None` where the size is that of the first frame."""
     frames: FrameRule
     output: str
-    """Path of the result below the output folder of a case."""
+    """Path of the result below the output folder of a case; `*` stands for what the model adds to it."""
+    is_growing: bool = False
+    """Whether a longer file is written after each part, of which the one with the highest number is the result."""
     first_frame_kept: bool = True
     scale: Scale = "exact"
     executable: Executable = "exact"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +19,14 @@ from lookaway.generation.output_checks import MeasuredOutput, OutputFinding, Out
 from lookaway.generation.output_files import FoundOutput, OutputFinder
 from lookaway.generation.work_plan import CASES, PlanItem, read_plan
 from lookaway.io.dataset_files import DatasetTree
-from lookaway.io.files import write_text, write_whole
+from lookaway.io.files import remove_abandoned, write_text, write_whole
 from lookaway.perception.truth import TRUTH
 
 PROVENANCE: Final = "provenance.jsonl"
 MANIFEST: Final = "manifest.jsonl"
+VIDEOS: Final = "videos"
+PATHS: Final = {REQUEST: "request", DELIVERED: "delivered"}
+"""Folder of the dataset, and field of its manifest, for the paths of each item."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +77,11 @@ def collect_outputs(
     adapter: Adapter = plugins.load("adapters", names.pop())()
     tree = DatasetTree(outputs.absolute())
     found, extra = OutputFinder(tree, adapter.card).find(items)
+    _refuse_mixture(outputs, found)
     collected = [_checked(output, adapter, allow_overlay=allow_overlay) for output in found]
     inputs = DatasetTree(work.absolute())
+    for folder in (dataset, *(dataset / name for name in (VIDEOS, *PATHS.values()))):
+        remove_abandoned(folder)
     lines = [_add(entry, inputs, dataset, model or adapter.name) for entry in collected]
     records = [_provenance(entry, adapter, model or adapter.name) for entry in collected]
     _write_lines(dataset / PROVENANCE, records)
@@ -106,6 +113,14 @@ def without_provenance(dataset: Dataset) -> str:
     )
 
 
+def _refuse_mixture(outputs: Path, found: Sequence[FoundOutput]) -> None:
+    """Outputs of two sets of weights, or of two actors, are of two models."""
+    made = Counter(canonical_json(dict(output.record.variables)) for output in found if output.record.variables)
+    if len(made) > 1:
+        named = ", ".join(f"{count} with {variables}" for variables, count in made.most_common())
+        raise UserError(f"{outputs}: not all outputs are of one model: {named}. Make them in folders of their own.")
+
+
 def _checked(output: FoundOutput, adapter: Adapter, *, allow_overlay: bool) -> Collected:
     measured = MeasuredOutput()
     if output.path is not None:
@@ -120,7 +135,7 @@ def _add(entry: Collected, inputs: DatasetTree, dataset: Path, model: str) -> di
     item, problem = entry.item, entry.problem
     suffix = entry.output.path.suffix.lower() if entry.output.path else ".mp4"
     line: dict[str, Json] = {
-        "video": f"videos/{item.folder}{suffix}",
+        "video": f"{VIDEOS}/{item.folder}{suffix}",
         "case": item.case,
         "model": model,
         "seed": str(item.seed),
@@ -129,7 +144,7 @@ def _add(entry: Collected, inputs: DatasetTree, dataset: Path, model: str) -> di
         "prompt": list(item.prompt),
         "action": item.action,
     }
-    for name, key in ((REQUEST, "request"), (DELIVERED, "delivered")):
+    for name, key in PATHS.items():
         if name in item.files:
             source = inputs.path(f"{CASES}/{item.folder}/{name}")
             if os.path.isfile(source):
@@ -158,6 +173,7 @@ def _provenance(entry: Collected, adapter: Adapter, model: str) -> dict[str, Jso
         "version": record.version,
         "seed": item.seed,
         "wall_seconds": seconds,
+        "variables": dict(record.variables),
         "inputs_sha256": dict(item.files),
         "plan_sha256": item.sha256,
         "output": output.relative or None,

@@ -18,41 +18,12 @@ from lookaway.generation.adapter import Adapter, ControlPlan, ControlRefusal, co
 from lookaway.generation.array_files import npz_bytes
 from lookaway.generation.camera_motion import legs_of, moved_axes
 from lookaway.generation.request import CameraRequest, GenerationRequest
-from lookaway.generation.work_plan import CASES, PLAN, RUN_RECORD, PlanItem, item_folder, read_plan
-from lookaway.io.files import write_text, write_whole
+from lookaway.generation.run_scripts import DRAFT, RUN_ALL, case_script
+from lookaway.generation.work_plan import CASES, PLAN, PlanItem, item_folder, read_plan
+from lookaway.io.files import remove_abandoned, write_text, write_whole
 
 REQUEST: Final = "request.npz"
 DELIVERED: Final = "delivered.npz"
-RUN: Final = """#!/bin/sh
-# Run in the folder of the model's code. Results go to $OUTPUTS; what is finished is not run again.
-set -eu
-CASE="$(cd "$(dirname "$0")" && pwd)"
-OUT="${{OUTPUTS:-$CASE/../../outputs}}/{folder}"
-RECORD="$OUT/{record}"
-if [ -f "$RECORD" ] && grep -q {sha256} "$RECORD" && [ -f "$OUT"/{output} ]; then exit 0; fi
-{needed}mkdir -p "$OUT"
-rm -f "$RECORD" "$OUT"/{output}
-STARTED="$(date +%s)"
-{draft}{command}
-printf '{{"plan_sha256": "{sha256}", "seed": {seed}, "started": %s, "finished": %s}}\\n' \\
-  "$STARTED" "$(date +%s)" > "$RECORD"
-"""
-DRAFT: Final = "some flags are a draft; compare them with the model's own script before the first run."
-FIRST_FRAME: Final = "first_frame.png"
-NEEDED: Final = f"""[ -f "$CASE/{FIRST_FRAME}" ] || {{
-  echo "the dataset has no first frame of this case; put one at $CASE/{FIRST_FRAME}" >&2
-  exit 1
-}}
-"""
-RUN_ALL: Final = """#!/bin/sh
-# Runs every case; a case that fails is told at the end, and the same command resumes.
-WORK="$(cd "$(dirname "$0")" && pwd)"
-FAILED=0
-for RUN in "$WORK"/cases/*/run.sh; do
-  sh "$RUN" || { echo "failed: $RUN" >&2; FAILED=1; }
-done
-exit "$FAILED"
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +60,7 @@ def export_cases(
             continue
         for seed in seeds:
             items.append(_export(request, adapter, seed, work, before, take_nearest=take_nearest))
+    remove_abandoned(work)
     write_text(work / "run.sh", RUN_ALL)
     write_text(work / "README.md", _readme(adapter))
     write_text(work / PLAN, "".join(f"{item.model_dump_json()}\n" for item in items))
@@ -142,25 +114,13 @@ def _export(
         exported=known.exported if known and known.sha256 == sha256 else time.time(),
         sha256=sha256,
     )
+    for below in {(work / CASES / folder / name).parent for name in (*files, "run.sh")}:
+        remove_abandoned(below)
     for name, content in files.items():
         _write(work / CASES / folder / name, content)
     if plan is not None:
-        write_text(work / CASES / folder / "run.sh", _script(plan, item, is_draft=not card.is_command_read))
+        write_text(work / CASES / folder / "run.sh", case_script(plan, item, is_draft=not card.is_command_read))
     return item
-
-
-def _script(plan: ControlPlan, item: PlanItem, *, is_draft: bool) -> str:
-    command = command_line(plan.command)
-    return RUN.format(
-        folder=item.folder,
-        record=RUN_RECORD,
-        sha256=item.sha256,
-        output=command_line([plan.output]),
-        draft=f"# {DRAFT}\n" if is_draft else "",
-        needed=NEEDED if FIRST_FRAME in command and FIRST_FRAME not in item.files else "",
-        command=command,
-        seed=item.seed,
-    )
 
 
 def _files(request: GenerationRequest, plan: ControlPlan) -> dict[str, bytes]:

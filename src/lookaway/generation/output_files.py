@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatch
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
@@ -37,6 +38,8 @@ class RunRecord(BaseModel):
     endpoint: str | None = None
     version: str | None = None
     refusal: str | None = None
+    variables: dict[str, str] = {}
+    """What the user chose beside the plan, such as weights."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +66,8 @@ class OutputFinder:
         videos = _videos(self.tree)
         found = [self._of_item(item, videos) for item in items]
         used = {output.relative for output in found if output.relative}
-        folders = {output.item.folder for output in found}
-        extra = [
-            name
-            for name in videos
-            if name not in used and not (self._is_twin(name) and name.split("/", 1)[0] in folders)
-        ]
+        items_of = {output.item.folder: output.item for output in found}
+        extra = [name for name in videos if name not in used and not self._is_known(name, items_of)]
         return self._without_collisions(found), extra
 
     def _of_item(self, item: PlanItem, videos: list[str]) -> FoundOutput:
@@ -78,9 +77,10 @@ class OutputFinder:
         expected = f"{item.folder}/{item.output}"
         own = [name for name in videos if name.startswith(f"{item.folder}/") or name.rsplit(".", 1)[0] == item.folder]
         results = [name for name in own if not self._is_twin(name)]
+        named = [name for name in results if fnmatchcase(name, expected)]
         findings: list[OutputFinding] = []
-        if expected in own:
-            chosen = expected
+        if named and (len(named) == 1 or self.card.is_growing):
+            chosen = max(named, key=_last_number)
         elif len(results) == 1:
             chosen = results[0]
             findings.append(OutputFinding(OutputProblem.RENAMED, f"it is at {chosen}, expected {expected}."))
@@ -110,7 +110,14 @@ class OutputFinder:
             return RunRecord()
 
     def _is_twin(self, name: str) -> bool:
-        return any(fnmatch(name, f"*{ending}") for ending in self.card.twins)
+        return any(fnmatchcase(name, f"*{ending}") for ending in self.card.twins)
+
+    def _is_known(self, name: str, items_of: Mapping[str, PlanItem]) -> bool:
+        """Whether a video beside a result is one that the model makes on the way."""
+        item = items_of.get(name.split("/", 1)[0])
+        if item is None:
+            return False
+        return self._is_twin(name) or (self.card.is_growing and fnmatchcase(name, f"{item.folder}/{item.output}"))
 
     def _without_collisions(self, found: list[FoundOutput]) -> list[FoundOutput]:
         """One content under two items is of one of them at most."""
@@ -141,6 +148,12 @@ class OutputFinder:
             record=output.record,
             findings=(*output.findings, finding),
         )
+
+
+def _last_number(name: str) -> int:
+    """The number at the end of a name, such as that of a segment."""
+    found = re.search(r"(\d+)\.\w+$", name)
+    return int(found[1]) if found else -1
 
 
 def _absence(expected: str, results: list[str], own: list[str]) -> OutputFinding:

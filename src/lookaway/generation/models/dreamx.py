@@ -184,7 +184,7 @@ class DreamXAr(KeyAdapter):
         CARD,
         title="DreamX-World AR",
         frames=FrameRule(first=9, step=12),
-        output="result_first_frame.mp4",
+        output="result_*first_frame.mp4",
         executable="quantised",
         notes=("The first step is taken before the first pose. Colours are rewritten unless the strength is 0.",),
     )

@@ -42,7 +42,7 @@ CARD: Final = ModelCard(
     fps=16,
     size=(832, 480),
     frames=FrameRule(first=13, step=16),
-    output="sample_000.mp4",
+    output="sample_000*.mp4",
     executable="quantised",
     notes=("u and dn are accepted and do nothing; the frame rate is 8 unless --fps says otherwise.",),
 )
@@ -115,6 +115,7 @@ class MinWmWan(MinWmHy15):
     card: ClassVar[ModelCard] = replace(
         CARD,
         title="minWM Wan",
+        output="*.mp4",
         first_frame_kept=False,
         notes=("Text to video only: the first frame of the case does not reach it.",),
     )

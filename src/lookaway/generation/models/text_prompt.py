@@ -111,13 +111,11 @@ class Yume:
         fps=16,
         size=(1280, 704),
         frames=FrameRule(first=2 * LINE_FRAMES, step=LINE_FRAMES),
-        output="result.mp4",
+        output="first_frame*.mp4",
+        is_growing=True,
         scale="unknown",
         executable="text",
-        notes=(
-            "Line 0 drives segments 0 and 1, and the last line is never used.",
-            "Every segment writes a longer file: rename the last one to result.mp4 and remove the others.",
-        ),
+        notes=("Line 0 drives segments 0 and 1, and the last line is never used.",),
     )
 
     def plan(self, request: GenerationRequest, seed: int) -> Planned:
