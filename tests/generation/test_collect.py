@@ -158,16 +158,18 @@ def test_a_damaged_plan_is_one_message(tmp_path):
 
 
 def test_a_collected_dataset_is_measured_against_request_and_delivery_and_says_how_it_was_made(tmp_path):
-    (item,) = made_plan(tmp_path / "work", 1)
-    made_output(tmp_path / "outputs", item, 1)
+    for number, item in enumerate(made_plan(tmp_path / "work", 2)):
+        made_output(tmp_path / "outputs", item, number)
     collect_outputs(tmp_path / "work", tmp_path / "outputs", tmp_path / "dataset")
     dataset = lookaway.read(tmp_path / "dataset")
     names = {bound.name for bound in bind_metrics(dataset)}
     assert {"return_error", "delivered.return_error", "delivered.reach_missing", "delivered.lost"} <= names
     assert without_provenance(dataset) == ""
     provenance = tmp_path / "dataset" / "provenance.jsonl"
+    provenance.write_text(provenance.read_text().splitlines(keepends=True)[0])
+    assert "does not say how 1 of 2 rollouts were made" in without_provenance(dataset)
     provenance.write_text("")
-    assert without_provenance(dataset).startswith("1 of 1 rollouts have no record of how they were made, such as ")
+    assert without_provenance(dataset).startswith("nothing records how these videos were made.")
     provenance.unlink()
     told = command("validate", tmp_path / "dataset", "--metrics", "delivered.lost")
     assert "lookaway collect" in told.err

@@ -98,7 +98,7 @@ class _Record(BaseModel):
 
 
 def without_provenance(dataset: Dataset) -> str:
-    """How many rollouts have no record of how they were made, in words; empty if all have one, or are simulated."""
+    """What is not recorded of how rollouts were made, in words; empty if all is, or if they are simulated."""
     made = [rollout for rollout in dataset.rollouts if TRUTH not in rollout.artifacts]
     tree = DatasetTree(dataset.root.absolute())
     is_there = os.path.lexists(tree.root / PROVENANCE)
@@ -107,10 +107,9 @@ def without_provenance(dataset: Dataset) -> str:
     lacking = [rollout for rollout in made if (rollout.case.id, rollout.model, rollout.seed) not in known]
     if not lacking:
         return ""
-    return (
-        f"{len(lacking)} of {len(made)} rollouts have no record of how they were made, such as {lacking[0].id}. "
-        f"`lookaway collect` writes one for each to {PROVENANCE}, with the path that the model was given."
-    )
+    if len(lacking) == len(made):
+        return f"nothing records how these videos were made. `lookaway collect` does, in {PROVENANCE}."
+    return f"{PROVENANCE} does not say how {len(lacking)} of {len(made)} rollouts were made, such as {lacking[0].id}."
 
 
 def _refuse_mixture(outputs: Path, found: Sequence[FoundOutput]) -> None:
