@@ -84,6 +84,16 @@ def test_the_chain_names_extractors_and_does_not_depend_on_versions_of_software(
     assert chain_of(other)[1] != sha256
 
 
+def test_how_a_requested_path_reaches_a_metric_does_not_change_its_card():
+    entries = {"metric": {"kind": "return_error"}, "features": {"poses": {"kind": "tracked_poses"}}}
+    chains = [
+        chain_of({**entries, "features": {**entries["features"], "commanded_poses": {"kind": kind}}})
+        for kind in ("commanded_poses", "delivered_poses")
+    ]
+    assert chains[0][1] == chains[1][1] == chain_of(entries)[1]
+    assert chains[0][0] != chains[1][0]
+
+
 def test_the_share_of_the_extractors_is_what_a_perfect_memory_loses(cards):
     card = cards[0]
     floor = card.floor

@@ -26,6 +26,8 @@ FROZEN: Final = "frozen"
 CLEAN_LOOK: Final = "clean"
 """Look of clips as they are rendered."""
 HASH_CHARACTERS: Final = 32
+GIVEN: Final = ("reference_poses", "requested_poses", "commanded_poses")
+"""Features that a benchmark delivers with its cases: known to it, in the world as elsewhere."""
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -227,10 +229,14 @@ class MetricCard(_Record):
 
 
 def chain_of(entries: Mapping[str, Any]) -> tuple[str, str]:
-    """Chain and its hash of one metric, from its entries in a lock; versions of software are no part of it."""
+    """Chain and its hash of one metric, from its entries in a lock.
+
+    Versions of software are no part of the hash, and neither is how a benchmark delivers what it knows.
+    """
     features: Mapping[str, Any] = entries.get("features", {})
     text = ", ".join(f"{feature}={recipe['kind']}" for feature, recipe in sorted(features.items()))
-    fixed: Json = {name: entries[name] for name in ("metric", "features", "source") if name in entries}
+    fixed: dict[str, Json] = {name: entries[name] for name in ("metric", "source") if name in entries}
+    fixed["features"] = {name: recipe for name, recipe in features.items() if name not in GIVEN}
     return text, digest(fixed)[:HASH_CHARACTERS]
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from lookaway.calibration.card import (
     CLEAN_LOOK,
+    GIVEN,
     Control,
     Course,
     DosePoint,
@@ -37,8 +38,6 @@ LEVEL: Final = 1e-3
 SATURATED: Final = 0.01
 """Part of the range at each end within which a score is saturated."""
 MIN_DOSES: Final = 3
-GIVEN: Final = ("reference_poses", "requested_poses", "commanded_poses")
-"""Features that a benchmark delivers with its cases: known to it, in the world as elsewhere."""
 TRUTH_PREFIX: Final = "true_"
 """How the names of extractors begin that read the ground truth."""
 MUST_FIND: Final[Mapping[str, tuple[str, ...]]] = {
