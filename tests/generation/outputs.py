@@ -29,6 +29,7 @@ KINDS = {
     "renamed": "renamed",
     "other_seed": "other_seed",
     "frozen": "frozen",
+    "black": "black",
 }
 """Every damage and the kind that it is found as."""
 
@@ -42,11 +43,11 @@ def made_plan(work, count):
     return items
 
 
-def pictures(seed, *, frames=8, width=WIDTH, height=HEIGHT, moves=True, overlay=False):
+def pictures(seed, *, frames=8, width=WIDTH, height=HEIGHT, moves=True, overlay=False, brightness=1.0):
     """A texture that passes by, with keys on it if asked for."""
     random = np.random.default_rng(seed)
     coarse = random.integers(0, 256, (height // 16 + 10, width // 16 + 12, 3), np.uint8)
-    wide = coarse.repeat(16, axis=0).repeat(16, axis=1)
+    wide = (coarse.repeat(16, axis=0).repeat(16, axis=1) * brightness).astype(np.uint8)
     for number in range(frames):
         left, top = (11 * number, 7 * number) if moves else (0, 0)
         picture = wide[top : top + height, left : left + width].copy()
@@ -67,6 +68,7 @@ def made_output(outputs, item, seed, damage=None):
         "wrong_size": {"width": HEIGHT, "height": WIDTH},
         "overlay": {"overlay": True},
         "frozen": {"moves": False},
+        "black": {"brightness": 0.0},
     }.get(damage, {})
     if damage != "missing":
         write_video(video, pictures(seed, **form), fps=8 if damage == "wrong_rate" else FPS)

@@ -12,14 +12,17 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from lookaway.core import Dataset, Json, Problem, UserError, canonical_json, plugins
+from lookaway.core import Dataset, Json, Pixels, Problem, UserError, canonical_json, plugins
 from lookaway.generation.adapter import Adapter
 from lookaway.generation.export import DELIVERED, REQUEST
 from lookaway.generation.output_checks import MeasuredOutput, OutputFinding, OutputProblem, check_output
 from lookaway.generation.output_files import FoundOutput, OutputFinder
+from lookaway.generation.run_scripts import FIRST_FRAME
 from lookaway.generation.work_plan import CASES, PlanItem, read_plan
-from lookaway.io.dataset_files import DatasetTree
+from lookaway.io.dataset_files import DatasetTree, read_limited
 from lookaway.io.files import remove_abandoned, write_text, write_whole
+from lookaway.io.limits import MAX_JSON_BYTES
+from lookaway.io.pictures import picture_pixels
 from lookaway.perception.truth import TRUTH
 
 PROVENANCE: Final = "provenance.jsonl"
@@ -78,8 +81,8 @@ def collect_outputs(
     tree = DatasetTree(outputs.absolute())
     found, extra = OutputFinder(tree, adapter.card).find(items)
     _refuse_mixture(outputs, found)
-    collected = [_checked(output, adapter, allow_overlay=allow_overlay) for output in found]
     inputs = DatasetTree(work.absolute())
+    collected = [_checked(output, adapter, inputs, allow_overlay=allow_overlay) for output in found]
     for folder in (dataset, *(dataset / name for name in (VIDEOS, *PATHS.values()))):
         remove_abandoned(folder)
     lines = [_add(entry, inputs, dataset, model or adapter.name) for entry in collected]
@@ -120,13 +123,27 @@ def _refuse_mixture(outputs: Path, found: Sequence[FoundOutput]) -> None:
         raise UserError(f"{outputs}: not all outputs are of one model: {named}. Make them in folders of their own.")
 
 
-def _checked(output: FoundOutput, adapter: Adapter, *, allow_overlay: bool) -> Collected:
+def _checked(output: FoundOutput, adapter: Adapter, inputs: DatasetTree, *, allow_overlay: bool) -> Collected:
     measured = MeasuredOutput()
     if output.path is not None:
-        measured = check_output(output.path, output.item, adapter.card, allow_overlay=allow_overlay)
-    return Collected(
-        item=output.item, output=output, measured=measured, findings=(*output.findings, *measured.findings)
-    )
+        given = _first_frame(inputs, output.item)
+        measured = check_output(output.path, output.item, adapter.card, first_frame=given, allow_overlay=allow_overlay)
+    findings = [*output.findings, *measured.findings]
+    # Black videos of two cases are one file, and of their own cases all the same.
+    if output.same_content and not any(found.kind == OutputProblem.BLACK for found in findings):
+        findings.insert(len(output.findings), output.same_content)
+    return Collected(item=output.item, output=output, measured=measured, findings=tuple(findings))
+
+
+def _first_frame(inputs: DatasetTree, item: PlanItem) -> Pixels | None:
+    """The picture that the model was given, also where the user has put it there."""
+    path = inputs.path(f"{CASES}/{item.folder}/{FIRST_FRAME}")
+    if not os.path.isfile(path):
+        return None
+    try:
+        return picture_pixels(read_limited(path, MAX_JSON_BYTES))
+    except ValueError as error:
+        raise UserError(f"{path}: {error} Export the cases again.") from error
 
 
 def _add(entry: Collected, inputs: DatasetTree, dataset: Path, model: str) -> dict[str, Json]:

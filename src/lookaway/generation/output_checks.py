@@ -11,12 +11,15 @@ import numpy as np
 
 from lookaway.core import Floats, FrameRequest, Pixels, Reason, VideoError
 from lookaway.generation.adapter import ModelCard
+from lookaway.generation.first_frames import is_same_picture
 from lookaway.generation.overlays import find_overlay, is_moving
 from lookaway.generation.work_plan import PlanItem
 from lookaway.io.video import Video
 
 SAMPLED_FRAMES: Final = 10
 RATE_TOLERANCE: Final = 0.01
+BLACK_LEVEL, BLACK_PERCENT = 16, 99
+"""A frame is black where so many of its values are below a level; a night has lights."""
 
 
 class OutputProblem(StrEnum):
@@ -35,7 +38,9 @@ class OutputProblem(StrEnum):
     TWIN = "upscaled_twin"
     OVERLAY = "overlay"
     OVERLAY_UNKNOWN = "overlay_unknown"
+    FIRST_FRAME = "first_frame_mismatch"
     FROZEN = "frozen"
+    BLACK = "black"
     RENAMED = "renamed"
     EXTRA = "extra"
     REFUSED = "refused"
@@ -45,12 +50,14 @@ NOTES: Final = frozenset(
     {
         OutputProblem.WRONG_RATE,
         OutputProblem.FROZEN,
+        OutputProblem.BLACK,
         OutputProblem.RENAMED,
         OutputProblem.EXTRA,
         OutputProblem.OVERLAY_UNKNOWN,
     }
 )
-"""Kinds that do not keep an output from being measured: a picture that stands still is a result."""
+"""Kinds that do not keep an output from being measured: a picture that stands still or is black is a result. One that
+starts with another picture is none, since the model was not asked what the case asks."""
 REASONS: Final = {
     OutputProblem.MISSING: Reason.MISSING_VIDEO,
     OutputProblem.REFUSED: Reason.NOT_APPLICABLE,
@@ -89,8 +96,10 @@ class MeasuredOutput:
     findings: tuple[OutputFinding, ...] = field(default_factory=tuple)
 
 
-def check_output(path: Path, item: PlanItem, card: ModelCard, *, allow_overlay: bool) -> MeasuredOutput:
-    """Decode an output and compare it with its plan."""
+def check_output(
+    path: Path, item: PlanItem, card: ModelCard, *, first_frame: Pixels | None = None, allow_overlay: bool = False
+) -> MeasuredOutput:
+    """Decode an output and compare it with its plan, and with the first frame that the model was given."""
     try:
         with Video(path) as video:
             timeline = video.timeline
@@ -106,7 +115,11 @@ def check_output(path: Path, item: PlanItem, card: ModelCard, *, allow_overlay: 
         *_sizes(timeline.width, timeline.height, item),
     ]
     if not any(found.kind == OutputProblem.WRONG_SIZE for found in findings):
-        findings += _pictures(shown, item, card, allow_overlay=allow_overlay)
+        if _is_black(shown):
+            findings.append(OutputFinding(OutputProblem.BLACK, "all its pictures are black."))
+        else:
+            findings += _start(shown[0], first_frame, card)
+            findings += _pictures(shown, item, card, allow_overlay=allow_overlay)
     return MeasuredOutput(timeline.frame_count, fps, timeline.width, timeline.height, tuple(findings))
 
 
@@ -144,6 +157,18 @@ def _sizes(width: int, height: int, item: PlanItem) -> list[OutputFinding]:
             OutputProblem.WRONG_SIZE, f"its pictures are {width}x{height}, expected {item.width}x{item.height}.{hint}"
         )
     ]
+
+
+def _is_black(shown: list[Pixels]) -> bool:
+    return all(float(np.percentile(frame, BLACK_PERCENT)) < BLACK_LEVEL for frame in shown)
+
+
+def _start(shown: Pixels, given: Pixels | None, card: ModelCard) -> list[OutputFinding]:
+    """A model that is only prompted need not have seen the picture."""
+    if given is None or not card.first_frame_kept or card.executable == "text" or is_same_picture(given, shown):
+        return []
+    message = "it does not start with the first frame of the case; it may be of another case. Generate it again."
+    return [OutputFinding(OutputProblem.FIRST_FRAME, message)]
 
 
 def _pictures(shown: list[Pixels], item: PlanItem, card: ModelCard, *, allow_overlay: bool) -> list[OutputFinding]:

@@ -6,7 +6,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
@@ -52,6 +52,8 @@ class FoundOutput:
     sha256: str | None = None
     record: RunRecord = field(default_factory=RunRecord)
     findings: tuple[OutputFinding, ...] = ()
+    same_content: OutputFinding | None = None
+    """That another item has the same file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +142,7 @@ class OutputFinder:
         finding = OutputFinding(
             kind, f"{others[0].relative} has the same content and is of {what}. Generate both again."
         )
-        return FoundOutput(
-            item=output.item,
-            path=output.path,
-            relative=output.relative,
-            sha256=output.sha256,
-            record=output.record,
-            findings=(*output.findings, finding),
-        )
+        return replace(output, same_content=finding)
 
 
 def _last_number(name: str) -> int:
