@@ -76,6 +76,14 @@ def test_an_export_that_stops_after_some_cases_is_finished_by_the_same_command(t
     assert tree(tmp_path / "work") == tree(tmp_path / "whole")
 
 
+def test_a_case_that_is_no_longer_asked_for_is_no_longer_run(tmp_path):
+    exported(tmp_path, 2)
+    exported(tmp_path, 1)
+    assert sorted(path.parent.name for path in tmp_path.glob("cases/*/run.sh")) == sorted(
+        item.folder for item in read_plan(tmp_path)
+    )
+
+
 @pytest.mark.merge
 def test_an_export_that_is_killed_at_any_step_is_finished_by_the_same_command(tmp_path):
     with writing() as writes:

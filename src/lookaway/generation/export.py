@@ -60,6 +60,10 @@ def export_cases(
             continue
         for seed in seeds:
             items.append(_export(request, adapter, seed, work, before, take_nearest=take_nearest))
+    asked = {item.folder for item in items if item.refusal is None}
+    for script in sorted((work / CASES).glob("*/run.sh")):
+        if script.parent.name not in asked:  # of an earlier export, which run.sh would run as well
+            script.unlink()
     remove_abandoned(work)
     write_text(work / "run.sh", RUN_ALL)
     write_text(work / "README.md", _readme(adapter))
