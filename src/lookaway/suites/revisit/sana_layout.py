@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -131,7 +131,9 @@ class SanaReader:
             )
             try:
                 camera = scenes.path(line.camera_path) if line.camera_path else None
-                cases[line.id] = _SceneCase(case, camera)
+                picture = scenes.path(line.image_path) if line.image_path else None
+                is_there = picture is not None and os.path.isfile(picture)
+                cases[line.id] = _SceneCase(replace(case, first_frame=picture if is_there else None), camera)
             except Unmeasurable as error:
                 cases[line.id] = _SceneCase(case, None, error)
         if len(cases) != SCENES:
