@@ -138,8 +138,10 @@ def test_results_of_single_dimensions_of_vbench_are_all_found(writer):
 
 def test_the_picture_of_a_scene_is_what_a_model_starts_from_where_it_is_there(writer):
     writer.scenes(
-        indoor_001={"image_path": "first.png"}, indoor_002={"image_path": "gone.png"}, indoor_003={"image_path": "../a.png"}
-    )  # fmt: skip
+        indoor_001={"image_path": "first.png"},
+        indoor_002={"image_path": "gone.png"},
+        indoor_003={"image_path": "../a.png"},
+    )
     (writer.root / "first.png").write_bytes(b"picture")
     for scene in ("indoor_001", "indoor_002", "indoor_003"):
         writer.video(scene)
