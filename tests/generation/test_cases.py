@@ -90,5 +90,6 @@ def test_a_case_without_a_picture_says_so_before_the_model_starts(tmp_path):
         check=False,
     )
     assert ran.returncode == 1
-    assert f"put one at {tmp_path}/work/cases/{item.folder}/first_frame.png" in ran.stderr
+    wanted = tmp_path / "work" / "cases" / item.folder / "first_frame.png"
+    assert f"put one at {wanted}" in ran.stderr
     assert not (tmp_path / "outputs").exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias
@@ -10,6 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from lookaway.core import Floats, Indices, Json, angles_degrees
+from lookaway.generation.array_files import npz_bytes
 from lookaway.generation.camera_motion import Axis
 from lookaway.generation.request import CameraRequest, poses_between
 
@@ -30,11 +30,9 @@ class DeliveredPath:
 
     def archive(self) -> bytes:
         """As `delivered.npz`."""
-        buffer = io.BytesIO()
-        np.savez(
-            buffer, c2w=self.camera_to_world, frame=self.frame.astype(np.int64), frame_of_request=self.frame_of_request
+        return npz_bytes(
+            c2w=self.camera_to_world, frame=self.frame.astype(np.int64), frame_of_request=self.frame_of_request
         )
-        return buffer.getvalue()
 
     def of_frames(self, frames: int) -> Floats:
         """[frames, 4, 4] the pose of every output frame, between those that are delivered."""
