@@ -112,6 +112,17 @@ def test_arrays_that_are_no_video_are_refused_with_what_is_expected(scorer, fram
     assert message in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("poses", "message"),
+    [(np.zeros((9, 3)), "expected [N, 3, 4] or [N, 4, 4]"), (np.tile(2 * np.eye(4), (9, 1, 1)), "poses")],
+    ids=["shape", "no rotation"],
+)
+def test_poses_that_are_none_are_refused_with_what_is_wrong(scorer, arrays, poses, message):
+    with pytest.raises(UserError) as raised:
+        scorer(arrays[0], fps=FPS, paths=CasePaths(poses=poses))
+    assert message in str(raised.value)
+
+
 def test_a_file_that_is_no_video_is_an_abstention(scorer, tmp_path):
     (tmp_path / "empty.mp4").touch()
     for path in (tmp_path / "empty.mp4", tmp_path / "missing.mp4"):

@@ -13,6 +13,7 @@ import numpy as np
 
 from lookaway.core import (
     Abstention,
+    ArtifactError,
     Case,
     Compute,
     Dataset,
@@ -21,6 +22,7 @@ from lookaway.core import (
     Floats,
     Metric,
     Outcome,
+    Reason,
     Rollout,
     Score,
     Timeline,
@@ -33,6 +35,8 @@ from lookaway.engine.feature_job import Extractors, FeatureJob
 from lookaway.engine.judging import asks_judge
 from lookaway.engine.worker import measure, video_problem
 from lookaway.io.array_frames import ArrayFrames
+from lookaway.io.pose_files.checks import ROTATION_TOLERANCE, as_camera_to_world
+from lookaway.io.pose_files.source import PoseSource, assumed_depths, assumed_intrinsics
 from lookaway.io.video import Video
 
 USUAL_FOV_DEGREES: Final = 70.0
@@ -182,20 +186,23 @@ def _given(recipes: Mapping[str, Extractor], paths: CasePaths, timeline: Timelin
 
 
 def _trajectory(name: str, given: Floats, intrinsics: Floats | None, timeline: Timeline) -> Feature:
-    poses = np.asarray(given, np.float64)
-    if poses.ndim != 3 or poses.shape[1:] != (4, 4) or not len(poses):
-        raise UserError(f"{name} have the shape {list(poses.shape)}, expected [frames, 4, 4].")
+    try:
+        poses = as_camera_to_world(name, np.asarray(given), "camera_to_world", ROTATION_TOLERANCE, _refuse)
+    except ArtifactError as error:  # an argument of a call, and no file of a dataset
+        raise UserError(str(error)) from error
+    source = PoseSource(path=IN_MEMORY, timeline=timeline, assumed_fov_degrees=USUAL_FOV_DEGREES)
     count = min(len(poses), timeline.frame_count)
-    if intrinsics is None:
-        focal = timeline.width / 2 / np.tan(np.radians(USUAL_FOV_DEGREES) / 2)
-        intrinsics = np.array([[focal, 0, timeline.width / 2], [0, focal, timeline.height / 2], [0, 0, 1]])
-    extent = float(np.linalg.norm(poses[:, :3, 3] - poses[0, :3, 3], axis=1).max())
+    lens = assumed_intrinsics(source, count, _refuse)[0] if intrinsics is None else intrinsics
     return Trajectory(
         camera_to_world=poses[:count],
-        intrinsics=np.broadcast_to(intrinsics, (count, 3, 3)).copy(),
+        intrinsics=np.broadcast_to(lens, (count, 3, 3)).copy(),
         frame_indices=np.arange(count),
-        median_depth=np.full(count, extent or 1.0),
+        median_depth=assumed_depths(source, poses)[0][:count],
         width=timeline.width,
         height=timeline.height,
         frame_count=timeline.frame_count,
     ).to_feature()
+
+
+def _refuse(message: str, reason: Reason = Reason.INVALID_INPUT) -> ArtifactError:
+    return ArtifactError(reason, message)
