@@ -73,8 +73,8 @@ def guide_markdown(cards: Sequence[MetricCard], link: str = MATRIX) -> str:
         "# Which metric should I use?",
         "<!-- made from the cards that come with the package: make guide -->",
         f"What metrics find was measured on the [simulated world](simulated-world.md#what-a-metric-sees), whose clips "
-        f"have known faults: {amount(scenes, 'scene')} without a fault, and [some of them](#how-much-was-measured) "
-        f"with each, at {first.height}x{first.width} and {first.fps} frames per second, from encoded video, with poses "
+        f"have known faults: {amount(scenes, 'scene')}, without a fault and [with each](#how-much-was-measured), "
+        f"at {first.height}x{first.width} and {first.fps} frames per second, from encoded video, with poses "
         "estimated from the frames. The AUC is the chance that a clip with the fault scores worse than a clean one: "
         "0.5 is a coin, 1 never errs.",
         f"![What each metric finds: metrics down, faults across]({link})",
