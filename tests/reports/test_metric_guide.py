@@ -6,7 +6,16 @@ import pytest
 
 from lookaway.calibration.card import MetricCard
 from lookaway.reports.charts.card_matrix import DIFFERS, FOUND, MISSED, card_matrix
-from lookaway.reports.metric_guide import guide_markdown, is_recommended, needs_of, seconds_of, won_by, write_guide
+from lookaway.reports.metric_guide import (
+    GUIDE,
+    guide_cards,
+    guide_markdown,
+    is_recommended,
+    needs_of,
+    seconds_of,
+    won_by,
+    write_guide,
+)
 from tests.calibration.planted import card_of, prefers_frozen, reacts_to_everything, reacts_to_nothing
 
 
@@ -64,6 +73,33 @@ def test_the_matrix_is_valid_and_has_a_cell_for_each_metric_and_fault(cards):
     assert "frozen wins" in texts
     colours = [node.get("fill") for node in root.iter() if node.tag.endswith("rect")]
     assert colours.count(MISSED) >= 3
+
+
+def test_a_narrow_strip_shows_what_true_poses_would_find(cards):
+    blind, jumpy, _ = cards
+    perceived = blind.model_copy(update={"metric": "jumpy"})
+    drawn = str(card_matrix([perceived], "t", [jumpy.model_copy(update={"features": "truth"})]))
+    assert drawn.count(FOUND) == 1 + len(jumpy.responses), "the legend has one"
+    assert "narrow part" in drawn
+    assert "narrow part" not in str(card_matrix([perceived], "t"))
+
+
+def test_the_guide_is_about_the_form_of_which_most_clips_were_measured(cards):
+    small = [card.model_copy(update={"height": 96, "width": 160, "clips": 1}) for card in cards]
+    assert {card.height for card in guide_cards([*small, *cards])} == {cards[0].height}
+    many = [card.model_copy(update={"clips": 10_000}) for card in small]
+    assert {card.height for card in guide_cards([*many, *cards])} == {96}
+
+
+def test_the_guide_shows_recommended_metrics_at_other_sizes_looks_and_on_held_out_scenes(cards, tmp_path):
+    blind, jumpy, _ = cards
+    at_other_size = blind.model_copy(update={"metric": "jumpy", "height": 96, "width": 160, "clips": 1})
+    grainy = jumpy.model_copy(update={"look": "generator_like"})
+    write_guide(tmp_path, [*cards, at_other_size, grainy], held_out=[jumpy])
+    section = (tmp_path / GUIDE).read_text().split("\n## ")[2]
+    header, _, *rows = (line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("|"))
+    assert header[3:] == ["96x160 at 12", "generator-like look", "held-out families"]
+    assert rows[0] == ["`vanish`", "`jumpy`", "1.00 / 1.00", "0.53 / 0.62", "1.00 / 1.00", "1.00 / 1.00"]
 
 
 def test_truth_fed_cards_are_not_in_the_guide(cards, tmp_path):

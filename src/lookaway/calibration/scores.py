@@ -40,8 +40,13 @@ def add_scores(
     rows |= {_clip(row): row for row in _rows(measured)}
     ordered = [rows[clip] for clip in sorted(rows)]
     _write(path, ordered)
+    return scores_by_metric(ordered)
+
+
+def scores_by_metric(rows: Iterable[Row]) -> dict[MetricKey, list[LabelledScore]]:
+    """The scores of rows by what those of one card have in common."""
     found: dict[MetricKey, list[LabelledScore]] = {}
-    for row in ordered:
+    for row in rows:
         found.setdefault(tuple(row[name] for name in KEYS), []).append(_score(row))
     return found
 

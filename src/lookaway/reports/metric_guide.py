@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,9 @@ from lookaway.reports.charts.card_matrix import card_matrix
 from lookaway.reports.numbers import amount, fixed, markdown_table
 
 GUIDE, MATRIX = "which-metric.md", "card-matrix.svg"
+Form = tuple[int, int, int]
+"""Height, width and frame rate."""
+HELD_OUT: Final = "held-out families"
 TITLE: Final = "What each metric finds, from pixels"
 ATTACKS: Final = ("frozen", "overlay")
 """Controls that a metric must not be won by to be recommended."""
@@ -44,28 +48,63 @@ MIN_SPARED: Final = 0.9
 """From this share of other faults spared on, a metric that finds a fault by the way is worth naming for it."""
 
 
-def write_guide(folder: Path, cards: Sequence[MetricCard], pictures: Path | None = None, link: str = MATRIX) -> None:
-    """Write the guide, and the matrix into `pictures`, by default beside it; `link` is how the guide refers to it."""
+def write_guide(
+    folder: Path,
+    cards: Sequence[MetricCard],
+    pictures: Path | None = None,
+    link: str = MATRIX,
+    held_out: Sequence[MetricCard] = (),
+) -> None:
+    """Write the guide, and the matrix into `pictures`, by default beside it; `link` is how the guide refers to it.
+
+    `held_out` are cards of the same metrics, from scenes that nothing was chosen on.
+    """
     chosen = guide_cards(cards)
     if not chosen:
         return
-    drawing = f"{card_matrix(chosen, TITLE)}\n"
-    text = guide_markdown(chosen, link)
+    drawing = f"{card_matrix(chosen, TITLE, _cards_of(cards, _form(chosen[0]), 'truth'))}\n"
+    text = guide_markdown(chosen, link, {**elsewhere(cards), **({HELD_OUT: held_out} if held_out else {})})
     write_whole((folder if pictures is None else pictures) / MATRIX, lambda file: file.write(drawing.encode()))
     write_whole(folder / GUIDE, lambda file: file.write(text.encode()))
 
 
 def guide_cards(cards: Sequence[MetricCard]) -> list[MetricCard]:
-    """The cards of features as shipped that have a response, at the size and rate that most of them have."""
-    known = [card for card in cards if card.features == "shipped" and card.look == CLEAN_LOOK and card.responses]
-    forms = [(card.height, card.width, card.fps) for card in known]
-    common = max(forms, key=forms.count, default=None)
-    chosen = [card for card, form in zip(known, forms, strict=True) if form == common]
-    return sorted(chosen, key=_order)
+    """The cards of features as shipped that have a response, at the size and rate of which most clips were measured."""
+    clips: Counter[Form] = Counter()
+    for card in cards:
+        clips[_form(card)] += card.clips
+    return _cards_of(cards, clips.most_common(1)[0][0]) if clips else []
 
 
-def guide_markdown(cards: Sequence[MetricCard], link: str = MATRIX) -> str:
-    """The guide as a page."""
+def elsewhere(cards: Sequence[MetricCard]) -> dict[str, list[MetricCard]]:
+    """Cards of the same metrics at other sizes and rates, with poses from the truth, and of another look."""
+    chosen = guide_cards(cards)
+    if not chosen:
+        return {}
+    form = _form(chosen[0])
+    others = sorted({_form(card) for card in cards} - {form}, reverse=True)
+    found = {f"{height}x{width} at {fps}": _cards_of(cards, (height, width, fps)) for height, width, fps in others}
+    found["true poses"] = _cards_of(cards, form, "truth")
+    for look in sorted({card.look for card in cards} - {CLEAN_LOOK}):
+        found[f"{look.replace('_', '-')} look"] = _cards_of(cards, form, look=look)
+    return {name: own for name, own in found.items() if own}
+
+
+def _form(card: MetricCard) -> Form:
+    return card.height, card.width, card.fps
+
+
+def _cards_of(
+    cards: Sequence[MetricCard], form: Form, features: str = "shipped", look: str = CLEAN_LOOK
+) -> list[MetricCard]:
+    fitting = (card for card in cards if _form(card) == form and (card.features, card.look) == (features, look))
+    return sorted((card for card in fitting if card.responses), key=_order)
+
+
+def guide_markdown(
+    cards: Sequence[MetricCard], link: str = MATRIX, others: Mapping[str, Sequence[MetricCard]] | None = None
+) -> str:
+    """The guide as a page; `others` are cards of the same metrics measured elsewhere, by the title of their column."""
     first = cards[0]
     scenes = max(card.scenes for card in cards)
     faults = list(dict.fromkeys(response.fault for card in cards for response in card.responses))
@@ -86,6 +125,7 @@ def guide_markdown(cards: Sequence[MetricCard], link: str = MATRIX) -> str:
         markdown_table([_fault_row(cards, fault) for fault in faults]),
         f"{' and '.join(f'`{name}`' for name in JUDGED)} are faults of an event: what should have happened is in the "
         "caption, so they need a [judge](judge.md).",
+        *_elsewhere_parts(cards, others or {}),
         "## By metric",
         "*Clean* is what a perfect memory gets, with the range of 90 % of the scenes; smaller differences between two "
         "models than the *smallest* count as equal. *Others spared* is the share of the other faults that leave the "
@@ -152,9 +192,52 @@ def _auc(point: DosePoint | None) -> float | None:
     return point.auc.mean if point is not None and point.auc is not None else None
 
 
+def _elsewhere_parts(cards: Sequence[MetricCard], others: Mapping[str, Sequence[MetricCard]]) -> Iterator[str]:
+    """What becomes of the recommended metrics under other conditions."""
+    if not others:
+        return
+    yield "## Does it hold elsewhere?"
+    yield (
+        "AUC of the recommended metrics at severity 1 / 0.5, under other conditions. *Here* is as above; *true poses* "
+        "come from the simulator instead of the frames, which leaves the metric's own share of an error; a "
+        "*generator-like* look is soft, warped and grainy; on *held-out families* no constant was chosen."
+    )
+    faults = list(dict.fromkeys(response.fault for card in cards for response in card.responses))
+    yield markdown_table(
+        [
+            {
+                "fault": f"`{fault}`",
+                "metric": f"`{card.metric}`",
+                "here": _two_aucs(response),
+                **{name: _two_aucs(_response_to(own, card.metric, fault)) for name, own in others.items()},
+            }
+            for fault in faults
+            for card, response in recommended(cards, fault)
+        ]
+    )
+
+
+def recommended(cards: Sequence[MetricCard], fault: str) -> list[tuple[MetricCard, FaultResponse]]:
+    """The metrics to use for a fault: those that are there to find it, or else those that react to little else."""
+    own = [(card, response) for card in cards for response in card.responses if response.fault == fault]
+    return [entry for entry in own if is_recommended(*entry)] or [entry for entry in own if _is_specific(*entry)]
+
+
+def _response_to(cards: Sequence[MetricCard], metric: str, fault: str) -> FaultResponse | None:
+    found = (r for card in cards if card.metric == metric for r in card.responses if r.fault == fault)
+    return next(found, None)
+
+
+def _two_aucs(response: FaultResponse | None) -> str:
+    if response is None:
+        return "-"
+    full, half = _auc(response.at(FULL)), _auc(response.at(HALF))
+    return f"{fixed(full, 2)} / {fixed(half, 2)}"
+
+
 def _fault_row(cards: Sequence[MetricCard], fault: str) -> dict[str, str]:
     own = [(card, response) for card in cards for response in card.responses if response.fault == fault]
-    best = [entry for entry in own if is_recommended(*entry)] or [entry for entry in own if _is_specific(*entry)]
+    best = recommended(cards, fault)
     others = [
         card.metric
         for card, response in own
