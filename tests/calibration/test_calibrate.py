@@ -7,9 +7,12 @@ import pytest
 
 from lookaway.calibration.calibrate import CalibrationPlan, calibrate, cards_of_run, with_changes
 from lookaway.calibration.card import CARDS, FIGURES, CardSet, read_cards
-from lookaway.core import MetricBase, Outcome, Score, UnknownName, UserError
+from lookaway.core import JudgeModel, MetricBase, Outcome, Score, UnknownName, UserError
 from lookaway.engine.evaluate import evaluate
 from lookaway.engine.reading import read
+from lookaway.judges.oracle import OracleServer
+from lookaway.judges.server import Connection
+from lookaway.judges.settings import JudgeSettings
 from lookaway.world.grid import Grid
 from tests.support.command import lookaway
 from tests.support.rendered import copy_small
@@ -71,6 +74,19 @@ def test_the_light_is_found_at_its_realised_dose_and_a_frozen_video_wins(cards):
     assert card.is_won_by_frozen
     assert {control.name for control in card.controls} == {"reference", "frozen", "wrong_scene"}
     assert [nuisance.name for nuisance in card.nuisances] == ["crf35"]
+
+
+def test_a_metric_that_asks_the_oracle_finds_a_reset_event_and_its_card_says_it_read_the_truth(tmp_path):
+    world = copy_small(
+        tmp_path / "world", families=("playroom",), events=("in_place",), faults=("state_reset",), severities=(1.0,)
+    )
+    with OracleServer(world) as server:
+        judge = JudgeSettings(model=JudgeModel(model="oracle"), connection=Connection(url=server.base_url))
+        dataset, labels = with_changes(read(world), (), tmp_path / "changed")
+        run = evaluate(dataset, tmp_path / "run", metrics=["mbencha.causal.state_progress"], judge=judge)
+    (card,) = cards_of_run(run, labels, tmp_path)
+    (reset,) = card.responses
+    assert (reset.fault, reset.at(1.0).auc.mean, card.features) == ("state_reset", 1.0, "truth")
 
 
 def test_a_world_without_a_clean_clip_is_refused(world, tmp_path):

@@ -102,6 +102,15 @@ def test_the_guide_shows_recommended_metrics_at_other_sizes_looks_and_on_held_ou
     assert rows[0] == ["`vanish`", "`jumpy`", "1.00 / 1.00", "0.53 / 0.62", "1.00 / 1.00", "1.00 / 1.00"]
 
 
+def test_the_guide_says_what_a_judge_that_knows_the_truth_finds_of_an_event(cards, tmp_path):
+    reset = cards[1].responses[0].model_copy(update={"fault": "state_reset"})
+    judged = cards[1].model_copy(update={"metric": "progress", "features": "truth", "responses": (reset,)})
+    write_guide(tmp_path, [*cards, judged])
+    page = (tmp_path / GUIDE).read_text()
+    assert "| `progress` | 1.00 / 1.00 | - |" in page
+    assert "With a judge that knows the truth, on 20 scenes with an event" in page
+
+
 def test_truth_fed_cards_are_not_in_the_guide(cards, tmp_path):
     write_guide(tmp_path, [card.model_copy(update={"features": "truth"}) for card in cards])
     assert not list(tmp_path.iterdir())

@@ -26,6 +26,7 @@ from lookaway.engine.reading import read
 from lookaway.engine.run import Run
 from lookaway.engine.session import Progress
 from lookaway.io.world_clips import WorldClip
+from lookaway.judges.settings import JudgeSettings
 from lookaway.perception.truth import TRUTH
 from lookaway.world.grid import Grid
 from lookaway.world.recipe import WORLD_VERSION, ClipRecipe
@@ -61,6 +62,8 @@ class CalibrationPlan:
     """Controls and nuisances that clean clips are measured under."""
     look: str = CLEAN_LOOK
     """Look of all clips, with and without faults."""
+    judge: JudgeSettings | None = None
+    """Answers metrics that ask a judge; without one they abstain."""
 
     def __post_init__(self) -> None:
         for name in self.changes:
@@ -109,6 +112,7 @@ def calibrate(
             using={**plan.using, **(_truth_for(dataset, plan.metrics) if features == "truth" else {})},
             executor=executor,
             resources=resources,
+            judge=plan.judge,
             features=output / "features",
             new=True,
             on_progress=on_progress,

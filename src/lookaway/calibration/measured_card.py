@@ -40,6 +40,8 @@ SATURATED: Final = 0.01
 MIN_DOSES: Final = 3
 TRUTH_PREFIX: Final = "true_"
 """How the names of extractors begin that read the ground truth."""
+ORACLE: Final = "oracle"
+"""What the server of a judge that knows the ground truth reports as its model."""
 MUST_FIND: Final[Mapping[str, tuple[str, ...]]] = {
     "human_identity_consistency": ("identity_texture", "identity_colour", "identity_shape"),
     "human_appearance_consistency": ("identity_texture", "identity_colour", "identity_shape"),
@@ -141,9 +143,10 @@ class CalibrationSetting:
 
 
 def _reads_truth(value: Any) -> bool:
-    """Whether a description of recipes has an extractor that reads the ground truth, however deep."""
+    """Whether a description of recipes has an extractor or a judge that reads the ground truth, however deep."""
     if isinstance(value, Mapping):
-        return str(value.get("kind", "")).startswith(TRUTH_PREFIX) or any(map(_reads_truth, value.values()))
+        is_true = str(value.get("kind", "")).startswith(TRUTH_PREFIX) or value.get("reported") == ORACLE
+        return is_true or any(map(_reads_truth, value.values()))
     return isinstance(value, list) and any(map(_reads_truth, value))
 
 

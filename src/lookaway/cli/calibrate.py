@@ -19,6 +19,7 @@ from lookaway.cli.options import (
     split_names,
     use_option,
 )
+from lookaway.cli.run_options import chosen_judge, judge_options
 
 if TYPE_CHECKING:
     from lookaway.world.rendering import CaseReport
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @use_option
 @click.option("--workers", type=COUNT, default=1, show_default=True, help="More than one needs Ray.")
+@judge_options
 @click.option("--quiet", is_flag=True, help="Print only errors.")
 @json_option
 def calibrate_command(output: Path, workers: int, quiet: bool, as_json: bool, **options: Any) -> None:
@@ -74,7 +76,8 @@ def calibrate_command(output: Path, workers: int, quiet: bool, as_json: bool, **
     Clips are rendered with every fault at every severity; clean clips are also measured as controls, such as a frozen
     video, and under nuisances, such as another encoding. The same command resumes; cards of other sizes, frame rates
     and metrics in the folder stay. `which-metric.md` says what finds which fault, `card-matrix.svg` shows it, and
-    `lookaway metrics --cards FOLDER` lists what each metric sees.
+    `lookaway metrics --cards FOLDER` lists what each metric sees. Metrics that need a judge call the one named by
+    --judge-model or LOOKAWAY_JUDGE_MODEL; `lookaway judge oracle FOLDER/worlds/...` is one that knows the truth.
     """
     from lookaway.calibration.calibrate import calibrate
     from lookaway.core import Resources
@@ -145,4 +148,5 @@ def _plan(options: dict[str, Any]) -> Any:
         using=options["using"],
         changes=chosen("changes", CHANGES),
         look=options["look"],
+        judge=chosen_judge(options),
     )

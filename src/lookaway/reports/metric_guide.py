@@ -63,7 +63,8 @@ def write_guide(
     if not chosen:
         return
     drawing = f"{card_matrix(chosen, TITLE, _cards_of(cards, _form(chosen[0]), 'truth'))}\n"
-    text = guide_markdown(chosen, link, {**elsewhere(cards), **({HELD_OUT: held_out} if held_out else {})})
+    others = {**elsewhere(cards), **({HELD_OUT: held_out} if held_out else {})}
+    text = guide_markdown(chosen, link, others, judged_cards(cards))
     write_whole((folder if pictures is None else pictures) / MATRIX, lambda file: file.write(drawing.encode()))
     write_whole(folder / GUIDE, lambda file: file.write(text.encode()))
 
@@ -90,6 +91,12 @@ def elsewhere(cards: Sequence[MetricCard]) -> dict[str, list[MetricCard]]:
     return {name: own for name, own in found.items() if own}
 
 
+def judged_cards(cards: Sequence[MetricCard]) -> list[MetricCard]:
+    """Cards with a fault of an event, by a judge that knows the truth."""
+    judged = (card for card in cards if card.features == "truth" and any(r.fault in JUDGED for r in card.responses))
+    return sorted(judged, key=lambda card: card.metric)
+
+
 def _form(card: MetricCard) -> Form:
     return card.height, card.width, card.fps
 
@@ -102,9 +109,15 @@ def _cards_of(
 
 
 def guide_markdown(
-    cards: Sequence[MetricCard], link: str = MATRIX, others: Mapping[str, Sequence[MetricCard]] | None = None
+    cards: Sequence[MetricCard],
+    link: str = MATRIX,
+    others: Mapping[str, Sequence[MetricCard]] | None = None,
+    judged: Sequence[MetricCard] = (),
 ) -> str:
-    """The guide as a page; `others` are cards of the same metrics measured elsewhere, by the title of their column."""
+    """The guide as a page; `others` are cards of the same metrics measured elsewhere, by the title of their column.
+
+    `judged` are cards of metrics that asked a judge about faults of an event.
+    """
     first = cards[0]
     scenes = max(card.scenes for card in cards)
     faults = list(dict.fromkeys(response.fault for card in cards for response in card.responses))
@@ -125,6 +138,7 @@ def guide_markdown(
         markdown_table([_fault_row(cards, fault) for fault in faults]),
         f"{' and '.join(f'`{name}`' for name in JUDGED)} are faults of an event: what should have happened is in the "
         "caption, so they need a [judge](judge.md).",
+        *_judged_parts(judged),
         *_elsewhere_parts(cards, others or {}),
         "## By metric",
         "*Clean* is what a perfect memory gets, with the range of 90 % of the scenes; smaller differences between two "
@@ -190,6 +204,24 @@ def _wins(control: Control) -> bool:
 
 def _auc(point: DosePoint | None) -> float | None:
     return point.auc.mean if point is not None and point.auc is not None else None
+
+
+def _judged_parts(judged: Sequence[MetricCard]) -> Iterator[str]:
+    """What metrics that ask a judge find of an event, if the judge is right."""
+    if not judged:
+        return
+    yield (
+        f"With a judge that knows the truth, on {amount(max(card.scenes for card in judged), 'scene')} with an event, "
+        "the AUC at severity 1 / 0.5 is as follows. A real judge finds at most as much; "
+        "`lookaway audit-judge` measures how far it can be relied on."
+    )
+    yield markdown_table(
+        [
+            {"metric": f"`{card.metric}`"}
+            | {f"`{fault}`": _two_aucs(_response_to([card], card.metric, fault)) for fault in JUDGED}
+            for card in judged
+        ]
+    )
 
 
 def _elsewhere_parts(cards: Sequence[MetricCard], others: Mapping[str, Sequence[MetricCard]]) -> Iterator[str]:
