@@ -128,22 +128,34 @@ def test_every_suite_and_extractor_has_a_section(site: Site) -> None:
             assert extractors.column("Meaning")[field.name]
 
 
-def test_command_line_lists_every_command_and_option(site: Site) -> None:
-    page = site.page("reference/command-line.html")
-    for path, command in commands("lookaway", root):
-        assert path.replace(" ", "-") in page.ids
-        for parameter in command.get_params(click.Context(command)):
-            names = parameter.opts if isinstance(parameter, click.Option) else [str(parameter.name).upper()]
-            for name in names:
-                assert name in page.text, f"{path} {name}"
-            if isinstance(parameter, click.Option) and parameter.help:
-                assert " ".join(parameter.help.split()) in " ".join(page.text.split()), f"{path} {names}"
+def test_every_command_has_a_page_with_every_option(site: Site) -> None:
+    for name, first in root.commands.items():
+        page = site.page(f"reference/commands/{name}.html")
+        for path, command in commands(f"lookaway {name}", first):
+            assert command is first or path.replace(" ", "-") in page.ids
+            context = click.Context(command)
+            for parameter in command.get_params(context):
+                names = parameter.opts if isinstance(parameter, click.Option) else [parameter.make_metavar(context)]
+                for option in names:
+                    assert option in page.text, f"{path} {option}"
+                if isinstance(parameter, click.Option) and parameter.help:
+                    assert " ".join(parameter.help.split()) in " ".join(page.text.split()), f"{path} {names}"
 
 
 def commands(path: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
     yield path, command
     for name, inner in getattr(command, "commands", {}).items():
         yield from commands(f"{path} {name}", inner)
+
+
+def test_the_index_of_commands_says_once_what_each_is_for(site: Site) -> None:
+    page = site.page("reference/command-line.html")
+    lines = page.column("What it does")
+    for name in root.commands:
+        assert f"lookaway-{name}" in page.ids
+        assert lines[f"lookaway {name}"]
+    rows = [row for table in page.tables if table[0][0] == "Command" for row in table[1:]]
+    assert len(rows) == len(root.commands)
 
 
 def test_every_reason_is_documented(site: Site) -> None:

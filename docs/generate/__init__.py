@@ -1,0 +1,1 @@
+"""Pages and tables that the site makes from the package."""
