@@ -73,6 +73,16 @@ def test_readme_names_every_extra() -> None:
         assert f"`{extra}`" in text
 
 
+def test_readme_and_home_say_the_same() -> None:
+    readme, home = (
+        (REPOSITORY / page).read_text(encoding="utf-8").replace("](docs/", "](").replace("\n### ", "\n## ")
+        for page in ("README.md", "docs/index.md")
+    )
+    start = home.index("*Does the world go on")
+    assert home[start : home.index("`lookaway demo`")] in readme
+    assert home[home.index("## I have clips") : home.index("## What it can measure")] in readme
+
+
 def test_licence_is_whole() -> None:
     text = (REPOSITORY / "LICENSE").read_text(encoding="utf-8")
     assert "Version 2.0, January 2004" in text
