@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from lookaway.engine.session import Progress
     from lookaway.engine.shard import Shard
     from lookaway.judges.settings import JudgeSettings
+    from lookaway.reports.experiment_logs import log_run
+    from lookaway.training.reward import Reward, RewardRecipe, RewardTerm, RewardValue
 
 __all__ = [
     "Abstention",
@@ -90,6 +92,10 @@ __all__ = [
     "Reason",
     "Reference",
     "Resources",
+    "Reward",
+    "RewardRecipe",
+    "RewardTerm",
+    "RewardValue",
     "Rollout",
     "Run",
     "Score",
@@ -104,6 +110,7 @@ __all__ = [
     "UserError",
     "VideoScores",
     "evaluate",
+    "log_run",
     "merge",
     "read",
 ]
@@ -112,11 +119,16 @@ _HOMES = {
     "JudgeSettings": "lookaway.judges.settings",
     "Progress": "lookaway.engine.session",
     "CasePaths": "lookaway.engine.scorer",
+    "Reward": "lookaway.training.reward",
+    "RewardRecipe": "lookaway.training.reward",
+    "RewardTerm": "lookaway.training.reward",
+    "RewardValue": "lookaway.training.reward",
     "Run": "lookaway.engine.run",
     "Scorer": "lookaway.engine.scorer",
     "Shard": "lookaway.engine.shard",
     "VideoScores": "lookaway.engine.scorer",
     "evaluate": "lookaway.engine.evaluate",
+    "log_run": "lookaway.reports.experiment_logs",
     "merge": "lookaway.engine.merging",
     "read": "lookaway.engine.reading",
 }

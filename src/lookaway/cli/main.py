@@ -32,6 +32,7 @@ from lookaway.cli.merge import merge_command
 from lookaway.cli.plan import plan_command
 from lookaway.cli.questions import questions_command
 from lookaway.cli.report import report_command
+from lookaway.cli.reward import reward_command
 from lookaway.cli.show import show_command
 from lookaway.cli.validate import validate_command
 from lookaway.cli.verify import verify_command
@@ -49,8 +50,9 @@ def lookaway() -> None:
 
     Exit codes: 0 ok, 1 a bug in lookaway, 2 an error you can fix, 3 finished, but some measurements failed or, for
     verify, a number differs from the published one or, for compare, a --fail-if condition is met or, for lint-stats,
-    the table has an error or, for check, a file is damaged or, for doctor, something is wrong, 4
-    finished, but with fewer scores than eval --require-coverage asks for, 130 interrupted, 143 terminated.
+    the table has an error or, for check, a file is damaged or, for doctor, something is wrong or, for reward check,
+    an attacker wins, 4 finished, but with fewer scores than eval --require-coverage asks for, 130 interrupted, 143
+    terminated.
     """
 
 
@@ -83,6 +85,7 @@ for command in (
     questions_command,
     cases_command,
     collect_command,
+    reward_command,
 ):
     lookaway.add_command(command)
 

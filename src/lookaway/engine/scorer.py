@@ -101,17 +101,18 @@ class Scorer:
         compute: Compute | None = None,
     ) -> None:
         dataset = Dataset(suite=suite, root=IN_MEMORY, rollouts=())
-        self._bounds = bind_metrics(dataset, metrics, using=using, compute=compute)
-        if judged := [bound.name for bound in self._bounds if asks_judge([bound]) and not bound.is_gate]:
+        bounds = bind_metrics(dataset, metrics, using=using, compute=compute)
+        if judged := [bound.name for bound in bounds if asks_judge([bound]) and not bound.is_gate]:
             raise UserError(f"{judged[0]} asks a judge, which a scorer does not. Measure it with `lookaway eval`.")
-        self._bounds = tuple(bound for bound in self._bounds if not asks_judge([bound]))
+        self.bounds = tuple(bound for bound in bounds if not asks_judge([bound]))
+        """Metrics and gates with their extractors."""
         self._extractors = Extractors(store=None)
         self._lock = threading.Lock()
 
     @property
     def metrics(self) -> tuple[str, ...]:
         """Names of the metrics, gates left out."""
-        return tuple(bound.name for bound in self._bounds if not bound.is_gate)
+        return tuple(bound.name for bound in self.bounds if not bound.is_gate)
 
     def __call__(
         self,
@@ -132,9 +133,9 @@ class Scorer:
         rollout = Rollout(case=case, model="model", video=IN_MEMORY if frames else Path(video))
         with self._lock:
             outcomes = self._measured(rollout, frames, paths or CasePaths())
-        gates = [outcomes[bound.name] for bound in self._bounds if bound.is_gate]
+        gates = [outcomes[bound.name] for bound in self.bounds if bound.is_gate]
         is_tested = _is_tested(gates)
-        gated = (bound.name for bound in self._bounds if bound.is_consistency and not bound.is_gate)
+        gated = (bound.name for bound in self.bounds if bound.is_consistency and not bound.is_gate)
         return VideoScores(
             outcomes={name: outcomes[name] for name in self.metrics},
             is_tested=is_tested,
@@ -149,20 +150,20 @@ class Scorer:
     def _measured(self, rollout: Rollout, frames: ArrayFrames | None, paths: CasePaths) -> dict[str, Outcome]:
         problem = video_problem(rollout) if frames is None else None
         if problem is not None:
-            return {bound.name: problem for bound in self._bounds}
-        recipes = [recipe for bound in self._bounds for recipe in bound.recipes.values()]
+            return {bound.name: problem for bound in self.bounds}
+        recipes = [recipe for bound in self.bounds for recipe in bound.recipes.values()]
         job = FeatureJob(self._extractors, rollout, "", recipes, frames=frames)
         if paths.poses is not None or paths.requested is not None:
             try:
                 with Video(frames or rollout.video) as opened:
                     timeline = opened.timeline
             except Unmeasurable as error:
-                return {bound.name: Abstention(error.reason, str(error)) for bound in self._bounds}
-            for bound in self._bounds:
+                return {bound.name: Abstention(error.reason, str(error)) for bound in self.bounds}
+            for bound in self.bounds:
                 job.perceived.update(_given(bound.recipes, paths, timeline))
         perceived = job.run()
         return {
-            bound.name: bound.metric.declines(rollout) or measure(bound, rollout, perceived) for bound in self._bounds
+            bound.name: bound.metric.declines(rollout) or measure(bound, rollout, perceived) for bound in self.bounds
         }
 
 
