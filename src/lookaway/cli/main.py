@@ -29,6 +29,7 @@ from lookaway.cli.lists import extractors_command, metrics_command, suites_comma
 from lookaway.cli.mbench import mbench_command
 from lookaway.cli.memobench import memobench_command
 from lookaway.cli.merge import merge_command
+from lookaway.cli.pairs import pairs_command
 from lookaway.cli.plan import plan_command
 from lookaway.cli.questions import questions_command
 from lookaway.cli.report import report_command
@@ -86,6 +87,7 @@ for command in (
     cases_command,
     collect_command,
     reward_command,
+    pairs_command,
 ):
     lookaway.add_command(command)
 
