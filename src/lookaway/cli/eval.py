@@ -18,6 +18,7 @@ from lookaway.cli.options import (
     new_option,
     print_note,
     progress_option,
+    split_names,
     tell,
 )
 from lookaway.cli.run_options import chosen_judge, chosen_resources, executor_options, judge_options, shard_option
@@ -47,6 +48,13 @@ EXIT_WITH_FAILURES, EXIT_TOO_FEW_SCORES = 3, 4
     metavar="SHARE",
     help="Exit with 4 if a metric of a model has scores for a smaller share of its rollouts, such as 0.9.",
 )
+@click.option(
+    "--log",
+    "trackers",
+    callback=split_names,
+    metavar="A,B",
+    help="Write means, intervals, coverage and gate shares also to tensorboard, trackio or wandb.",
+)
 @click.option("--quiet", is_flag=True, help="Print only errors.")
 @progress_option
 @layout_option
@@ -71,6 +79,9 @@ def eval_command(
     For CI, --require-coverage 0.9 fails where a metric of a model has scores for less than nine tenths of its rollouts;
     rollouts that are known not to have tested memory count as measured.
 
+    With --log, each model is a run of the tracker. TensorBoard reads the folder `tensorboard`; the others keep their
+    files, or send them, as they are set up to.
+
     With --shard, several machines measure one part of the dataset each, into a folder each; `lookaway merge` combines
     them.
     """
@@ -78,9 +89,12 @@ def eval_command(
     tell(f"reading {options['dataset']}, measuring into {output}", enabled=is_told)
     from lookaway.calibration.run_cards import record_cards
     from lookaway.engine.evaluate import evaluate
+    from lookaway.reports.experiment_logs import log_run, require_trackers
     from lookaway.reports.progress import progress_bar
     from lookaway.reports.table import print_table
 
+    trackers = options.pop("trackers") or ()
+    require_trackers(trackers)
     judge, reading = chosen_judge(options), chosen_reading(options)
     metrics, changes, resources = options.pop("metrics"), chosen_changes(options), chosen_resources(options)
     with progress_bar(enabled=is_told) as on_progress:
@@ -101,6 +115,7 @@ def eval_command(
     table = run.table()
     if not quiet:
         print_table(run, table, as_json=as_json, layout=layout)
+    log_run(run, trackers)
     is_covered = require_coverage is None or _is_covered(run, table, require_coverage, with_steps=quiet or as_json)
     if any(cell.failures for cell in table.cells):
         return EXIT_WITH_FAILURES

@@ -200,9 +200,18 @@ def coverage_shortfalls(cells: Sequence[Cell], required: float) -> list[str]:
     return [*lines[:MAX_LINES], *more]
 
 
+def measured_share(cell: Cell) -> float:
+    """The share of rollouts that have a score or are known not to have tested memory; 1 where nothing was asked."""
+    return _measured(cell) / cell.asked if cell.asked else 1.0
+
+
+def _measured(cell: Cell) -> int:
+    return cell.scored + cell.reasons.get(Reason.GATE_CLOSED.value, 0)
+
+
 def _shortfalls(cells: Sequence[Cell], required: float) -> Iterator[str]:
     for cell in cells:
-        known = cell.scored + cell.reasons.get(Reason.GATE_CLOSED.value, 0)
+        known = _measured(cell)
         if known < required * cell.asked:
-            share = fixed(known / cell.asked)
+            share = fixed(measured_share(cell))
             yield f"{cell.metric} of {cell.model} on {cell.subset}: {known} of {cell.asked} scores, {share}"
