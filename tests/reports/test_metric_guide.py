@@ -51,7 +51,7 @@ def test_the_guide_says_what_finds_a_fault_and_what_a_metric_misses(cards):
     assert "`jumpy`: 1.00 at 1, 1.00 at 0.5" in row_of(fault, "vanish")
     assert row_of(fault, "vanish").endswith("| `still` |")
     assert "| vanish, teleport, lighting_shift |" in row_of(metric, "blind")
-    assert row_of(metric, "still").endswith("| frozen |")
+    assert row_of(metric, "still").endswith("| frozen, reversed |")
 
 
 def test_the_guide_says_how_many_scenes_each_figure_has(cards):

@@ -16,6 +16,7 @@ from lookaway.calibration.card import (
     FaultResponse,
     MetricCard,
 )
+from lookaway.calibration.measured_card import REFERENCE
 from lookaway.core import plugins
 from lookaway.io.files import write_whole
 from lookaway.reports.charts.card_matrix import card_matrix
@@ -145,7 +146,9 @@ def guide_markdown(
         "models than the *smallest* count as equal. *Others spared* is the share of the other faults that leave the "
         "metric as it is: near 0, it says that something differs from the clean clip, whatever that is. *Needs* is "
         "what it asks for beside the video, *seconds a frame* what its extractors take on one core for a frame that "
-        "they look at; metrics that share them share their time.",
+        "they look at; metrics that share them share their time. *Won by* are controls that score as well as clean "
+        "clips; one that is played backwards, in a loop or shuffled, or shows another scene, is a consistent world of "
+        "its own, which only a reference or a requested path tells from the right one.",
         markdown_table([_metric_row(card) for card in cards], right=("seconds a frame", "smallest", "others spared")),
         *_reference_note(cards),
         "## How much was measured",
@@ -182,9 +185,10 @@ def is_found(response: FaultResponse) -> bool:
     return full is not None and full >= MIN_SURE_AUC and (half is None or half >= MIN_FOUND_AUC)
 
 
-def won_by(card: MetricCard) -> list[str]:
-    """Controls that score as well as clean clips."""
-    return [control.name for control in card.controls if control.name in ATTACKS and _wins(control)]
+def won_by(card: MetricCard, controls: Sequence[str] | None = ATTACKS) -> list[str]:
+    """Controls that score as well as clean clips, of these or of all."""
+    known = [control for control in card.controls if control.name != REFERENCE]
+    return [control.name for control in known if _wins(control) and (controls is None or control.name in controls)]
 
 
 def is_recommended(card: MetricCard, response: FaultResponse) -> bool:
@@ -303,7 +307,7 @@ def _metric_row(card: MetricCard) -> dict[str, str]:
         "finds": ", ".join(found) or "-",
         "misses, though there to find": ", ".join(missed) or "-",
         "others spared": fixed(card.specificity, 2),
-        "won by": ", ".join(won_by(card)) or "-",
+        "won by": ", ".join(won_by(card, None)) or "-",
     }
 
 
