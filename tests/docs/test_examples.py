@@ -41,7 +41,7 @@ EXAMPLES = [
     for path in PAGES
     if has_examples(path)
 ]
-SHOWN_ONLY = ("text", "json", "toml")
+SHOWN_ONLY = ("text", "json", "toml", "yaml")
 
 
 @pytest.mark.docs
