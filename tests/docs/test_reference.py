@@ -156,6 +156,7 @@ def test_the_index_of_commands_says_once_what_each_is_for(site: Site) -> None:
         assert lines[f"lookaway {name}"]
     rows = [row for table in page.tables if table[0][0] == "Command" for row in table[1:]]
     assert len(rows) == len(root.commands)
+    assert "more" not in page.ids, "Name what the commands under More are for, in docs/generate/command_pages.py."
 
 
 def test_every_reason_is_documented(site: Site) -> None:
