@@ -203,6 +203,11 @@ def a_score_is_not_finite(folder):
     exported(folder / "pairs", run)
 
 
+@refused("no measurement")
+def a_score_is_beyond_all_bounds(folder):
+    exported(folder / "pairs", plant(folder, bad_clip(1e308)))
+
+
 @refused("No pair is left")
 def every_video_stands_still(folder):
     clips = [replace(one, outcomes={**one.outcomes, GATE: CLOSED}) for one in sound_clips()]

@@ -21,7 +21,7 @@ from lookaway.io.checksums import byte_hash, with_hash
 from lookaway.io.files import PARTIAL, write_json, write_text
 from lookaway.training.pairs.axes import ACCESS, PreferenceAxis, access_locks, choose_axes
 from lookaway.training.pairs.described import Described, describe_videos
-from lookaway.training.pairs.formats import FORMATS, open_format, rows_of
+from lookaway.training.pairs.formats import FORMATS, winners_first
 from lookaway.training.pairs.judging import JudgedAxis, RunScores, combine, judge_access, judge_axis
 from lookaway.training.pairs.mining import MiningRules, PairColumns, mine, stable_order, within_share
 from lookaway.training.pairs.preferences import PREFERENCES, SCHEMA, Naming, Preferences, arrange, batches
@@ -189,13 +189,13 @@ def _write(  # noqa: PLR0913 - all that is written
     try:
         names = [axis.name for axis in preferences.axes]
         with ExitStack() as files:
-            writers = [open_format(name, partial, names, files) for name in formats]
+            writers = [FORMATS[name](partial / name, names, files) for name in formats]
             table = files.enter_context(pq.ParquetWriter(partial / PREFERENCES, SCHEMA, compression="zstd"))
             for batch in batches(columns, preferences, described, naming):
                 table.write_table(batch)
-                rows = rows_of(batch) if writers else []
+                pairs = winners_first(batch) if writers else {}
                 for writer in writers:
-                    writer.add(rows)
+                    writer.add(batch, pairs)
         card["preferences_blake2b"] = byte_hash((partial / PREFERENCES).read_bytes())
         write_json(partial / CARD, with_hash(card))
         write_text(partial / README, readme(card))

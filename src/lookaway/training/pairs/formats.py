@@ -1,54 +1,35 @@
-"""Writes pairs as trainers read them: a folder for each format, and in it a file or folder for each axis and split."""
+"""Writes pairs as trainers read them: a folder for each format, and in it a file or folder for each axis and split.
+
+Whole columns are written at once, since there may be millions of pairs.
+"""
 
 from __future__ import annotations
 
 import csv
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from itertools import groupby
+from json.encoder import encode_basestring as quoted
 from pathlib import Path
-from typing import Any, Final, Protocol, TextIO
+from typing import Any, ClassVar, Final, Protocol, TextIO
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from lookaway.core import Json
 from lookaway.training.pairs.preferences import INVALID, SAME, A
 
 UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
 MAX_NAME: Final = 100
-CONFIDENCE, MARGIN = "confidence", "margin"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preferred:
-    """One pair on one axis, the better video first."""
-
-    pair_id: str
-    axis: str
-    split: str
-    prompt: str
-    chosen: Mapping[str, Any]
-    rejected: Mapping[str, Any]
-    """Video, model, fps and num_frames of each side."""
-    confidence: float | None
-    margin: float | None
-    source: str
+OPTIONAL: Final = ("score", "margin", "clip_duration")
+"""Fields that are left out where nothing is known, since their trainers take no null."""
 
 
 class PairFormat(Protocol):
     """A format that a trainer reads."""
 
-    def add(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Write some rows of the table of preferences; all rows of a pair are among them."""
-
-
-def open_format(name: str, folder: Path, axes: Sequence[str], files: ExitStack) -> PairFormat:
-    """The writer of a format, whose files are finished when `files` is closed."""
-    writer: PairFormat = FORMATS[name](folder / name, axes, files)
-    return writer
+    def add(self, batch: pa.Table, winners_first: Mapping[tuple[str, str], pa.Table]) -> None:
+        """Write some rows of the table of preferences, given also as pairs with a winner by axis and split."""
 
 
 class VideoAlignCsv:
@@ -57,132 +38,154 @@ class VideoAlignCsv:
     Ties are `same`; an axis on which the pair is not judged is `invalid`, which the trainer leaves out.
     """
 
+    SIDES = ("fps_a", "num_frames_a", "fps_b", "num_frames_b")
+
     def __init__(self, folder: Path, axes: Sequence[str], files: ExitStack) -> None:
         self._folder, self._axes, self._files = folder, axes, files
         self._writers: dict[str, Any] = {}
 
-    def add(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Write some pairs."""
-        for _, group in groupby(rows, key=lambda row: row["pair_id"]):
-            own = list(group)
-            first, labels = own[0], {row["axis"]: row["label"] for row in own}
-            sides = [first[f"{name}_{side}"] for side in ("a", "b") for name in ("fps", "num_frames")]
-            self._writer(first["split"]).writerow(
-                [
-                    *(first["video_a"], first["video_b"], first["prompt"]),
-                    *(labels.get(axis, INVALID) for axis in self._axes),
-                    *("" if value is None else value for value in sides),
-                    *(first["model_a"], first["model_b"]),
-                ]
-            )
+    def add(self, batch: pa.Table, winners_first: Mapping[tuple[str, str], pa.Table]) -> None:
+        """Write some pairs, all rows of which are in the batch."""
+        ids = batch["pair_id"].combine_chunks().dictionary_encode()
+        pair = ids.indices.to_numpy()  # in the order in which they come
+        axis = pc.index_in(batch["axis"], pa.array(self._axes)).to_numpy()
+        labels = np.full((len(ids.dictionary), len(self._axes)), INVALID, object)
+        labels[pair, axis] = batch["label"].to_pylist()
+        firsts = np.unique(pair, return_index=True)[1]
+        rows = batch.take(pa.array(firsts))
+        splits = np.array(rows["split"].to_pylist(), object)
+        columns = [rows[name].to_pylist() for name in ("video_a", "video_b", "prompt")]
+        facts = [rows[name].to_pylist() for name in (*self.SIDES, "model_a", "model_b")]
+        for split in dict.fromkeys(splits.tolist()):
+            own = np.flatnonzero(splits == split).tolist()
+            every = [*columns, *labels.T, *facts]
+            self._writer(split).writerows(zip(*([column[place] for place in own] for column in every), strict=True))
 
     def _writer(self, split: str) -> Any:
         if split not in self._writers:
-            file = _open(self._folder / f"{split}.csv", self._files)
-            self._writers[split] = csv.writer(file)
+            self._writers[split] = csv.writer(_open(self._folder / f"{split}.csv", self._files))
             facts = ("fps_A", "num_frames_A", "fps_B", "num_frames_B")
             self._writers[split].writerow(["path_A", "path_B", "prompt", *self._axes, *facts, "A_model", "B_model"])
         return self._writers[split]
 
 
-class _WinnerFirst:
-    """A file for each axis and split, of pairs with a winner; ties are left out."""
+class WinnerFirst:
+    """Files for each axis and split, of pairs with a winner; ties are left out."""
 
     def __init__(self, folder: Path, axes: Sequence[str], files: ExitStack) -> None:
-        self._folder, self._files = folder, files
-        self._names = file_names(axes)
+        self._folder, self._names, self._files = folder, file_names(axes), files
         self._open: dict[tuple[str, str], Any] = {}
 
-    def add(self, rows: Sequence[Mapping[str, Any]]) -> None:
+    def add(self, batch: pa.Table, winners_first: Mapping[tuple[str, str], pa.Table]) -> None:
         """Write some pairs."""
-        for pair in preferred(rows):
-            key = (pair.axis, pair.split)
-            if key not in self._open:
-                self._open[key] = self.begin(self._folder / self._names[pair.axis], pair.split, self._files)
-            self.write(self._open[key], pair)
+        for (axis, split), pairs in winners_first.items():
+            if (axis, split) not in self._open:
+                self._open[axis, split] = self.begin(self._folder / self._names[axis], split, self._files)
+            self.write(self._open[axis, split], pairs)
 
     def begin(self, folder: Path, split: str, files: ExitStack) -> Any:
-        """Open the file of one axis and split."""
-        return JsonList(folder / f"{split}.json", files)
+        """Open the files of one axis and split."""
+        raise NotImplementedError
 
-    def write(self, file: Any, pair: Preferred) -> None:
-        """Write one pair."""
-        file.add(self.entry(pair))
-
-    def entry(self, pair: Preferred) -> Json:
-        """One pair as JSON."""
+    def write(self, file: Any, pairs: pa.Table) -> None:
+        """Write some pairs of one axis and split."""
         raise NotImplementedError
 
 
-class VideoDpo(_WinnerFirst):
-    """Folders with `metadata.json` and `pair.json` of VideoDPO: `video1` is the winner, both are numbers of videos."""
+class JsonFormat(WinnerFirst):
+    """JSON with the same fields in each entry."""
 
-    def begin(self, folder: Path, split: str, files: ExitStack) -> Any:
-        """Open both files."""
-        return [JsonList(folder / split / f"{name}.json", files) for name in ("metadata", "pair")]
-
-    def write(self, file: Any, pair: Preferred) -> None:
-        """Write two videos and the pair of them."""
-        metadata, pairs = file
-        number = pairs.count
-        for side in (pair.chosen, pair.rejected):
-            fps, frames = side["fps"], side["num_frames"]
-            basic = {"clip_path": side["video"], "globalidx": number}
-            duration = {"clip_duration": frames / fps} if fps and frames else {}
-            metadata.add({"basic": {**basic, **duration}, "misc": {"frame_caption": [pair.prompt]}})
-        score = {} if pair.confidence is None else {"score": pair.confidence}
-        ends = {"video1": 2 * number, "video2": 2 * number + 1, "label": 0}
-        pairs.add({**ends, "frame_caption": pair.prompt, **score})
-
-
-class UnifiedReward(_WinnerFirst):
-    """JSON for the video DPO of UnifiedReward."""
-
-    def entry(self, pair: Preferred) -> Json:
-        """One pair as JSON."""
-        return {
-            "id": pair.pair_id,
-            "caption": pair.prompt,
-            "chosen": pair.chosen["video"],
-            "rejected": pair.rejected["video"],
-        }
-
-
-class Hpdv3(_WinnerFirst):
-    """JSON as HPDv3 has it, with `path1` preferred; `choice_dist` is for votes, of which there are none."""
-
-    def entry(self, pair: Preferred) -> Json:
-        """One pair as JSON."""
-        return {
-            "prompt": pair.prompt,
-            "path1": pair.chosen["video"],
-            "path2": pair.rejected["video"],
-            "model1": pair.chosen["model"],
-            "model2": pair.rejected["model"],
-            CONFIDENCE: pair.confidence,
-            "choice_dist": None,
-            "source": pair.source,
-        }
-
-
-class Trl(_WinnerFirst):
-    """Lines of JSON with the columns of TRL's DPO; the videos are paths, which TRL takes for text."""
+    FIELDS: ClassVar[Mapping[str, str]] = {}
+    """The column of each field."""
+    LINES = False
 
     def begin(self, folder: Path, split: str, files: ExitStack) -> Any:
         """Open the file."""
-        return _open(folder / f"{split}.jsonl", files)
+        return JsonEntries(folder / f"{split}.{'jsonl' if self.LINES else 'json'}", files, lines=self.LINES)
 
-    def write(self, file: Any, pair: Preferred) -> None:
-        """Write a line."""
-        margin = {} if pair.margin is None else {MARGIN: pair.margin}
-        sides = {"chosen": pair.chosen["video"], "rejected": pair.rejected["video"]}
-        file.write(_json({"prompt": pair.prompt, **sides, **margin}) + "\n")
+    def write(self, file: Any, pairs: pa.Table) -> None:
+        """Write an entry for each pair."""
+        file.add(json_objects(pairs, self.FIELDS))
 
 
-class ChosenRejectedCsv(_WinnerFirst):
+class UnifiedReward(JsonFormat):
+    """For the video DPO of UnifiedReward."""
+
+    FIELDS: ClassVar[Mapping[str, str]] = {
+        "id": "pair_id",
+        "caption": "prompt",
+        "chosen": "chosen",
+        "rejected": "rejected",
+    }
+
+
+class Hpdv3(JsonFormat):
+    """As HPDv3 has it, with `path1` preferred; `choice_dist` is for votes, of which there are none."""
+
+    FIELDS: ClassVar[Mapping[str, str]] = {
+        "prompt": "prompt",
+        "path1": "chosen",
+        "path2": "rejected",
+        "model1": "model_chosen",
+        "model2": "model_rejected",
+        "confidence": "confidence",
+        "choice_dist": "n_votes",
+        "source": "source",
+    }
+
+
+class Trl(JsonFormat):
+    """The columns of TRL's DPO; the videos are paths, which TRL takes for text."""
+
+    FIELDS: ClassVar[Mapping[str, str]] = {
+        "prompt": "prompt",
+        "chosen": "chosen",
+        "rejected": "rejected",
+        "margin": "margin",
+    }
+    LINES = True
+
+
+class VideoDpo(WinnerFirst):
+    """Folders with `metadata.json` and `pair.json` of VideoDPO: `video1` is the winner, both are numbers of videos."""
+
+    PAIR: ClassVar[Mapping[str, str]] = {
+        "video1": "video1",
+        "video2": "video2",
+        "label": "label",
+        "frame_caption": "prompt",
+        "score": "confidence",
+    }
+
+    def begin(self, folder: Path, split: str, files: ExitStack) -> Any:
+        """Open both files."""
+        return [JsonEntries(folder / split / f"{name}.json", files) for name in ("metadata", "pair")]
+
+    def write(self, file: Any, pairs: pa.Table) -> None:
+        """Write two videos for each pair, the winner first, and the pair of them."""
+        metadata, own = file
+        number = own.count + np.arange(len(pairs))
+        places = {"video1": 2 * number, "video2": 2 * number + 1, "label": np.zeros(len(pairs), np.int64)}
+        for name, column in places.items():
+            pairs = _with(pairs, name, pa.array(column))
+        videos = [self._videos(pairs, side, pa.array(number)) for side in ("chosen", "rejected")]
+        metadata.add(entry for both in zip(*videos, strict=True) for entry in both)
+        own.add(json_objects(pairs, self.PAIR))
+
+    def _videos(self, pairs: pa.Table, side: str, number: pa.Array) -> list[str]:
+        fields = {"clip_path": side, "clip_duration": f"seconds_{side}", "globalidx": "globalidx"}
+        basic = json_objects(_with(pairs, "globalidx", number), fields)
+        captions = map(quoted, pairs["prompt"].to_pylist())
+        return [
+            f'{{"basic": {own}, "misc": {{"frame_caption": [{caption}]}}}}'
+            for own, caption in zip(basic, captions, strict=True)
+        ]
+
+
+class ChosenRejectedCsv(WinnerFirst):
     """CSV with `chosen` and `rejected`, for trainers that read metadata."""
 
-    COLUMNS = ("prompt", "chosen", "rejected", MARGIN, CONFIDENCE, "model_chosen", "model_rejected")
+    COLUMNS = ("prompt", "chosen", "rejected", "margin", "confidence", "model_chosen", "model_rejected")
 
     def begin(self, folder: Path, split: str, files: ExitStack) -> Any:
         """Open the file and write the names of its columns."""
@@ -190,14 +193,12 @@ class ChosenRejectedCsv(_WinnerFirst):
         writer.writerow(self.COLUMNS)
         return writer
 
-    def write(self, file: Any, pair: Preferred) -> None:
-        """Write a row."""
-        numbers = ["" if value is None else value for value in (pair.margin, pair.confidence)]
-        videos, models = ([side[name] for side in (pair.chosen, pair.rejected)] for name in ("video", "model"))
-        file.writerow([pair.prompt, *videos, *numbers, *models])
+    def write(self, file: Any, pairs: pa.Table) -> None:
+        """Write a row for each pair."""
+        file.writerows(zip(*(pairs[name].to_pylist() for name in self.COLUMNS), strict=True))
 
 
-FORMATS: Final[Mapping[str, Any]] = {
+FORMATS: Final[Mapping[str, Callable[[Path, Sequence[str], ExitStack], PairFormat]]] = {
     "videoalign": VideoAlignCsv,
     "videodpo": VideoDpo,
     "unifiedreward": UnifiedReward,
@@ -207,46 +208,62 @@ FORMATS: Final[Mapping[str, Any]] = {
 }
 
 
-class JsonList:
-    """A list in a file, written entry by entry."""
+class JsonEntries:
+    """A file of objects, as a list or as lines, written some at a time."""
 
-    def __init__(self, path: Path, files: ExitStack) -> None:
+    def __init__(self, path: Path, files: ExitStack, *, lines: bool = False) -> None:
         self._file = _open(path, files)
+        self._between = "\n" if lines else ",\n"
         self.count = 0
-        files.callback(self._end)
+        if not lines:
+            self._file.write("[\n")
+        files.callback(self._file.write, "\n" if lines else "\n]\n")
 
-    def add(self, entry: Json) -> None:
-        """Write one entry."""
-        self._file.write(("[\n" if self.count == 0 else ",\n") + _json(entry))
-        self.count += 1
-
-    def _end(self) -> None:
-        self._file.write("\n]\n" if self.count else "[]\n")
-
-
-def preferred(rows: Sequence[Mapping[str, Any]]) -> Iterator[Preferred]:
-    """Rows with a winner, the winner first."""
-    for row in rows:
-        if row["label"] == SAME:
-            continue
-        a, b = (
-            {name: row[f"{name}_{side}"] for name in ("video", "model", "fps", "num_frames")} for side in ("a", "b")
-        )
-        chosen, rejected = (a, b) if row["label"] == A else (b, a)
-        names = ("pair_id", "axis", "split", "prompt", CONFIDENCE, MARGIN, "source")
-        yield Preferred(chosen=chosen, rejected=rejected, **{name: row[name] for name in names})
+    def add(self, entries: Iterator[str] | Sequence[str]) -> None:
+        """Write some entries."""
+        texts = list(entries)
+        if texts:
+            self._file.write((self._between if self.count else "") + self._between.join(texts))
+            self.count += len(texts)
 
 
-ROW_COLUMNS: Final = (
-    *("pair_id", "axis", "prompt", "label", CONFIDENCE, MARGIN, "source", "split"),
-    *(f"{name}_{side}" for side in ("a", "b") for name in ("video", "model", "fps", "num_frames")),
-)
+def json_objects(table: pa.Table, fields: Mapping[str, str]) -> list[str]:
+    """An object for each row, with a field for each of some columns."""
+    used = {
+        field: column
+        for field, column in fields.items()
+        if not (field in OPTIONAL and table[column].null_count == len(table))
+    }
+    template = "{" + ", ".join(f"{quoted(field)}: %s" for field in used) + "}"
+    return list(map(template.__mod__, zip(*(_json_values(table[name]) for name in used.values()), strict=True)))
 
 
-def rows_of(batch: pa.Table) -> list[dict[str, Any]]:
-    """The rows of a table of preferences, with the columns that formats use."""
-    columns = [batch[name].to_pylist() for name in ROW_COLUMNS]
-    return [dict(zip(ROW_COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]
+def _json_values(column: pa.ChunkedArray) -> list[str]:
+    values = column.to_pylist()
+    write: Callable[[Any], str] = quoted if pa.types.is_string(column.type) else repr  # numbers are finite
+    return ["null" if value is None else write(value) for value in values]
+
+
+def winners_first(batch: pa.Table) -> dict[tuple[str, str], pa.Table]:
+    """Pairs with a winner by axis and split, with columns for the chosen and the rejected video."""
+    pairs = batch.filter(pc.not_equal(batch["label"], SAME))
+    is_a = pc.equal(pairs["label"], A)
+    found = pairs.select(["pair_id", "prompt", "confidence", "margin", "n_votes", "source"])
+    for side, first, second in (("chosen", "a", "b"), ("rejected", "b", "a")):
+        own = {
+            name: pc.if_else(is_a, pairs[f"{name}_{first}"], pairs[f"{name}_{second}"])
+            for name in ("video", "model", "fps", "num_frames")
+        }
+        found = _with(found, side, own["video"])
+        found = _with(found, f"model_{side}", own["model"])
+        found = _with(found, f"seconds_{side}", pc.divide(own["num_frames"].cast(pa.float64()), own["fps"]))
+    groups = {}
+    for axis in pc.unique(pairs["axis"]).to_pylist():
+        for split in pc.unique(pairs["split"]).to_pylist():
+            own_rows = found.filter(pc.and_(pc.equal(pairs["axis"], axis), pc.equal(pairs["split"], split)))
+            if len(own_rows):
+                groups[axis, split] = own_rows
+    return groups
 
 
 def file_names(axes: Sequence[str]) -> dict[str, str]:
@@ -264,10 +281,10 @@ def file_names(axes: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def _with(table: pa.Table, name: str, column: Any) -> pa.Table:
+    return table.append_column(name, column)
+
+
 def _open(path: Path, files: ExitStack) -> TextIO:
     path.parent.mkdir(parents=True, exist_ok=True)
     return files.enter_context(path.open("w", encoding="utf-8", newline=""))
-
-
-def _json(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)

@@ -8,13 +8,15 @@ from typing import Final
 
 import numpy as np
 
-from lookaway.core import Floats, Indices
+from lookaway.core import Floats, Indices, UserError
 from lookaway.store.outcome_reader import AskedMetric
 from lookaway.training.pairs.axes import ACCESS, COMBINED, PreferenceAxis
 from lookaway.training.pairs.run_columns import Flags, RunColumns, ScoredRollouts
 
 ROUNDING: Final = 1e-9
 """A difference of exactly as much as counts is not lost in its last digit."""
+MAX_MARGIN: Final = 1e15
+"""Beyond this, differences of scores have no digits left."""
 RunScores = Sequence[Mapping[str, ScoredRollouts]]
 """For each run, the scores of its metrics by name."""
 
@@ -97,6 +99,7 @@ def judge_axis(columns: RunColumns, scores: RunScores, axis: PreferenceAxis) -> 
             continue
         place, found = columns.places[number], own[axis.name]
         is_asked[place[columns.where(number, metrics[axis.name].subsets)]] = True
+        _check_size(axis, found)
         scored = place[found.is_scored]
         values[scored] = sign * found.values[found.is_scored] / axis.smallest_difference
         is_scored[scored] = True
@@ -156,6 +159,14 @@ def combine(axes: Sequence[JudgedAxis], protocol_sha256: str) -> CombinedAxis:
         source="judge" if any(axis.source == "judge" for axis in axes) else "metric",
         parts=tuple(axes),
     )
+
+
+def _check_size(axis: PreferenceAxis, found: ScoredRollouts) -> None:
+    if np.abs(found.values).max(initial=0.0) > MAX_MARGIN * axis.smallest_difference:
+        raise UserError(
+            f"{axis.name}: a score is {MAX_MARGIN:.0e} smallest differences from 0, which is no measurement. Delete "
+            "the damaged file in outcomes; the same `lookaway eval` measures its rollouts again."
+        )
 
 
 def _passed(columns: RunColumns, run: int, gates: Sequence[AskedMetric], scores: Mapping[str, ScoredRollouts]) -> Flags:
