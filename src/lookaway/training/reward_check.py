@@ -65,7 +65,8 @@ class RewardCheck:
         if self.perfect.mean is None:
             return "Refused: it pays nothing for most clips of a perfect memory."
         if self.winners:
-            return f"Refused: {', '.join(self.winners)} earns as much as a perfect memory. A policy would learn that."
+            verb = "earns" if len(self.winners) == 1 else "earn"
+            return f"Refused: {', '.join(self.winners)} {verb} as much as a perfect memory. A policy would learn that."
         return "Passed: no attacker earns as much as a perfect memory."
 
 
