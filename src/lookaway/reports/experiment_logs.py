@@ -59,8 +59,9 @@ def log_run(
             try:
                 _TRACKERS[tracker](log)
             except Exception as error:
+                why = str(error).rstrip(".")
                 raise UserError(
-                    f"{tracker} did not take the results of {log.model}: {error}. The run itself is whole. Once it "
+                    f"{tracker} did not take the results of {log.model}: {why}. The run itself is whole. Once it "
                     f"works, call lookaway.log_run(lookaway.Run({str(run.path)!r}), to={tracker!r})."
                 ) from error
 
