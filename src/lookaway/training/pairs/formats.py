@@ -25,10 +25,44 @@ OPTIONAL: Final = ("score", "margin", "clip_duration")
 """Fields that are left out where nothing is known, since their trainers take no null."""
 
 
+class WonPairs:
+    """Pairs with a winner, of one axis and split: their columns, also as JSON, which several formats share."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table
+        self._texts: dict[str, list[str]] = {}
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def texts(self, name: str) -> list[str]:
+        """The values of a column as JSON."""
+        if name not in self._texts:
+            self._texts[name] = _json_values(self.table[name])
+        return self._texts[name]
+
+    def objects(self, fields: Mapping[str, str]) -> list[str]:
+        """An object for each pair, with a field for each of some columns."""
+        used = {
+            field: column
+            for field, column in fields.items()
+            if not (field in OPTIONAL and self.table[column].null_count == len(self))
+        }
+        template = "{" + ", ".join(f"{quoted(field)}: %s" for field in used) + "}"
+        return list(map(template.__mod__, zip(*map(self.texts, used.values()), strict=True)))
+
+    def add(self, name: str, column: pa.Array) -> None:
+        """Add a column, in place of one of the same name."""
+        if name in self.table.column_names:
+            self.table = self.table.drop_columns(name)
+        self._texts.pop(name, None)
+        self.table = self.table.append_column(name, column)
+
+
 class PairFormat(Protocol):
     """A format that a trainer reads."""
 
-    def add(self, batch: pa.Table, winners_first: Mapping[tuple[str, str], pa.Table]) -> None:
+    def add(self, batch: pa.Table, winners_first: Mapping[tuple[str, str], WonPairs]) -> None:
         """Write some rows of the table of preferences, given also as pairs with a winner by axis and split."""
 
 
@@ -44,7 +78,7 @@ class VideoAlignCsv:
         self._folder, self._axes, self._files = folder, axes, files
         self._writers: dict[str, Any] = {}
 
-    def add(self, batch: pa.Table, winners_first: Mapping[tuple[str, str], pa.Table]) -> None:
+    def add(self, batch: pa.Table, winners_first: Mapping[tuple[str, str], WonPairs]) -> None:
         """Write some pairs, all rows of which are in the batch."""
         ids = batch["pair_id"].combine_chunks().dictionary_encode()
         pair = ids.indices.to_numpy()  # in the order in which they come
@@ -76,7 +110,7 @@ class WinnerFirst:
         self._folder, self._names, self._files = folder, file_names(axes), files
         self._open: dict[tuple[str, str], Any] = {}
 
-    def add(self, batch: pa.Table, winners_first: Mapping[tuple[str, str], pa.Table]) -> None:
+    def add(self, batch: pa.Table, winners_first: Mapping[tuple[str, str], WonPairs]) -> None:
         """Write some pairs."""
         for (axis, split), pairs in winners_first.items():
             if (axis, split) not in self._open:
@@ -87,7 +121,7 @@ class WinnerFirst:
         """Open the files of one axis and split."""
         raise NotImplementedError
 
-    def write(self, file: Any, pairs: pa.Table) -> None:
+    def write(self, file: Any, pairs: WonPairs) -> None:
         """Write some pairs of one axis and split."""
         raise NotImplementedError
 
@@ -103,9 +137,9 @@ class JsonFormat(WinnerFirst):
         """Open the file."""
         return JsonEntries(folder / f"{split}.{'jsonl' if self.LINES else 'json'}", files, lines=self.LINES)
 
-    def write(self, file: Any, pairs: pa.Table) -> None:
+    def write(self, file: Any, pairs: WonPairs) -> None:
         """Write an entry for each pair."""
-        file.add(json_objects(pairs, self.FIELDS))
+        file.add(pairs.objects(self.FIELDS))
 
 
 class UnifiedReward(JsonFormat):
@@ -161,24 +195,22 @@ class VideoDpo(WinnerFirst):
         """Open both files."""
         return [JsonEntries(folder / split / f"{name}.json", files) for name in ("metadata", "pair")]
 
-    def write(self, file: Any, pairs: pa.Table) -> None:
+    def write(self, file: Any, pairs: WonPairs) -> None:
         """Write two videos for each pair, the winner first, and the pair of them."""
         metadata, own = file
         number = own.count + np.arange(len(pairs))
         places = {"video1": 2 * number, "video2": 2 * number + 1, "label": np.zeros(len(pairs), np.int64)}
-        for name, column in places.items():
-            pairs = _with(pairs, name, pa.array(column))
-        videos = [self._videos(pairs, side, pa.array(number)) for side in ("chosen", "rejected")]
+        for name, column in {**places, "globalidx": number}.items():
+            pairs.add(name, pa.array(column))
+        videos = [self._videos(pairs, side) for side in ("chosen", "rejected")]
         metadata.add(entry for both in zip(*videos, strict=True) for entry in both)
-        own.add(json_objects(pairs, self.PAIR))
+        own.add(pairs.objects(self.PAIR))
 
-    def _videos(self, pairs: pa.Table, side: str, number: pa.Array) -> list[str]:
-        fields = {"clip_path": side, "clip_duration": f"seconds_{side}", "globalidx": "globalidx"}
-        basic = json_objects(_with(pairs, "globalidx", number), fields)
-        captions = map(quoted, pairs["prompt"].to_pylist())
+    def _videos(self, pairs: WonPairs, side: str) -> list[str]:
+        basic = pairs.objects({"clip_path": side, "clip_duration": f"seconds_{side}", "globalidx": "globalidx"})
         return [
             f'{{"basic": {own}, "misc": {{"frame_caption": [{caption}]}}}}'
-            for own, caption in zip(basic, captions, strict=True)
+            for own, caption in zip(basic, pairs.texts("prompt"), strict=True)
         ]
 
 
@@ -193,9 +225,9 @@ class ChosenRejectedCsv(WinnerFirst):
         writer.writerow(self.COLUMNS)
         return writer
 
-    def write(self, file: Any, pairs: pa.Table) -> None:
+    def write(self, file: Any, pairs: WonPairs) -> None:
         """Write a row for each pair."""
-        file.writerows(zip(*(pairs[name].to_pylist() for name in self.COLUMNS), strict=True))
+        file.writerows(zip(*(pairs.table[name].to_pylist() for name in self.COLUMNS), strict=True))
 
 
 FORMATS: Final[Mapping[str, Callable[[Path, Sequence[str], ExitStack], PairFormat]]] = {
@@ -227,24 +259,13 @@ class JsonEntries:
             self.count += len(texts)
 
 
-def json_objects(table: pa.Table, fields: Mapping[str, str]) -> list[str]:
-    """An object for each row, with a field for each of some columns."""
-    used = {
-        field: column
-        for field, column in fields.items()
-        if not (field in OPTIONAL and table[column].null_count == len(table))
-    }
-    template = "{" + ", ".join(f"{quoted(field)}: %s" for field in used) + "}"
-    return list(map(template.__mod__, zip(*(_json_values(table[name]) for name in used.values()), strict=True)))
-
-
 def _json_values(column: pa.ChunkedArray) -> list[str]:
     values = column.to_pylist()
     write: Callable[[Any], str] = quoted if pa.types.is_string(column.type) else repr  # numbers are finite
     return ["null" if value is None else write(value) for value in values]
 
 
-def winners_first(batch: pa.Table) -> dict[tuple[str, str], pa.Table]:
+def winners_first(batch: pa.Table) -> dict[tuple[str, str], WonPairs]:
     """Pairs with a winner by axis and split, with columns for the chosen and the rejected video."""
     pairs = batch.filter(pc.not_equal(batch["label"], SAME))
     is_a = pc.equal(pairs["label"], A)
@@ -254,15 +275,16 @@ def winners_first(batch: pa.Table) -> dict[tuple[str, str], pa.Table]:
             name: pc.if_else(is_a, pairs[f"{name}_{first}"], pairs[f"{name}_{second}"])
             for name in ("video", "model", "fps", "num_frames")
         }
-        found = _with(found, side, own["video"])
-        found = _with(found, f"model_{side}", own["model"])
-        found = _with(found, f"seconds_{side}", pc.divide(own["num_frames"].cast(pa.float64()), own["fps"]))
+        seconds = pc.divide(own["num_frames"].cast(pa.float64()), own["fps"])
+        columns = {side: own["video"], f"model_{side}": own["model"], f"seconds_{side}": seconds}
+        for name, column in columns.items():
+            found = found.append_column(name, column)
     groups = {}
     for axis in pc.unique(pairs["axis"]).to_pylist():
         for split in pc.unique(pairs["split"]).to_pylist():
             own_rows = found.filter(pc.and_(pc.equal(pairs["axis"], axis), pc.equal(pairs["split"], split)))
             if len(own_rows):
-                groups[axis, split] = own_rows
+                groups[axis, split] = WonPairs(own_rows)
     return groups
 
 
@@ -279,10 +301,6 @@ def file_names(axes: Sequence[str]) -> dict[str, str]:
             name += "_"
         found[axis] = name
     return found
-
-
-def _with(table: pa.Table, name: str, column: Any) -> pa.Table:
-    return table.append_column(name, column)
 
 
 def _open(path: Path, files: ExitStack) -> TextIO:

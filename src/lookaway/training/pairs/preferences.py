@@ -175,7 +175,7 @@ def _batch(
     known = preferences.is_sure_known[part]
     chances = preferences.chances_a[part]
     prompts, conditions = _conditions(columns, described, a)
-    flags = [[UNCHECKED] if not described.is_read else [] if prompt else [NO_PROMPT] for prompt in prompts]
+    flags = [[] if prompt else [NO_PROMPT] for prompt in prompts] if described.is_read else [[UNCHECKED]] * count
     own = {side: columns.table.take(pa.array(place)) for side, place in (("a", a), ("b", b))}
     ids = [naming.ids.take(pa.array(place)) for place in (np.minimum(a, b), np.maximum(a, b))]
     sides: dict[str, Any] = {}
@@ -210,7 +210,7 @@ def _judgeable(axes: Sequence[JudgedAxis], places: Indices) -> list[bool]:
 
 
 def _side(own: pa.Table, side: str, places: Indices, described: Described, root: Path | None) -> dict[str, Any]:
-    facts = [described.videos.get(place) for place in places.tolist()]
+    facts = [described.videos.get(place) for place in places.tolist()] if described.is_read else [None] * len(own)
     paths = own["video"] if root is None else pa.array(relative_paths(own["video"].to_pylist(), root))
     hashes = own["content"] if not described.is_read else pa.array([fact and fact.sha256 for fact in facts])
     return {
@@ -224,6 +224,8 @@ def _side(own: pa.Table, side: str, places: Indices, described: Described, root:
 
 
 def _conditions(columns: RunColumns, described: Described, places: Indices) -> tuple[list[str], list[Any]]:
+    if not described.is_read:
+        return [""] * len(places), [None] * len(places)
     texts = [described.cases.get(case) for case in columns.cases[places].tolist()]
     prompts = [text.prompt if text else "" for text in texts]
     conditions = [
