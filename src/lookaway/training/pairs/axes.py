@@ -17,7 +17,7 @@ ACCESS: Final = "access"
 """The axis on which a video that tested memory is better than one that did not."""
 COMBINED: Final = "combined"
 SMALLEST_SHARE: Final = 0.01
-"""Of the range, where clean clips of a card do not differ at all, and any difference would count."""
+"""Share of the range that counts where clean clips of a card are all equal, so that any difference would."""
 
 Source = Literal["metric", "judge"]
 

@@ -50,7 +50,7 @@ class JudgedAxis:
     values: Floats = field(default_factory=lambda: np.zeros(0))
     """Higher is better, in smallest differences."""
     spread: float | None = None
-    """Of clean clips, in smallest differences."""
+    """Spread of clean clips, in smallest differences."""
     has_ties: bool = True
     has_margins: bool = True
 
