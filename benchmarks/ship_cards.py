@@ -1,20 +1,23 @@
 """Puts the cards of a calibration into the package, keeps its scores, and writes the guide of the documentation.
 
-python -m benchmarks.ship_cards FOLDER      the folder of `lookaway calibrate`, or of `make cards`
+python -m benchmarks.ship_cards FOLDER...   folders of `lookaway calibrate`, or of `make cards`
 python -m benchmarks.ship_cards             the guide alone, from the cards that are in the package
 """
 
 from __future__ import annotations
 
 import argparse
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from lookaway.calibration.card import CARDS, MetricCard, read_cards
+from lookaway.calibration.calibrate import joined
+from lookaway.calibration.card import CARDS, MetricCard, read_cards, write_cards
 from lookaway.calibration.measured_card import CalibratedMetric, CalibrationSetting, make_card
-from lookaway.calibration.scores import SCORES, metric_key, read_rows, scores_by_metric
+from lookaway.calibration.scores import SCORES, Row, clip_of, metric_key, read_rows, scores_by_metric, write_rows
 from lookaway.core import canonical_json
-from lookaway.io.files import read_json, write_text, write_whole
+from lookaway.io.files import read_json, write_text
 from lookaway.reports.metric_guide import MATRIX, guide_cards, write_guide
 
 REPOSITORY = Path(__file__).parents[1]
@@ -27,15 +30,22 @@ HELD_OUT_FAMILIES = ("lobby", "office", "park", "playroom", "plaza", "street")
 PICTURES = REPOSITORY / "docs" / "images" / "cards"
 
 
-def ship(folder: Path) -> None:
-    """Write the cards into the package, one on a line, so that the package stays small and a change is seen."""
-    read_cards(folder)  # a damaged card is not shipped
-    content = read_json(folder / CARDS)
-    known = (entry for entry in content["cards"] if entry["card"]["floor"])  # no weights, or nothing that it looks for
-    lines = ",\n".join(canonical_json(entry) for entry in known)
+def ship(folders: Sequence[Path]) -> None:
+    """Write the cards into the package, made anew from all scores, one on a line, so that a change is seen."""
+    rows: dict[tuple[Any, ...], Row] = {}
+    described: list[MetricCard] = []
+    for folder in folders:
+        described += read_cards(folder).cards
+        rows |= {clip_of(row): row for row in read_rows(folder / SCORES)}
+    ordered = [rows[clip] for clip in sorted(rows)]
+    made = made_from(described, ordered)
+    known = [card for card in joined((), made).cards if card.floor]  # no weights, or nothing that it looks for
+    with tempfile.TemporaryDirectory() as scratch:
+        write_cards(Path(scratch), known)
+        content = read_json(Path(scratch) / CARDS)
+    lines = ",\n".join(canonical_json(entry) for entry in content["cards"])
     write_text(SHIPPED / CARDS, f'{{"cards":[\n{lines}\n],"format":{content["format"]}}}\n')
-    scores = (folder / SCORES).read_bytes()
-    write_whole(KNOWN_SCORES, lambda file: file.write(scores))
+    write_rows(KNOWN_SCORES, ordered)
 
 
 def write_page(guide: Path = GUIDE_FOLDER, pictures: Path = PICTURES) -> None:
@@ -46,14 +56,17 @@ def write_page(guide: Path = GUIDE_FOLDER, pictures: Path = PICTURES) -> None:
 
 def held_out_cards(cards: Sequence[MetricCard]) -> list[MetricCard]:
     """The cards of the guide, made again from the families on which no constant was chosen."""
-    chosen = guide_cards(cards)
     rows = [row for row in read_rows(KNOWN_SCORES) if row["family"] in HELD_OUT_FAMILIES]
-    known = scores_by_metric(rows)
-    made = []
-    for card in chosen:
+    return made_from(guide_cards(cards), rows)
+
+
+def made_from(cards: Sequence[MetricCard], rows: Sequence[Row]) -> list[MetricCard]:
+    """Cards of the same metrics and forms, from these scores."""
+    known, made = scores_by_metric(rows), []
+    for card in cards:
         metric = CalibratedMetric(
-            name=card.metric, chain=card.chain, chain_sha256=card.chain_sha256,
-            higher_is_better=card.higher_is_better, unit=card.unit, range=card.range,
+            name=card.metric, chain=card.chain, chain_sha256=card.chain_sha256, unit=card.unit, range=card.range,
+            higher_is_better=card.higher_is_better, reads_truth=card.features == "truth",
         )  # fmt: skip
         setting = CalibrationSetting(world_version=card.world_version, look=card.look)
         form = (card.height, card.width, card.fps)
@@ -66,10 +79,10 @@ def held_out_cards(cards: Sequence[MetricCard]) -> list[MetricCard]:
 def main() -> None:
     """Ship, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, nargs="?")
-    folder = parser.parse_args().folder
-    if folder is not None:
-        ship(folder)
+    parser.add_argument("folders", type=Path, nargs="*")
+    folders = parser.parse_args().folders
+    if folders:
+        ship(folders)
     write_page()
 
 

@@ -118,7 +118,7 @@ def calibrate(
             on_progress=on_progress,
         )
         cards += cards_of_run(run, labels, output, plan.look)
-    found = _joined(read_cards(output).cards if (output / CARDS).is_file() else (), cards)
+    found = joined(read_cards(output).cards if (output / CARDS).is_file() else (), cards)
     write_cards(output, found.cards)
     return found
 
@@ -198,7 +198,7 @@ def _truth_for(dataset: Dataset, metrics: Sequence[str] | None) -> dict[str, str
     return {feature: extractor for feature, extractor in TRUE_EXTRACTORS.items() if feature in known}
 
 
-def _joined(before: Iterable[MetricCard], made: Sequence[MetricCard]) -> CardSet:
+def joined(before: Iterable[MetricCard], made: Sequence[MetricCard]) -> CardSet:
     """All cards, newer ones in place of older ones, and each with the floor that the truth gives its metric."""
     cards = {_key(card): card for card in (*before, *made)}
     truth = {_form(card): card.floor for card in cards.values() if card.features == "truth"}

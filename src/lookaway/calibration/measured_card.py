@@ -38,6 +38,7 @@ LEVEL: Final = 1e-3
 SATURATED: Final = 0.01
 """Part of the range at each end within which a score is saturated."""
 MIN_DOSES: Final = 3
+DIGITS: Final = 6
 TRUTH_PREFIX: Final = "true_"
 """How the names of extractors begin that read the ground truth."""
 ORACLE: Final = "oracle"
@@ -205,7 +206,7 @@ def make_card(metric: CalibratedMetric, scores: Sequence[LabelledScore], setting
     faults = sorted(by_name["fault"], key=list(FAULTS).index)
     responses = tuple(_response(metric, fault, by_name["fault"][fault], clean) for fault in faults) if floor else ()
     first = scores[0].label
-    return MetricCard(
+    card = MetricCard(
         metric=metric.name,
         chain=metric.chain,
         chain_sha256=metric.chain_sha256,
@@ -231,6 +232,16 @@ def make_card(metric: CalibratedMetric, scores: Sequence[LabelledScore], setting
         saturated=_saturated(metric, scores),
         branches=dict(sorted(Counter(score.branch for score in scores if score.branch).items())),
     )
+    return MetricCard.model_validate(_rounded(card.model_dump()))
+
+
+def _rounded(value: Any) -> Any:
+    """Numbers with so many digits that nothing is lost that a few scenes can tell; cards travel with the package."""
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, Mapping):
+        return {name: _rounded(entry) for name, entry in value.items()}
+    return [_rounded(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
 def floor_of(metric: CalibratedMetric, clean: Sequence[LabelledScore]) -> Floor | None:

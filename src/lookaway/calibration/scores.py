@@ -36,10 +36,10 @@ def add_scores(
 ) -> dict[MetricKey, list[LabelledScore]]:
     """Write new scores to those of earlier calibrations, in place of older ones of the same clip; all are returned."""
     path = folder / SCORES
-    rows = {_clip(row): row for row in (read_rows(path) if path.is_file() else [])}
-    rows |= {_clip(row): row for row in _rows(measured)}
+    rows = {clip_of(row): row for row in (read_rows(path) if path.is_file() else [])}
+    rows |= {clip_of(row): row for row in _rows(measured)}
     ordered = [rows[clip] for clip in sorted(rows)]
-    _write(path, ordered)
+    write_rows(path, ordered)
     return scores_by_metric(ordered)
 
 
@@ -66,7 +66,8 @@ def read_rows(path: Path) -> list[Row]:
     return rows
 
 
-def _write(path: Path, rows: Sequence[Row]) -> None:
+def write_rows(path: Path, rows: Sequence[Row]) -> None:
+    """Write scores, one row each; equal rows give equal bytes."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -113,7 +114,7 @@ def _score(row: Row) -> LabelledScore:
     )
 
 
-def _clip(row: Row) -> tuple[Any, ...]:
+def clip_of(row: Row) -> tuple[Any, ...]:
     """Which number of which clip a row holds."""
     names = (*KEYS, "height", "width", "fps", "kind", "name", "severity", "case")
     return tuple(row[name] for name in names)
