@@ -50,7 +50,7 @@ def test_links_of_pages_outside_the_site_lead_somewhere(path: Path) -> None:
 
 def test_every_dependency_is_explained_and_nothing_else_is() -> None:
     text = (REPOSITORY / "docs/dependencies.md").read_text(encoding="utf-8")
-    runtime, extras, development, compared, served, _ = (
+    runtime, extras, development, compared, served, *_ = (
         _rows(part) for part in re.split(r"^## .*$", text, flags=re.MULTILINE)[1:]
     )
     optional = dict(PROJECT["optional-dependencies"])
