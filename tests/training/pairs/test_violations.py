@@ -219,6 +219,16 @@ def two_licences_for_all(folder):
     exported(folder / "pairs", plant(folder), licences=("MIT", "CC0"))
 
 
+@refused("No model for --licence is named 'goood'")
+def a_licence_of_a_misspelled_model(folder):
+    exported(folder / "pairs", plant(folder), licences=("goood=MIT",))
+
+
+@refused("nobody knows how sure")
+def a_confidence_that_nobody_knows(folder):
+    exported(folder / "pairs", plant(folder), rules=MiningRules(min_confidence=0.9))
+
+
 @refused("not below")
 def a_video_lies_outside(folder):
     exported(folder / "pairs", plant(folder), relative_to=Path("/videos/good"))

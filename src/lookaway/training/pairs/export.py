@@ -63,7 +63,9 @@ def export_pairs(paths: Sequence[Path | str], output: Path | str, options: PairO
             raise UnknownName("format", name, FORMATS)
     runs = [Run(Path(path)) if isinstance(path, str) else Run(path) for path in paths]
     columns = read_rollouts(runs)
+    licences = licences_by_model(options.licences, columns.model_names)
     axes = choose_axes(runs, options.metrics, options.smallest_differences)
+    _check_confidence(axes, options.rules)
     judged = _judge(columns, axes, options)
     scene_rules = SceneRules(splits=options.splits, held_out=read_held_out(options.held_out, columns.scene_names))
     splits, order = split_scenes(columns.scene_names, scene_rules), stable_order(columns)
@@ -75,7 +77,7 @@ def export_pairs(paths: Sequence[Path | str], output: Path | str, options: PairO
     if not len(preferences):
         raise UserError(_why_none(judged, found, described))
     card = set_card(columns, preferences, axes, found, described, scene_rules.names)
-    card["licences"] = licences_by_model(options.licences, card["models"])
+    card["licences"] = {model: licences[model] for model in card["models"]}
     card["left_out"] = _left_out(columns, splits)
     card["options"] = _plain(options)
     naming = Naming(
@@ -85,6 +87,14 @@ def export_pairs(paths: Sequence[Path | str], output: Path | str, options: PairO
     )
     _write(output, columns, preferences, described, naming, options.formats, card)
     return card
+
+
+def _check_confidence(axes: Sequence[PreferenceAxis], rules: MiningRules) -> None:
+    if rules.min_confidence > 0 and (unknown := [axis.name for axis in axes if axis.spread is None]):
+        raise UserError(
+            f"--min-confidence: nobody knows how sure a pair of {unknown[0]} is, since no card says how much clean "
+            "clips differ. Leave it out, and choose a larger --margin."
+        )
 
 
 def _judge(columns: RunColumns, axes: Sequence[PreferenceAxis], options: PairOptions) -> list[JudgedAxis]:

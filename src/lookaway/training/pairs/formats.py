@@ -97,7 +97,7 @@ class VideoAlignCsv:
 
     def _writer(self, split: str) -> Any:
         if split not in self._writers:
-            self._writers[split] = csv.writer(_open(self._folder / f"{split}.csv", self._files))
+            self._writers[split] = _csv_writer(self._folder / f"{split}.csv", self._files)
             facts = ("fps_A", "num_frames_A", "fps_B", "num_frames_B")
             self._writers[split].writerow(["path_A", "path_B", "prompt", *self._axes, *facts, "A_model", "B_model"])
         return self._writers[split]
@@ -221,7 +221,7 @@ class ChosenRejectedCsv(WinnerFirst):
 
     def begin(self, folder: Path, split: str, files: ExitStack) -> Any:
         """Open the file and write the names of its columns."""
-        writer = csv.writer(_open(folder / f"{split}.csv", files))
+        writer = _csv_writer(folder / f"{split}.csv", files)
         writer.writerow(self.COLUMNS)
         return writer
 
@@ -301,6 +301,10 @@ def file_names(axes: Sequence[str]) -> dict[str, str]:
             name += "_"
         found[axis] = name
     return found
+
+
+def _csv_writer(path: Path, files: ExitStack) -> Any:
+    return csv.writer(_open(path, files), lineterminator="\n")
 
 
 def _open(path: Path, files: ExitStack) -> TextIO:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from lookaway.core import Json, UserError
+from lookaway.core import Json, UnknownName, UserError
 from lookaway.training.pairs.axes import PreferenceAxis
 from lookaway.training.pairs.described import Described
 from lookaway.training.pairs.mining import PairColumns
@@ -29,14 +29,22 @@ def licences_by_model(given: Sequence[str], models: Sequence[str]) -> dict[str, 
     >>> licences_by_model(["a=CC-BY-4.0", "MIT"], ["a", "b"])
     {'a': 'CC-BY-4.0', 'b': 'MIT'}
     """
-    others = [text for text in given if text.partition("=")[0].strip() not in models]
+    own: dict[str, str] = {}
+    others: list[str] = []
+    for text in given:
+        model, sign, licence = (part.strip() for part in text.partition("="))
+        if not sign:
+            others.append(model)
+        elif model in models:
+            own[model] = licence
+        else:
+            raise UnknownName("model for --licence", model, models)
     if len(others) > 1:
         raise UserError(
             f"--licence: {others[0]!r} and {others[1]!r} are both for all models. Give one, or name models: "
-            f"MODEL=LICENCE. Models: {', '.join(models[:20])}."
+            "MODEL=LICENCE."
         )
-    own = {name.strip(): text.strip() for name, sign, text in (one.partition("=") for one in given) if sign}
-    return {model: own.get(model, others[0].strip() if others else NOT_STATED) for model in models}
+    return {model: own.get(model, others[0] if others else NOT_STATED) for model in models}
 
 
 def set_card(
