@@ -194,7 +194,7 @@ def _axis(measured: Sequence[_Measured], given: float | None) -> PreferenceAxis:
         name=name,
         lock=first.asked.lock,
         gates=_gates(measured),
-        is_gated=first.asked.is_consistency,
+        is_gated=any(one.asked.is_consistency for one in measured),
         higher_is_better=_higher_is_better(first),
         smallest_difference=smallest[0],
         spread=card.floor.spread if has_card and isinstance(card, MetricCard) and card.floor else None,

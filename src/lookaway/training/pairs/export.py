@@ -19,6 +19,7 @@ from lookaway.core import Indices, UnknownName, UserError, digest
 from lookaway.engine.run import Run
 from lookaway.io.checksums import byte_hash, with_hash
 from lookaway.io.files import PARTIAL, write_json, write_text
+from lookaway.io.object_storage import as_path
 from lookaway.training.pairs.axes import ACCESS, PreferenceAxis, access_locks, choose_axes
 from lookaway.training.pairs.described import Described, describe_videos
 from lookaway.training.pairs.formats import FORMATS, winners_first
@@ -61,7 +62,7 @@ def export_pairs(paths: Sequence[Path | str], output: Path | str, options: PairO
     for name in options.formats:
         if name not in FORMATS:
             raise UnknownName("format", name, FORMATS)
-    runs = [Run(Path(path)) if isinstance(path, str) else Run(path) for path in paths]
+    runs = [Run(as_path(path)) for path in paths]
     columns = read_rollouts(runs)
     licences = licences_by_model(options.licences, columns.model_names)
     axes = choose_axes(runs, options.metrics, options.smallest_differences)
