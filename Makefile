@@ -87,29 +87,45 @@ bench-report:  ## The report of the simulated actors: how long it takes to build
 	$(PYTHON) -m benchmarks.actor_report
 
 CARDS ?= runs/cards
+JUDGED_CARDS ?= $(CARDS)-judged
 WORKERS ?= 2
 SEPARATOR := ,
-CALIBRATE = $(PYTHON) -c "from lookaway.cli import main; main()" calibrate -o $(CARDS) --quiet --workers $(WORKERS) \
-	--metrics $(MEASURED) --use reference_poses=true_reference_poses --use requested_poses=true_requested_poses
+CALIBRATE = $(PYTHON) -c "from lookaway.cli import main; main()" calibrate --quiet --workers $(WORKERS)
+MEASURE = $(CALIBRATE) -o $(CARDS) --metrics $(MEASURED) --use reference_poses=true_reference_poses \
+	--use requested_poses=true_requested_poses
+SUITE = $(CALIBRATE) -o $(CARDS) --faults "" --changes "" --use poses=tracked_poses
 OWN = remembered changed_area light look aligned_ssim return_error reach_missing cut moved copied carried undone further.ssim_lift
 FIDELITY = $(foreach phase,visible disappeared reappeared all,memobench.$(phase).psnr memobench.$(phase).ssim)
 CAMERA = memobench.camera_controllability further.rotation_followed wrbench.camera_precision wrbench.camera_alignment
 MEASURED = $(subst $() ,$(SEPARATOR),$(strip $(OWN) $(FIDELITY) $(CAMERA) mbencha.environment.rendering_lighting))
-FORMS = "--size 256x448 --fps 12" "--size 192x336 --fps 8"
+PROBES = wrbench.d3.visible_spatial wrbench.d4.visible_state wrbench.d5.returned_spatial wrbench.d6.returned_state
+RATINGS = mbencha.causal.state_progress mbencha.causal.progress_correctness triggered
+ASKED = $(subst $() ,$(SEPARATOR),$(strip $(PROBES) $(RATINGS)))
+SMALL = --size 192x336 --fps 8
+FORMS = "$(SMALL)" "--size 256x448 --fps 12"
 STEPS = "--severities 1" "--severities 0.5" "--severities 0.25" "--severities 0.75" "--severities 0.1"
 CONTROLS = frozen,overlay,wrong_scene,reversed,shuffled,noise,crop,loop
+EVENTS = -o $(JUDGED_CARDS) $(SMALL) --events in_place --faults state_reset,frozen_while_unseen --changes "" \
+	--severities 0.1,0.25,0.5,0.75,1
 KNOWN_SCORES = benchmarks/cards/scores.parquet
 
-# Rendered clips, features, outcomes and scores stay in CARDS, so the same command goes on where it was stopped.
+# Rendered clips, features, outcomes and scores stay in CARDS, so the same command goes on where it was stopped. The
+# oracle needs clips to answer about, so those with events are rendered by a gate, which asks nothing and has no card.
 cards:  ## The cards of metrics that need no downloaded weights: faults, controls, nuisances, true features, another look
 	mkdir -p $(CARDS)
 	test -f $(CARDS)/scores.parquet || cp $(KNOWN_SCORES) $(CARDS)/
-	set -e; for form in $(FORMS); do for step in $(STEPS); do $(CALIBRATE) $$form $$step --changes ""; done; done
-	set -e; for form in $(FORMS); do $(CALIBRATE) $$form --faults "" --changes $(CONTROLS); done
-	$(CALIBRATE) --features truth --severities 0.5,1 --changes ""
-	$(CALIBRATE) --look generator_like --severities 0.5,1 --changes ""
-	$(CALIBRATE) --faults "" --changes all
-	$(PYTHON) -m benchmarks.ship_cards $(CARDS)
+	set -e; for form in $(FORMS); do for step in $(STEPS); do $(MEASURE) $$form $$step --changes ""; done; done
+	set -e; for form in $(FORMS); do $(MEASURE) $$form --faults "" --changes $(CONTROLS); done
+	$(SUITE) $(SMALL) --suite mbench-a
+	$(SUITE) $(SMALL) --suite mbench-t
+	$(SUITE) $(SMALL) --suite mind --use reference_poses=true_reference_poses
+	$(MEASURE) $(SMALL) --features truth --severities 0.5,1 --changes ""
+	$(MEASURE) $(SMALL) --look generator_like --severities 0.5,1 --changes ""
+	$(MEASURE) $(SMALL) --faults "" --changes all
+	$(CALIBRATE) $(EVENTS) --metrics revisited
+	$(PYTHON) -c "from lookaway.cli import main; main()" judge oracle $(JUDGED_CARDS)/worlds/192x336-8fps-3s-world2 -- \
+		$(CALIBRATE) $(EVENTS) --metrics $(ASKED)
+	$(PYTHON) -m benchmarks.ship_cards $(CARDS) $(JUDGED_CARDS)
 
 guide:  ## The guide to metrics, from the cards in the package
 	$(PYTHON) -m benchmarks.ship_cards
