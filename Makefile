@@ -59,7 +59,7 @@ test:
 	$(PYTEST)
 
 test-all:
-	$(PYTEST) -m "not nightly"
+	$(PYTEST) -m "not nightly" --durations 40 --durations-min 5
 
 test-nightly:
 	$(PYTEST) -m nightly
