@@ -91,6 +91,13 @@ def test_the_guide_is_about_the_form_of_which_most_clips_were_measured(cards):
     assert {card.height for card in guide_cards([*many, *cards])} == {96}
 
 
+def test_a_metric_is_in_the_guide_once_with_poses_that_are_estimated(cards):
+    supplied, tracked = (
+        cards[0].model_copy(update={"chain": f"poses={name}"}) for name in ("supplied_poses", "tracked_poses")
+    )
+    assert guide_cards([tracked, supplied]) == guide_cards([supplied, tracked]) == [tracked]
+
+
 def test_the_guide_shows_recommended_metrics_at_other_sizes_looks_and_on_held_out_scenes(cards, tmp_path):
     blind, jumpy, _ = cards
     at_other_size = blind.model_copy(update={"metric": "jumpy", "height": 96, "width": 160, "clips": 1})

@@ -26,6 +26,7 @@ GUIDE, MATRIX = "which-metric.md", "card-matrix.svg"
 Form = tuple[int, int, int]
 """Height, width and frame rate."""
 HELD_OUT: Final = "held-out families"
+SUPPLIED: Final = "supplied_poses"
 TITLE: Final = "What each metric finds, from pixels"
 ATTACKS: Final = ("frozen", "overlay")
 """Controls that a metric must not be won by to be recommended."""
@@ -105,8 +106,10 @@ def _form(card: MetricCard) -> Form:
 def _cards_of(
     cards: Sequence[MetricCard], form: Form, features: str = "shipped", look: str = CLEAN_LOOK
 ) -> list[MetricCard]:
-    fitting = (card for card in cards if _form(card) == form and (card.features, card.look) == (features, look))
-    return sorted((card for card in fitting if card.responses), key=_order)
+    """One card for each metric; where there are several, one whose poses are estimated, not supplied with the clips."""
+    fitting = [card for card in cards if _form(card) == form and (card.features, card.look) == (features, look)]
+    by_metric = {card.metric: card for card in sorted(fitting, key=lambda card: SUPPLIED not in card.chain)}
+    return sorted((card for card in by_metric.values() if card.responses), key=_order)
 
 
 def guide_markdown(
