@@ -201,9 +201,12 @@ def test_a_server_that_does_not_answer_is_paused_and_then_given_up(ask):
 def test_a_server_that_comes_back_during_a_pause_costs_no_question(ask):
     calls = []
 
-    def gone_for_a_while(request, before):
-        calls.append(time.monotonic())
-        return TransientError("connection refused.") if len(calls) <= 8 else completion()
+    async def gone_for_a_while(request, before):
+        calls.append(request)
+        number = len(calls)
+        while len(calls) < 4:  # the first errors come together, however slowly questions are put
+            await asyncio.sleep(0.001)
+        return TransientError("connection refused.") if number <= 8 else completion()
 
     client = ask(ScriptedJudge(gone_for_a_while), trip_after=4, pauses=5, concurrent=4, tries=2)
     for future in [client.ask(question(number)) for number in range(10)]:
