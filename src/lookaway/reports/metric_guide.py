@@ -26,6 +26,13 @@ GUIDE, MATRIX = "which-metric.md", "card-matrix.svg"
 Form = tuple[int, int, int]
 """Height, width and frame rate."""
 HELD_OUT: Final = "held-out families"
+TRUE_POSES: Final = "true poses"
+EXPLAINED: Final = {
+    TRUE_POSES: "*true poses* come from the simulator, which leaves the metric's own share of an error",
+    "generator-like look": "the *generator-like look* is soft, warped and grainy",
+    HELD_OUT: "on *held-out families* no constant was chosen",
+}
+"""What the columns of other conditions mean."""
 SUPPLIED: Final = "supplied_poses"
 TITLE: Final = "What each metric finds, from pixels"
 ATTACKS: Final = ("frozen", "overlay")
@@ -87,7 +94,7 @@ def elsewhere(cards: Sequence[MetricCard]) -> dict[str, list[MetricCard]]:
     form = _form(chosen[0])
     others = sorted({_form(card) for card in cards} - {form}, reverse=True)
     found = {f"{height}x{width} at {fps}": _cards_of(cards, (height, width, fps)) for height, width, fps in others}
-    found["true poses"] = _cards_of(cards, form, "truth")
+    found[TRUE_POSES] = _cards_of(cards, form, "truth")
     for look in sorted({card.look for card in cards} - {CLEAN_LOOK}):
         found[f"{look.replace('_', '-')} look"] = _cards_of(cards, form, look=look)
     return {name: own for name, own in found.items() if own}
@@ -236,11 +243,8 @@ def _elsewhere_parts(cards: Sequence[MetricCard], others: Mapping[str, Sequence[
     if not others:
         return
     yield "## Does it hold elsewhere?"
-    yield (
-        "AUC of the recommended metrics at severity 1 / 0.5, under other conditions. *Here* is as above; *true poses* "
-        "come from the simulator instead of the frames, which leaves the metric's own share of an error; a "
-        "*generator-like* look is soft, warped and grainy; on *held-out families* no constant was chosen."
-    )
+    known = "".join(f"; {EXPLAINED[name]}" for name in others if name in EXPLAINED)
+    yield f"AUC of the recommended metrics at severity 1 / 0.5, under other conditions. *Here* is as above{known}."
     faults = list(dict.fromkeys(response.fault for card in cards for response in card.responses))
     yield markdown_table(
         [
