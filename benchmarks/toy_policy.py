@@ -27,7 +27,7 @@ from lookaway.calibration.clip_changes import read_frames
 from lookaway.core import Rollout
 from lookaway.engine.inline import Inline
 from lookaway.engine.reading import read
-from lookaway.engine.scorer import CasePaths, VideoScores
+from lookaway.engine.scorer import CasePaths, Scorer, VideoScores
 from lookaway.io.files import write_text
 from lookaway.io.world_clips import WorldClip
 from lookaway.perception.truth import TRUTH
@@ -86,11 +86,11 @@ def measure(folder: Path) -> dict[str, list[VideoScores]]:
     return found
 
 
-def _scored(rollout: Rollout, scorer: object) -> VideoScores:
+def _scored(rollout: Rollout, scorer: Scorer) -> VideoScores:
     arrays = WorldClip.open(rollout.artifacts[TRUTH].parent).arrays()
     paths = CasePaths(requested=arrays.requested_camera_to_world, intrinsics=arrays.intrinsics)
     frames = read_frames(rollout.video).transpose(0, 3, 1, 2)
-    return scorer(frames, fps=FORM.fps, paths=paths)  # type: ignore[operator,no-any-return]
+    return scorer(frames, fps=FORM.fps, paths=paths)
 
 
 def train(pay: Mapping[str, Sequence[float | None]], seed: int) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -107,6 +108,13 @@ def test_no_attacker_wins_the_reward_of_this_package(clips):
     assert (found.winners, found.is_refused) == ((), False)
     assert found.perfect.mean > 0.9
     assert all(earned.mean is None or earned.mean < 0.2 for earned in found.attackers)
+
+
+def test_the_recipe_on_the_page_about_rewards_passes(clips, tmp_path):
+    page = (Path(__file__).parents[2] / "docs/how-to/reward.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r'^```yaml title="reward.yaml"\n(.*?)^```', page, re.DOTALL | re.MULTILINE)
+    (tmp_path / "reward.yaml").write_text(text)
+    assert not check_reward(load_reward(str(tmp_path / "reward.yaml")), clips).is_refused
 
 
 def test_a_reward_that_pays_a_perfect_memory_nothing_is_refused(clips):

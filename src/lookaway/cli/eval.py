@@ -116,7 +116,11 @@ def eval_command(
     if not quiet:
         print_table(run, table, as_json=as_json, layout=layout)
     log_run(run, trackers)
-    is_covered = require_coverage is None or _is_covered(run, table, require_coverage, with_steps=quiet or as_json)
+    return _exit_code(run, table, require_coverage, with_steps=quiet or as_json)
+
+
+def _exit_code(run: Run, table: Table, required: float | None, *, with_steps: bool) -> int:
+    is_covered = required is None or _is_covered(run, table, required, with_steps=with_steps)
     if any(cell.failures for cell in table.cells):
         return EXIT_WITH_FAILURES
     return 0 if is_covered else EXIT_TOO_FEW_SCORES

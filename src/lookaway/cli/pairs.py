@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -115,11 +116,9 @@ def pairs_command(  # noqa: PLR0913 - one for each option
     wins. Runs whose metrics have different locks are refused, splits share no scene, and card.json counts what was left
     out.
     """
-    from lookaway.reports.numbers import print_lines, print_rows
     from lookaway.training.pairs.export import PairOptions, export_pairs
     from lookaway.training.pairs.mining import MiningRules
     from lookaway.training.pairs.scenes import parse_splits
-    from lookaway.training.pairs.set_card import NOT_STATED, uneven_wins
 
     options = PairOptions(
         metrics=metrics,
@@ -141,7 +140,14 @@ def pairs_command(  # noqa: PLR0913 - one for each option
         reads_dataset=not without_dataset,
         relative_to=relative_to,
     )
-    card = export_pairs(run, output, options)
+    _show(export_pairs(run, output, options), output)
+
+
+def _show(card: dict[str, Any], output: Path) -> None:
+    """Print what was written, and what a user should know about it."""
+    from lookaway.reports.numbers import print_lines, print_rows
+    from lookaway.training.pairs.set_card import NOT_STATED, uneven_wins
+
     rows = [
         {"axis": axis, "split": split, **{label: str(count) for label, count in counts.items()}}
         for axis, by_split in card["labels"].items()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Final, Literal
 
@@ -12,7 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from lookaway.calibration.clip_changes import CONTROLS, Edit, Pictures, edit_frames, random_of, read_frames
+from lookaway.calibration.clip_changes import CONTROLS, ClipChange, Edit, Pictures, edit_frames, random_of, read_frames
 from lookaway.core import Executor, Floats, Rollout
 from lookaway.engine.reading import read
 from lookaway.engine.scorer import CasePaths
@@ -80,7 +79,7 @@ def _pale(frame: Pictures, strength: float) -> Pictures:
     return np.asarray(frame + FADE * strength * (mean - frame))
 
 
-def _still(name: str) -> Edit:
+def _reordered(name: str) -> Edit:
     order = CONTROLS[name].order
     if order is None:
         raise ValueError(f"{name} does not reorder frames")
@@ -94,7 +93,7 @@ def _still(name: str) -> Edit:
 ATTACKERS: Final[Mapping[str, Attacker]] = {
     attacker.name: attacker
     for attacker in (
-        Attacker(name="frozen", summary="the first frame for the whole time", base="clean", edit=_still("frozen")),
+        Attacker(name="frozen", summary="the first frame for the whole time", base="clean", edit=_reordered("frozen")),
         Attacker(name="dragged", summary="the target stays in view as the camera turns", base="drags"),
         Attacker(
             name="overlay", summary=CONTROLS["overlay"].summary, base="clean", edit=CONTROLS["overlay"].edit
@@ -104,7 +103,7 @@ ATTACKERS: Final[Mapping[str, Attacker]] = {
         Attacker(name="fade", summary="a forgotten target behind a growing fade", base="forgets", edit=growing(_pale)),
         Attacker(
             name="loop_back", summary="the first half backwards, so that an event is undone", base="event",
-            edit=_still("loop"),
+            edit=_reordered("loop"),
         ),
     )
 }  # fmt: skip
@@ -150,7 +149,7 @@ def clips_of(rollouts: Mapping[Base, list[Rollout]]) -> Iterator[AttackClip]:
 def _clip(attacker: str, rollout: Rollout, edit: Edit | None) -> AttackClip:
     frames = read_frames(rollout.video)
     if edit is not None:
-        change = replace(CONTROLS["frozen"], name=attacker, order=None, edit=edit, rate=Fraction(1))
+        change = ClipChange(name=attacker, kind="control", summary="", edit=edit)
         frames = edit_frames(frames, change, random_of(change, rollout))
     arrays = WorldClip.open(rollout.artifacts[TRUTH].parent).arrays()
     requested: Floats = arrays.requested_camera_to_world

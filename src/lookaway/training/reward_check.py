@@ -19,7 +19,7 @@ from lookaway.world.recipe import PERFECT
 
 MARGIN: Final = 0.05
 """How far below a perfect memory an attacker must stay, as a part of the range of all rewards."""
-MEMORY: Final = "memory"
+OWN: Final = "memory"
 """The reward of this package."""
 
 
@@ -90,14 +90,14 @@ def check_reward(
 
 def load_reward(name: str) -> RewardFunction:
     """The reward of this package, one that a YAML file describes, or a function as `module:name`."""
-    if name == MEMORY:
+    if name == OWN:
         return as_function(Reward())
     if name.endswith((".yaml", ".yml")):
         return as_function(Reward.read(Path(name)))
     module, _, attribute = name.partition(":")
     if not attribute:
         raise UserError(
-            f"No reward is named {name!r}. Expected {MEMORY!r}, a file that ends in .yaml, or module:function."
+            f"No reward is named {name!r}. Expected {OWN!r}, a file that ends in .yaml, or module:function."
         )
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # as `python -m` has it
