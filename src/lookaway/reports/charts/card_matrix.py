@@ -12,7 +12,7 @@ from lookaway.reports.numbers import fixed
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-CELL, ROW, LEFT, TOP, GAP = 46, 22, 270, 118, 10
+CELL, ROW, LEFT, TOP, GAP = 46, 22, 320, 118, 10
 """Width and height of a cell, margins, and the distance between a row and its mark."""
 LEGEND = 84
 STRIP = 9
