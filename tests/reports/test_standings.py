@@ -25,7 +25,7 @@ def test_the_demo_ranks_as_the_report_ranks(tmp_path):
 def test_few_clips_have_an_order_and_no_rank(tmp_path):
     order = standings(boards_of(tmp_path / "run", scenes=4))
     assert [(one.model, one.rank, one.is_tested) for one in order] == [("good", None, True), ("poor", None, True)]
-    assert all(one.mean is not None for one in order)
+    assert all(one.means[STYLE] is not None for one in order)
 
 
 def test_without_any_value_there_is_no_order(tmp_path):

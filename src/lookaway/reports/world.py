@@ -22,7 +22,8 @@ from lookaway.world.families import FAMILIES
 from lookaway.world.faults import FAULTS
 from lookaway.world.rendering import CaseReport
 
-CAMERA = "camera_interaction"
+SHOWN_METRICS = 3
+"""Columns of numbers beside the models of the demo; `lookaway show` has them all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +34,8 @@ class Standing:
     rank: RankRange | None
     """`None` where the report gives none: too few values, or memory was not tested."""
     is_tested: bool
-    mean: float | None
-    camera: float | None
-    """How well the camera followed its path."""
+    means: dict[str, float | None]
+    """By metric of memory, in the order of the protocol."""
 
 
 def standings(leaderboards: Sequence[Leaderboard]) -> list[Standing]:
@@ -44,29 +44,26 @@ def standings(leaderboards: Sequence[Leaderboard]) -> list[Standing]:
     if board is None:
         return []
     rows = {row.model: row for row in board.rows}
-    memory = [one for one in leaderboards if one.metric.is_consistency and one.has_findings]
+    memory = _of_memory(leaderboards) or [board]
     return [
         Standing(
             model=model,
             rank=rows[model].ranks,
             is_tested=not rows[model].cell.is_untested,
-            mean=None if (estimate := rows[model].cell.estimate) is None else estimate.mean,
-            camera=_camera(model, leaderboards),
+            means={one.metric.name: _mean(model, one) for one in memory},
         )
-        for model in ordered_models(memory or [board])
+        for model in ordered_models(memory)
         if model in rows
     ]
 
 
-def _camera(model: str, leaderboards: Sequence[Leaderboard]) -> float | None:
-    means = [
-        row.cell.estimate.mean
-        for board in leaderboards
-        if board.metric.name.endswith(CAMERA)
-        for row in board.rows
-        if row.model == model and row.cell.estimate
-    ]
-    return sum(means) / len(means) if means else None
+def _of_memory(leaderboards: Sequence[Leaderboard]) -> list[Leaderboard]:
+    return [one for one in leaderboards if one.metric.is_consistency and one.has_findings]
+
+
+def _mean(model: str, board: Leaderboard) -> float | None:
+    estimates = [row.cell.estimate for row in board.rows if row.model == model]
+    return next((estimate.mean for estimate in estimates if estimate), None)
 
 
 def print_demo(run: Run, output: Path, *, quiet: bool, as_json: bool) -> None:
@@ -80,17 +77,17 @@ def print_demo(run: Run, output: Path, *, quiet: bool, as_json: bool) -> None:
         print_json({"standings": ranked, "table": table_json(run, loaded[0].table), "report": str(report)})
         return
     board = headline(boards)
+    columns = {_column(one): one.metric.name for one in _of_memory(boards)[:SHOWN_METRICS]}
     rows = [
         {
             "rank": _rank(one),
             "actor": one.model,
-            board.words if board else "": fixed(one.mean),
-            "camera": fixed(one.camera),
+            **{column: fixed(one.means[metric]) for column, metric in columns.items()},
             "what it does": ACTORS[one.model].summary,
         }
         for one in order
     ]
-    print_rows(rows, as_json=False, right=("rank", "camera", *([board.words] if board else [])))
+    print_rows(rows, as_json=False, right=("rank", *columns))
     if not quiet:
         example = min(output.glob("world/clips/*/amnesiac/0"))
         styles = {one.model: number for number, one in enumerate(order)}
@@ -99,12 +96,17 @@ def print_demo(run: Run, output: Path, *, quiet: bool, as_json: bool) -> None:
             [
                 "",
                 "".join(part.text for part in lead),
-                "A camera that does not follow its path does not test memory, however consistent the video is.",
+                "A camera that never looks away does not test memory, however consistent the video is.",
                 f"See a clip:        lookaway world show {example}",
                 f"See every number:  lookaway show {output / 'run'}",
                 f"Open the report:   {report}",
             ]
         )
+
+
+def _column(board: Leaderboard) -> str:
+    unit = board.metric.unit
+    return board.words if unit in (None, "score", "share") else f"{board.words}, {unit}"
 
 
 def _rank(standing: Standing) -> str:
