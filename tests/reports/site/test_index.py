@@ -492,7 +492,7 @@ def test_a_section_without_room_has_a_page_of_its_own(tmp_path, build_index, mon
     (href,) = {n.attributes["href"] for n in page.all("a") if n.text == "Pairs"}
     moved = read_page((tmp_path / "site" / href).read_text())
     titles = [node.one("a").text for node in page.all("p", "elsewhere")]
-    assert titles == ["Leaderboard", "Metric by metric", "Pairs", "Profiles", "Runs", "Reproduce"]
+    assert titles == ["Leaderboard", "Two models", "Metric by metric", "Pairs", "Profiles", "Runs", "Reproduce"]
     assert [t.text for t in moved.all("table", "matrix")] == [t.text for t in pairs.all("table", "matrix")]
 
 

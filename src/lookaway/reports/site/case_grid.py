@@ -109,7 +109,7 @@ def case_page(case: CaseVideos, href: str) -> CasePage:
     return CasePage(
         id=case.id,
         href=href,
-        title=case_title(case.case) if case.case else _words(case.id),
+        title=case_title(case.case) if case.case else id_words(case.id),
         subset=case.subset,
         videos=tuple(_summary(video) for video in case.videos),
     )
@@ -121,7 +121,7 @@ def case_title(case: Case) -> str:
     >>> case_title(Case(id="x", subset="yaw", scene="kitchen_60_000", action="left_then_right", turn_degrees=60))
     'Kitchen, turn left 60 degrees and back'
     """
-    place = _words(case.scene) or _words(case.id)
+    place = id_words(case.scene) or id_words(case.id)
     steps = [step for step in (case.action or "").split("_then_") if step and step != WAIT]
     if not steps:
         return place
@@ -132,10 +132,10 @@ def case_title(case: Case) -> str:
     return f"{place}, {', then '.join(step.replace('_', ' ') for step in steps)}"
 
 
-def _words(name: str) -> str:
+def id_words(name: str) -> str:
     """An id as words, without numbers and camera words at its end.
 
-    >>> _words("aquarium-in_place-yaw_left_60-000"), _words("007")
+    >>> id_words("aquarium-in_place-yaw_left_60-000"), id_words("007")
     ('Aquarium', '007')
     """
     words = [word for word in re.split(r"[\s_:/-]+", name) if word]
@@ -294,7 +294,7 @@ def worst_failures(
         found.append(
             WorstFailure(
                 model=row.model,
-                title=pages[case].title if case in pages else _words(case),
+                title=pages[case].title if case in pages else id_words(case),
                 href=pages[case].href if case in pages else "",
                 picture=keep(picture.jpeg),
                 frames=picture.frames,

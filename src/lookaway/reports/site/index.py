@@ -27,6 +27,7 @@ from lookaway.reports.site.tables import (
     overview,
     seed_table,
 )
+from lookaway.reports.site.two_models import two_models
 from lookaway.reports.site.warnings import warnings
 from lookaway.reports.wrbench.attribution import SUITE as WRBENCH
 
@@ -39,6 +40,7 @@ ROOM = 2_400_000
 KINDS = {
     "failures": ("Worst failures", "index/failures.html.j2"),
     "leaderboard": ("Leaderboard", "index/overview.html.j2"),
+    "two": ("Two models", "index/two_models.html.j2"),
     "metrics": ("Metric by metric", "index/leaderboards.html.j2"),
     "pairs": ("Pairs", "index/pairwise.html.j2"),
     "profile": ("Profiles", "index/profile.html.j2"),
@@ -219,6 +221,7 @@ def _suite(site: Site, suite: str, styles: Mapping[str, int]) -> dict[str, Any]:
             for matrix in site.matrices
             if matrix.leaderboard.suite == suite
         ],
+        "two": two_models(own_runs, leaderboards, site.pages, styles),
         "profiles": profiles(leaderboards, styles),
         "coverage": coverage_charts(leaderboards, styles),
         "drift": drift_charts(own_runs, leaderboards, styles),

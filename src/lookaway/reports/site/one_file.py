@@ -16,6 +16,7 @@ from lookaway.reports.export.rows import write_file
 from lookaway.reports.numbers import amount, size
 from lookaway.reports.runs import LoadedRun
 from lookaway.reports.site.building import site_of, with_failures
+from lookaway.reports.site.case_grid import case_page
 from lookaway.reports.site.data_files import DataFile, write_data
 from lookaway.reports.site.facts import long_text
 from lookaway.reports.site.index import Site, index_alone
@@ -40,7 +41,7 @@ def folded_cases(cases: Sequence[CaseVideos]) -> Markup:
 
 
 def _folded(case: CaseVideos) -> Markup:
-    anchor = f"case-{slug(case.id)}"
+    anchor = case_anchor(case)
     return _rendered(
         "item_folded.html.j2",
         case=case,
@@ -52,6 +53,11 @@ def _folded(case: CaseVideos) -> Markup:
         has_strips=_has_strips(case),
         **measured_on(case),
     )
+
+
+def case_anchor(case: CaseVideos) -> str:
+    """The id of a case in the page."""
+    return f"case-{slug(case.id)}"
 
 
 def _has_strips(case: CaseVideos) -> bool:
@@ -77,7 +83,8 @@ def write_one_file(runs: Sequence[LoadedRun], target: Path, *, title: str | None
     _refuse_other_places(target)
     site = site_of(runs, title)
     cases = list(case_videos(runs, Stills() if strips else None))
-    site = replace(site, data=_carried_data(site), folded=folded_cases(cases) if cases else None)
+    pages = {case.id: replace(case_page(case, f"#{case_anchor(case)}"), videos=()) for case in cases}
+    site = replace(site, data=_carried_data(site), pages=pages, folded=folded_cases(cases) if cases else None)
     if strips:
         site = with_failures(site, lambda jpeg: data_uri(jpeg, "image/jpeg"))
     page = index_alone(site, SOURCES).encode()

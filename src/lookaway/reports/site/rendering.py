@@ -68,6 +68,7 @@ def environment() -> Environment:
         keep_trailing_newline=True,
     )
     made.filters["name"] = isolated
+    made.filters["plain"] = _writable
     made.filters["parts"] = breakable
     made.filters["text"] = shortened
     made.filters["script_json"] = script_json
