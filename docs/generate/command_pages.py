@@ -17,7 +17,7 @@ PURPOSES = {
     "Read results": ("show", "report", "drift", "compare", "verify", "export", "lint-stats"),
     "Work with one benchmark": ("mbench", "memobench", "wrbench"),
     "Generate videos": ("cases", "collect"),
-    "Train a model": ("reward", "pairs"),
+    "Train a model": ("reward", "pairs", "serve"),
     "Ask a judge": ("judge", "audit-judge", "questions"),
     "Know what a metric sees": ("world", "calibrate"),
     "See what is installed": ("suites", "metrics", "extractors", "weights"),

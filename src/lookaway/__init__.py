@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from lookaway.engine.shard import Shard
     from lookaway.judges.settings import JudgeSettings
     from lookaway.reports.experiment_logs import log_run
+    from lookaway.serving.client import ScorerClient, ScoringFailed
     from lookaway.training.reward import Reward, RewardRecipe, RewardTerm, RewardValue
 
 __all__ = [
@@ -100,6 +101,8 @@ __all__ = [
     "Run",
     "Score",
     "Scorer",
+    "ScorerClient",
+    "ScoringFailed",
     "Shard",
     "Suite",
     "Table",
@@ -125,6 +128,8 @@ _HOMES = {
     "RewardValue": "lookaway.training.reward",
     "Run": "lookaway.engine.run",
     "Scorer": "lookaway.engine.scorer",
+    "ScorerClient": "lookaway.serving.client",
+    "ScoringFailed": "lookaway.serving.client",
     "Shard": "lookaway.engine.shard",
     "VideoScores": "lookaway.engine.scorer",
     "evaluate": "lookaway.engine.evaluate",

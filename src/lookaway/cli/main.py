@@ -34,6 +34,7 @@ from lookaway.cli.plan import plan_command
 from lookaway.cli.questions import questions_command
 from lookaway.cli.report import report_command
 from lookaway.cli.reward import reward_command
+from lookaway.cli.serve import serve_command
 from lookaway.cli.show import show_command
 from lookaway.cli.validate import validate_command
 from lookaway.cli.verify import verify_command
@@ -88,6 +89,7 @@ for command in (
     collect_command,
     reward_command,
     pairs_command,
+    serve_command,
 ):
     lookaway.add_command(command)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import io
 import lzma
 import math
 import os
@@ -145,6 +146,22 @@ def read_array(path: Path) -> tuple[NDArray[Any], Refuse]:
             raise error(f"it claims the shape {shape}, which is too large.")
         data = _read_bytes("the file", file, size, error)
     return np.ndarray(shape, dtype, data, order="F" if fortran else "C"), error
+
+
+def parse_array(name: str, data: bytes | bytearray) -> NDArray[Any]:
+    """The array in the bytes of a `.npy` file, without a copy; raises `ArtifactError`."""
+
+    def error(message: str, reason: Reason = Reason.INVALID_INPUT) -> ArtifactError:
+        return ArtifactError(reason, message)
+
+    # A header that lies about its length is cut off here, and refused as such.
+    file = io.BytesIO(memoryview(data)[: MAX_ARRAY_HEADER_BYTES + 16])
+    shape, fortran, dtype = _read_header(name, file, len(data), error)
+    start, size = file.tell(), math.prod(shape) * dtype.itemsize
+    if size != len(data) - start:
+        found = "is truncated" if size > len(data) - start else "goes on after its end"
+        raise error(f"{name} {found}: its shape {shape} of {dtype} needs {size:,} bytes, found {len(data) - start:,}.")
+    return np.ndarray(shape, dtype, data, offset=start, order="F" if fortran else "C")
 
 
 def _index_bytes(file: BinaryIO) -> int:

@@ -1,0 +1,128 @@
+"""`lookaway serve`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lookaway.cli.options import COUNT, split_names, use_option
+
+if TYPE_CHECKING:
+    from lookaway.training.reward import RewardRecipe
+
+SECONDS = click.FloatRange(min=0, min_open=True)
+MILLISECONDS_PER_SECOND = 1000.0
+
+
+@click.command("serve")
+@click.option("--metrics", callback=split_names, metavar="A,B", help="Metrics to measure; by default the protocol.")
+@click.option("--suite", default="revisit", show_default=True, help="Suite whose metrics are measured.")
+@click.option("--reward", metavar="FILE", help="Reward to pay, instead of --metrics: a YAML file, or memory.")
+@use_option
+@click.option("--device", help="Device for networks: cpu, cuda or cuda:1; by default what each recipe says: cpu.")
+@click.option(
+    "--precision",
+    type=click.Choice(["float32", "bfloat16", "float16"]),
+    help="Precision of networks; by default what each recipe says: float32.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address; others need a token in LOOKAWAY_TOKEN.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8321, show_default=True, help="0 takes a free one.")
+@click.option("--replicas", type=COUNT, help="Replicas on Ray Serve; by default clips are measured in this process.")
+@click.option(
+    "--gpus-per-replica", type=click.FloatRange(min=0), default=0.0, show_default=True, help="Share of a GPU."
+)
+@click.option("--ray-address", help="Ray cluster for the replicas, such as auto; by default this machine.")
+@click.option(
+    "--queue", type=COUNT, default=64, show_default=True, help="Requests taken and not yet answered, at most."
+)
+@click.option(
+    "--batch-window",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    show_default=True,
+    metavar="MS",
+    help="Milliseconds to wait for further clips of a batch.",
+)
+@click.option("--max-batch-size", type=COUNT, default=1, show_default=True, help="Clips that go to a replica together.")
+@click.option(
+    "--max-body", type=click.FloatRange(min=0, min_open=True), default=256.0, show_default=True, metavar="MIB",
+    help="Size of a request.",
+)  # fmt: skip
+@click.option("--max-frames", type=COUNT, default=1024, show_default=True, help="Frames of a clip.")
+@click.option("--max-pixels", type=COUNT, default=3840 * 2160, show_default=True, help="Pixels of a frame.")
+@click.option("--body-timeout", type=SECONDS, default=60.0, show_default=True, help="Seconds to send a request.")
+@click.option("--timeout", type=SECONDS, default=300.0, show_default=True, help="Seconds to answer a request.")
+def serve_command(  # noqa: PLR0913 - one for each option
+    metrics: tuple[str, ...] | None,
+    suite: str,
+    reward: str | None,
+    using: dict[str, str],
+    device: str | None,
+    precision: str | None,
+    host: str,
+    port: int,
+    replicas: int | None,
+    gpus_per_replica: float,
+    ray_address: str | None,
+    queue: int,
+    batch_window: float,
+    max_batch_size: int,
+    max_body: float,
+    max_frames: int,
+    max_pixels: int,
+    body_timeout: float,
+    timeout: float,
+) -> None:
+    """Measure clips that come over HTTP, until SIGTERM or Ctrl-C.
+
+    Frames come as .npy or safetensors in multipart/form-data to /v1/score; lookaway.ScorerClient sends them. If
+    LOOKAWAY_TOKEN is set, requests must bring that token. With --replicas, Ray Serve runs the scorers, on this machine
+    or on a cluster.
+    """
+    from lookaway.core import Compute
+    from lookaway.io.limits import MIB
+    from lookaway.serving.schema import ServingLimits
+    from lookaway.serving.scoring import ScorerRecipe
+    from lookaway.serving.server import ServerSettings, serve, take_token
+
+    if reward is not None and (metrics is not None or using):
+        raise click.UsageError("--reward names its own metrics. Leave --metrics and --use out.")
+    if replicas is None and (ray_address or gpus_per_replica):
+        raise click.UsageError("--ray-address and --gpus-per-replica are about replicas. Add --replicas.")
+    given: dict[str, Any] = {"device": device, "precision": precision}
+    given = {name: value for name, value in given.items() if value is not None}
+    recipe = ScorerRecipe(
+        metrics=metrics,
+        suite=suite,
+        using=tuple(using.items()),
+        reward=None if reward is None else _reward(reward),
+        compute=Compute(**given) if given else None,
+    )
+    settings = ServerSettings(
+        host=host,
+        port=port,
+        token=take_token(),
+        limits=ServingLimits(
+            requests=queue,
+            body_bytes=int(max_body * MIB),
+            frames=max_frames,
+            pixels=max_pixels,
+            body_seconds=body_timeout,
+            answer_seconds=timeout,
+        ),
+        batch_window=batch_window / MILLISECONDS_PER_SECOND,
+        max_batch_size=max_batch_size,
+        replicas=replicas or 0,
+        gpus_per_replica=gpus_per_replica,
+        ray_address=ray_address,
+    )
+    serve(recipe, settings, on_ready=lambda address: click.echo(f"Listening on {address}"))
+    click.echo("Stopped; all requests that were taken are answered.")
+
+
+def _reward(name: str) -> RewardRecipe:
+    from lookaway.training.reward import MEMORY, Reward
+
+    return MEMORY if name == "memory" else Reward.read(Path(name)).recipe

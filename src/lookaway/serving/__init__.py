@@ -1,0 +1,1 @@
+"""The scorer behind HTTP: requests, the queue, replicas on Ray Serve, and a client with retries."""
