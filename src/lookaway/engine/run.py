@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,9 +34,14 @@ class Run:
     """A run folder, finished or not: on disk, or on object storage such as `s3://bucket/run`."""
 
     path: Path
+    _snapshot: OutcomeReader | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", as_path(self.path))
+
+    def snapshot(self) -> Run:
+        """The same run with its rows as they are now, verified and read once for all that is asked of it."""
+        return self if self._snapshot else Run(self.path, OutcomeReader(self._folder, self.metrics))
 
     @property
     def lock(self) -> Lock:
@@ -147,4 +152,4 @@ class Run:
         return RunFolder(self.path)
 
     def _reader(self) -> OutcomeReader:
-        return OutcomeReader(self._folder, self.metrics)
+        return self._snapshot or OutcomeReader(self._folder, self.metrics)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,9 +14,10 @@ import numpy as np
 from lookaway.calibration.card import MetricCard
 from lookaway.calibration.run_cards import RunCards, cards_of
 from lookaway.core import Feature, Floats, Group, Json, Lock, Table, UnknownName, UserError, digest
-from lookaway.engine.locking import ARITHMETIC, KEY_CHARACTERS
+from lookaway.engine.locking import KEY_CHARACTERS
 from lookaway.engine.reading import load_suite
 from lookaway.engine.run import Run
+from lookaway.io.object_storage import as_path, is_remote
 from lookaway.reports.metric_facts import MetricFacts, metric_facts
 from lookaway.reports.scene_notes import SceneOfRollout
 from lookaway.statistics.cells import GroupKey, counted_groups
@@ -107,6 +109,10 @@ class LoadedRun:
     """What is known of its metrics at the size and frame rate of its videos."""
     controls: Mapping[str, str] = field(default_factory=dict)
     """Models that were declared as controls, each with what it is: they are shown apart and not ranked."""
+    feature_keys: dict[str, list[tuple[str, FeatureStore, str]]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    """Where features are stored, by name, once they were looked for."""
 
     @property
     def path(self) -> Path:
@@ -199,7 +205,8 @@ def _names(paths: Sequence[Path]) -> list[str]:
 
 
 def load_run(run: Run, name: str) -> LoadedRun:
-    """One run under a name; rollouts of subsets that no metric is about are left out."""
+    """One run under a name, its rows read once; rollouts of subsets that no metric is about are left out."""
+    run = run.snapshot()
     lock, about, facts = run.lock, run.about, metric_facts(run)
     suite = load_suite(about["suite"])
     results, cards = run.results(), cards_of(run)
@@ -234,29 +241,44 @@ def _metric(entry: AskedMetric, known: MetricFacts | None, card: MetricCard | No
     )
 
 
-NO_SOFTWARE: Final[Mapping[str, Json]] = {}
+MAX_SOFTWARE: Final = 8
+"""The most packages of a metric whose parts are tried."""
 
 
 def kept_feature(run: LoadedRun, rollout: LoadedRollout, name: str) -> tuple[str, Feature] | None:
-    """The feature of this name and its extractor; `None` where the run's own folder has none.
-
-    The lock names the software of a metric as a whole. A recipe uses none of it, or all but the arithmetic libraries;
-    where several recipes of a metric use different parts of it, nothing is found.
-    """
-    store = FeatureStore(RunFolder(run.path).features)
-    for entries in run.lock.entries.get("metrics", {}).values():
-        recipe = entries.get("features", {}).get(name)
-        if recipe is None:
-            continue
-        for software in _candidates(entries.get("software", {})):
-            named = {"recipe": recipe, "software": software, "decoder": entries.get("decoder")}
-            key = digest(named)[:KEY_CHARACTERS]
-            if (feature := store.get(rollout.content, key)) is not None:
-                return str(recipe.get("kind", name)), feature
+    """The feature of this name and its extractor; `None` where none is stored with the run, nor in its `--features`."""
+    if name not in run.feature_keys:
+        run.feature_keys[name] = list(_stored_keys(run, name))
+    for kind, store, key in run.feature_keys[name]:
+        if (feature := store.get(rollout.content, key)) is not None:
+            return kind, feature
     return None
 
 
-def _candidates(software: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
-    yield NO_SOFTWARE
-    yield {name: version for name, version in software.items() if name not in ARITHMETIC}
-    yield software
+def _stored_keys(run: LoadedRun, name: str) -> Iterator[tuple[str, FeatureStore, str]]:
+    """Every key under which the feature of this name may be stored, with its extractor and where."""
+    stores = [FeatureStore(folder) for folder in _feature_folders(run)]
+    seen: set[str] = set()
+    for entries in run.lock.entries.get("metrics", {}).values():
+        recipe = entries.get("features", {}).get(name)
+        for software in _software_parts(entries.get("software", {})) if recipe is not None else ():
+            key = digest({"recipe": recipe, "software": software, "decoder": entries.get("decoder")})[:KEY_CHARACTERS]
+            if key not in seen:
+                seen.add(key)
+                kind = str(recipe.get("kind", name))
+                yield from ((kind, store, key) for store in stores if is_remote(store.root) or store.has(key))
+
+
+def _feature_folders(run: LoadedRun) -> Iterator[Path]:
+    yield RunFolder(run.path).features
+    elsewhere = (run.about.get("requested") or {}).get("features")
+    if isinstance(elsewhere, str):
+        yield as_path(elsewhere)
+
+
+def _software_parts(software: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
+    """Every part of the software of a metric: the lock names that of all its recipes together."""
+    names = sorted(software)[:MAX_SOFTWARE]
+    for count in range(len(names) + 1):
+        for part in combinations(names, count):
+            yield {name: software[name] for name in part}

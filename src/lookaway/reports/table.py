@@ -24,6 +24,7 @@ from lookaway.reports.card_notes import (
     equal_to_best,
     smallest_differences,
 )
+from lookaway.reports.clip_table import has_verdicts, print_clips
 from lookaway.reports.leaderboards import Leaderboard, LeaderboardRow, leaderboards, ordered_models
 from lookaway.reports.missing_values import missing_values
 from lookaway.reports.numbers import (
@@ -46,8 +47,12 @@ from lookaway.store.run_folder import RunFolder
 MARKS = f"{Mark.IMPRECISE.value} imprecise, {Mark.NOT_ESTIMABLE.value} fewer than 10 values"
 
 
-Layout: TypeAlias = Literal["auto", "models", "rows"]
-"""One line a model and a column a metric, or one line a number; `auto` is the first in a terminal, else the second."""
+Layout: TypeAlias = Literal["auto", "models", "clips", "rows"]
+"""One line a model and a column a metric, one line a clip, or one line a number.
+
+`auto` is the first in a terminal, with the clips of a single model below it, else the last."""
+MAX_CLIPS: Final = 40
+"""Clips of a single model that are listed without being asked for."""
 
 
 def print_table(
@@ -56,7 +61,9 @@ def print_table(
     """The means of a run with marks, n of N, and why the rest is missing; those of controls come last."""
     known = dict(control_of(text, {cell.model for cell in table.cells}) for text in controls)
     table = replace(table, cells=tuple(sorted(table.cells, key=lambda cell: cell.model in known)))
-    if as_json:
+    if layout == "clips":
+        print_clips(load_run(run, run.path.name), as_json=as_json)
+    elif as_json:
         print_json({**table_json(run, table), **({"controls": dict(known)} if known else {})})
     elif table.cells and (layout == "models" or (layout == "auto" and sys.stdout.isatty())):
         _print_models(run, table, known)
@@ -146,6 +153,9 @@ def _print_models(run: Run, table: Table, controls: Mapping[str, str]) -> None:
     for block in _blocks(columns, max(map(len, models), default=0), width):
         console().print(_block_table(block, models, controls, width))
         console().print()
+    if len(models) == 1 and len(loaded.rollouts) <= MAX_CLIPS and has_verdicts(loaded):
+        print_clips(loaded, as_json=False)
+        print_lines([""])
     texts = [text for column in columns for text in column.cells.values()]
     best = [f"{BEST} not significantly different from the best"] if any(BEST in text for text in texts) else []
     print_lines([*best, "Intervals, raw values and all reasons: lookaway show RUN --layout rows"])

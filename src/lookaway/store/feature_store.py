@@ -46,6 +46,10 @@ class FeatureStore:
             LOG.warning("%s", error)
             return None
 
+    def has(self, recipe: str) -> bool:
+        """Whether a folder on disk holds any feature of a recipe."""
+        return (self.root / recipe[:32]).is_dir()
+
     def put(self, content: str, recipe: str, feature: Feature) -> int:
         """Store a feature if it is small enough; returns the number of stored bytes."""
         if feature.nbytes > self.max_bytes:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from lookaway.core import Lock, Trajectory, describe
+from lookaway.core import Extractor, Lock, Trajectory, describe
 from lookaway.engine.locking import content_key, recipe_key
 from lookaway.engine.reading import read
 from lookaway.io.video import decoder_identity
+from lookaway.perception.opencv import opencv_version
 from lookaway.perception.poses.supplied_poses import SuppliedPoses
+from lookaway.perception.poses.tracked_poses import TrackedPoses
 from lookaway.reports.case_page.camera_path import camera_paths, seen_from_first
 from lookaway.reports.case_page.curves import CurvePoint, thinned
 from lookaway.reports.case_page.page import write_item_page
@@ -29,6 +32,8 @@ from tests.support.filmed import FilmedRun, write_numbers
 from tests.support.mind import MindWriter, actions
 from tests.support.runs import write_about
 from tests.support.world_clip import FOLDER, write_clip_folder
+
+SUPPLIED = SuppliedPoses()
 
 
 def turned(degrees: float, centre: tuple[float, float, float] = (0, 0, 0)) -> np.ndarray:
@@ -60,20 +65,21 @@ def test_a_camera_that_turns_round_and_round_is_not_wrapped() -> None:
     assert path.yaw_degrees[-1] == pytest.approx(540)
 
 
-def posed(root: Path, last: float = 40.0) -> CaseVideos:
-    """The only case of a run whose features hold the poses that were found."""
+def posed(root: Path, last: float = 40.0, recipe: Extractor = SUPPLIED, features: Path | None = None) -> CaseVideos:
+    """The only case of a run whose features hold the poses that were found, with the run or elsewhere."""
     filmed = FilmedRun(root)
     filmed.film("alpha")
     filmed.write()
-    recipe = SuppliedPoses()
     entries = {
         "metric": {"kind": "a"},
-        "software": {"numpy": "1"},
+        "software": {"numpy": "1", "opencv-python-headless": opencv_version(), "scipy": version("scipy"), "torch": "2"},
         "features": {"poses": describe(recipe)},
         "decoder": decoder_identity(),
     }
     (rollout,) = read(filmed.videos).rollouts
     about = json.loads((filmed.run / "run.json").read_text())
+    if features:
+        about["requested"] = {"features": str(features)}
     lock = Lock({"dataset": {"settings": {}}, "metrics": {name["name"]: entries for name in about["metrics"]}})
     RunFolder(filmed.run).start(lock, [(rollout, content_key(rollout))], about)
     poses = np.stack([turned(last * frame / 15) for frame in range(16)])
@@ -86,7 +92,9 @@ def posed(root: Path, last: float = 40.0) -> CaseVideos:
         height=48,
         frame_count=16,
     )
-    FeatureStore(filmed.run / "features").put(content_key(rollout), recipe_key(recipe), trajectory.to_feature())
+    FeatureStore(features or filmed.run / "features").put(
+        content_key(rollout), recipe_key(recipe), trajectory.to_feature()
+    )
     (case,) = case_videos(load_runs([filmed.run]), SiteMedia(root / "site"))
     return case
 
@@ -102,6 +110,17 @@ def test_poses_that_a_run_kept_are_found_by_the_recipe_in_its_lock(tmp_path: Pat
     assert "</svg> requested</span>" not in page
     run = case.videos[0].outcomes[0].run
     assert kept_feature(run, case.videos[0].rollout, "depth") is None
+
+
+def test_a_tracked_path_is_found_although_the_metric_uses_more_software_than_its_tracker(tmp_path: Path) -> None:
+    (path,), why = camera_paths(posed(tmp_path, recipe=TrackedPoses()))
+    assert (path.found_by, path.last_yaw, why) == ("tracked_poses", {"found": pytest.approx(40)}, "")
+
+
+def test_a_tracked_path_is_found_in_the_folder_of_features_that_runs_share(tmp_path: Path) -> None:
+    (path,), _ = camera_paths(posed(tmp_path, recipe=TrackedPoses(), features=tmp_path / "shared"))
+    assert path.found_by == "tracked_poses"
+    assert not (tmp_path / "run" / "features").exists()
 
 
 def test_without_poses_a_page_says_why_there_is_no_path(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from lookaway.core import Floats, Indices, Trajectory, Unmeasurable
+from lookaway.core import Feature, Floats, Indices, Trajectory, Unmeasurable
 from lookaway.reports.case_page.videos import CaseVideo, CaseVideos, known_truth
 from lookaway.reports.runs import kept_feature
 
@@ -23,7 +23,7 @@ MAX_POINTS: Final = 48
 MAX_PATHS: Final = 24
 """The most paths on one page."""
 NO_POSES: Final = (
-    "No camera poses are stored with the run: its metrics need none, or features were stored elsewhere. "
+    "No camera poses are stored with the run: its metrics need none, or its features were not kept. "
     "The requested path is then known only as text."
 )
 
@@ -78,24 +78,30 @@ def seen_from_first(camera_to_world: Floats, frames: Indices, scale: float) -> P
 
 
 def _path(video: CaseVideo) -> CameraPathPlot | None:
-    run = video.outcomes[0].run if video.outcomes else None
     paths: dict[str, Path2D] = {}
     requested_from = found_by = ""
-    kept = run and kept_feature(run, video.rollout, "poses")
+    kept = _kept(video, "poses")
     if kept:
         found_by, trajectory = kept[0], Trajectory.from_feature(kept[1])
         paths["found"] = _alone(trajectory)
-    truth = run and kept_feature(run, video.rollout, "reference_poses")
+    truth, world = _kept(video, "reference_poses"), None
     if truth:
         requested_from, paths["requested"] = "the reference video", _alone(Trajectory.from_feature(truth[1]))
-    world = None if truth else _world(video)
-    if world:
+    elif world := _world(video):
         requested_from = "the simulated world"
         if kept:
             paths |= _at_one_scale({"requested": world["requested"]})
         else:
             found_by, paths = "the simulated world, as executed", _at_one_scale(world)
+    elif commanded := _kept(video, "commanded_poses"):
+        requested_from, paths["requested"] = "the request", _alone(Trajectory.from_feature(commanded[1]))
     return _drawn(video, paths, requested_from, found_by, is_same_scale=bool(world) and not kept) if paths else None
+
+
+def _kept(video: CaseVideo, name: str) -> tuple[str, Feature] | None:
+    """The feature of this name and its extractor, from the first run of the video that stored it."""
+    runs = {outcome.run.name: outcome.run for outcome in video.outcomes}.values()
+    return next((kept for run in runs if (kept := kept_feature(run, video.rollout, name))), None)
 
 
 def _alone(trajectory: Trajectory) -> Path2D:
