@@ -43,6 +43,8 @@ NEGLIGIBLE_EXTENT = 0.02
 CARRIED_HEIGHT = 128
 """Frame height at which carried things are looked for."""
 PICTURE_GAP = 4
+OUTLINE = (255, 0, 96)
+"""The colour of what changed, red, green and blue."""
 STRIPES = 6
 """Pixels from stripe to stripe of what is set aside."""
 
@@ -329,6 +331,6 @@ def side_by_side(cv2: ModuleType, first: Pixels, second: Pixels, changes: ViewCh
     striped = changes.aside & ((rows + columns) % STRIPES == 0)
     shown[striped] = shown[striped] // 2 + 64
     outlines, _ = cv2.findContours(changes.changed.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
-    cv2.drawContours(shown, outlines, -1, (255, 0, 96), 1 if len(shown) < 200 else 2)
+    cv2.drawContours(shown, outlines, -1, OUTLINE, 1 if len(shown) < 200 else 2)
     gap = np.full((len(shown), PICTURE_GAP, 3), 255, np.uint8)
     return np.concatenate([first, gap, second, gap, shown], axis=1)

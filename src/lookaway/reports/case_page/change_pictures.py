@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from lookaway.io.files import write_whole
+from lookaway.reports.case_page.change_overlay import change_overlay
 from lookaway.reports.case_page.videos import CaseVideo, CaseVideos
 from lookaway.reports.pair_pictures import flagged_by, pair_pictures
 
@@ -27,6 +28,13 @@ class ChangePicture:
     """The same frames with their seconds, where the video can be played."""
     changed_area: float
     """Per cent of the revisited view."""
+    overlay: str | None
+    """What changed, to be laid over the video at the return; `None` where it cannot be made."""
+
+    @property
+    def seconds(self) -> float | None:
+        """When the return is, where the video can be played."""
+        return self.video.seconds(self.frames[1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +43,12 @@ class ChangePictures:
 
     shown: tuple[ChangePicture, ...]
     linked: tuple[ChangePicture, ...]
+
+    @property
+    def overlays(self) -> dict[str, ChangePicture]:
+        """Those that can be laid over a player, by the video's id."""
+        found = (*self.shown, *self.linked)
+        return {one.video.key: one for one in found if one.overlay and one.seconds is not None}
 
     def links(self) -> dict[str, str]:
         """Where the picture of each video is, by the video's id: a place in the page, or a file of the site."""
@@ -58,10 +72,10 @@ def flags(video: CaseVideo) -> frozenset[tuple[str, str]]:
     )
 
 
-def write_picture(jpeg: bytes, output: Path) -> str:
+def write_picture(picture: bytes, output: Path, suffix: str = ".jpg") -> str:
     """Write a picture once, named by its content; returns its address in the site."""
-    href = f"assets/changes/{hashlib.sha256(jpeg).hexdigest()[:20]}.jpg"
-    write_whole(output / href, lambda file: file.write(jpeg), is_durable=False)
+    href = f"assets/changes/{hashlib.sha256(picture).hexdigest()[:20]}{suffix}"
+    write_whole(output / href, lambda file: file.write(picture), is_durable=False)
     return href
 
 
@@ -70,11 +84,12 @@ def _picture(video: CaseVideo, output: Path) -> ChangePicture | None:
     worst = next((found[0] for run in runs if (found := pair_pictures(run, video.rollout))), None)
     if worst is None:
         return None
-    href = write_picture(worst.jpeg, output)
+    href, overlay = write_picture(worst.jpeg, output), change_overlay(worst.jpeg)
     return ChangePicture(
         video=video,
         href=href,
         frames=worst.frames,
         jumps=tuple((frame, at) for frame in worst.frames if (at := video.seconds(frame)) is not None),
         changed_area=worst.changed_area,
+        overlay=write_picture(overlay, output, ".png") if overlay else None,
     )

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from lookaway.core.frames import segment_bounds
 from lookaway.reports.case_page.videos import CaseVideo, CaseVideos, Outcome, known_truth
 
@@ -36,6 +38,8 @@ class Line:
     """The position of its mark."""
     low: float
     high: float
+    drift: float | None
+    """By how much the value changes in a second, along a straight line; `None` for a single value."""
     sampled: tuple[CurvePoint, ...]
     """A few of its values, for the table."""
 
@@ -147,8 +151,25 @@ def _line(video: CaseVideo, points: Sequence[CurvePoint], scale: tuple[float, fl
         end=placed[-1][1:],
         low=min(values),
         high=max(values),
+        drift=drift_per_second(valued),
         sampled=tuple(valued[::step]),
     )
+
+
+def drift_per_second(points: Sequence[CurvePoint]) -> float | None:
+    """The slope of the straight line nearest to all points that have a value.
+
+    >>> drift_per_second([CurvePoint(0.0, 1.0), CurvePoint(1.0, None), CurvePoint(2.0, 0.5)])
+    -0.25
+    >>> drift_per_second([CurvePoint(0.0, 1.0)]) is None
+    True
+    """
+    known = [(point.seconds, point.value) for point in points if point.value is not None]
+    if len(known) < 2:
+        return None
+    times, values = np.transpose(known)
+    times = times - times.mean()
+    return float(times @ (values - values.mean()) / (times @ times))
 
 
 def _placed(

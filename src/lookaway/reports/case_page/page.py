@@ -13,13 +13,15 @@ from typing import Any, Final
 from lookaway.core import Json
 from lookaway.io.files import write_text
 from lookaway.reports.case_page.camera_path import camera_paths
-from lookaway.reports.case_page.change_pictures import change_pictures, flags
+from lookaway.reports.case_page.change_pictures import ChangePictures, change_pictures, flags
 from lookaway.reports.case_page.curves import PLOT, BandRow, band_rows, curve_charts
 from lookaway.reports.case_page.questions import judge_questions
 from lookaway.reports.case_page.reproduce import reproduce_command
 from lookaway.reports.case_page.unit_table import unit_tables
 from lookaway.reports.case_page.videos import CaseVideo, CaseVideos, Outcome
 from lookaway.reports.charts.svg import mark
+from lookaway.reports.leaderboards import HEADLINE
+from lookaway.reports.numbers import amount
 from lookaway.reports.site.facts import long_text
 from lookaway.reports.site.media import PlayableClip
 from lookaway.reports.site.rendering import Sources, slug, write_page
@@ -63,13 +65,15 @@ def write_item_page(case: CaseVideos, output: Path) -> str:
         alive=ALIVE,
         bands=rows,
         seconds=_seconds(case),
-        player=_player(case, rows),
+        player=_player(case, rows, changes),
         curves=curve_charts(case),
         plot=PLOT,
         units=unit_tables(case),
         paths=paths,
         no_paths=no_paths,
         changes=changes.shown,
+        overlays=changes.overlays,
+        verdict=verdict(case),
         evidence=changes.links(),
         questions=judge_questions(case),
         data=data,
@@ -85,13 +89,29 @@ def _seconds(case: CaseVideos) -> float:
     return max((video.clip.seconds for video in case.videos if video.clip), default=0.0)
 
 
-def _player(case: CaseVideos, rows: Sequence[BandRow]) -> Json:
+def _player(case: CaseVideos, rows: Sequence[BandRow], changes: ChangePictures) -> Json:
     videos = [_video(video.key, video.clip, 0.0) for video in case.videos if video.clip]
     if isinstance(case.reference, PlayableClip) and case.case and case.case.reference:
         start = min(case.case.reference.start, case.reference.frame_count - 1)
         videos.insert(0, _video("reference", case.reference, case.reference.times[start]))
     bands = [{"name": band.name, "start": band.start, "end": band.end} for band in (rows[0].bands if rows else ())]
-    return {"seconds": _seconds(case), "alive": ALIVE, "videos": videos, "bands": bands}
+    returns = {key: picture.frames[1] for key, picture in changes.overlays.items()}
+    return {"seconds": _seconds(case), "alive": ALIVE, "videos": videos, "bands": bands, "returns": returns}
+
+
+def verdict(case: CaseVideos) -> str:
+    """How many videos of the case remembered; empty where no metric says so."""
+    found = [outcome for _, outcome in case.outcomes() if outcome.metric.name == HEADLINE]
+    tested = [outcome.value for outcome in found if outcome.value is not None and outcome.is_counted]
+    if not found:
+        return ""
+    untested = len(found) - len(tested)
+    left = f"{untested} {'was' if untested == 1 else 'were'} not tested."
+    if not tested:
+        return f"No video tested memory: {left}"
+    remembered = sum(value > 0.5 for value in tested)
+    said = f"{remembered or 'None'} of {amount(len(tested), 'tested video')} remembered"
+    return f"{said}; {left}" if untested else f"{said}."
 
 
 def _video(key: str, clip: PlayableClip, offset: float) -> Json:

@@ -9,6 +9,7 @@
   const DRIFT_FRAMES = 1; // how far a video may be from the clock before it is brought back
   const PATIENCE = 400; // milliseconds between two corrections of one video
   const videos = new Map();
+  let isLaid = false; // whether what changed is laid over the videos
   let time = 0, isPlaying = false, rate = 1, picked = null, before = 0, isLoaded = false;
 
   for (const entry of data.videos) {
@@ -42,9 +43,23 @@
     video.shown = frameAt(video, seconds);
     const first = frameAt(video, video.offset);
     video.figure.dataset.frame = video.shown;
+    lay(video);
     video.figure.querySelector(".frame").textContent = `frame ${video.shown - first}`;
     const apart = alive().filter((other) => other.shown !== null && Math.abs(other.shown - target(other)) > DRIFT_FRAMES);
     byId("sync").textContent = apart.length ? "catching up" : "in step";
+  };
+
+  // The outlines are those of one frame: on any other they would be in the wrong places.
+  const lay = (video) => {
+    const picture = video.figure.querySelector(".overlay");
+    if (picture) picture.hidden = !(isLaid && video.element && video.shown === data.returns[video.key]);
+  };
+  const toggleOverlay = (isWanted = !isLaid) => {
+    const button = byId("overlay");
+    if (!button) return;
+    isLaid = isWanted;
+    button.setAttribute("aria-pressed", String(isLaid));
+    for (const video of alive()) lay(video);
   };
 
   const watch = (video) => {
@@ -95,6 +110,7 @@
     video.element.remove();
     video.element = null;
     video.shown = null;
+    lay(video);
     video.figure.classList.remove("ready", "broken");
   };
 
@@ -219,6 +235,13 @@
     paint();
   };
 
+  // With nothing to lay over the frames at hand, the clock goes to the return in which most changed.
+  const toggleReturn = () => {
+    toggleOverlay();
+    const worst = document.querySelector("[data-overlay]");
+    if (isLaid && worst && !alive().some((video) => video.shown === data.returns[video.key])) go(Number(worst.dataset.overlay));
+  };
+
   const copy = async (button) => {
     const source = button.dataset.copy ? byId(button.dataset.copy) : null;
     const text = source ? source.textContent : location.href;
@@ -235,7 +258,9 @@
   document.addEventListener("click", (event) => {
     const button = event.target.closest("button");
     if (!button) return;
-    if ("jump" in button.dataset) { go(Number(button.dataset.jump)); byId("players").scrollIntoView({ block: "nearest" }); }
+    if ("overlay" in button.dataset) { toggleOverlay(true); go(Number(button.dataset.overlay)); byId("players").scrollIntoView({ block: "nearest" }); }
+    else if (button.id === "overlay") toggleReturn();
+    else if ("jump" in button.dataset) { go(Number(button.dataset.jump)); byId("players").scrollIntoView({ block: "nearest" }); }
     else if ("step" in button.dataset) step(Number(button.dataset.step));
     else if ("number" in button.dataset) pick(Number(button.textContent));
     else if ("label" in button.dataset) copy(button);
@@ -256,7 +281,7 @@
   for (const video of videos.values()) if (video.box) video.box.addEventListener("change", choose);
 
   const actions = {
-    " ": toggle, ArrowLeft: () => step(-1), ArrowRight: () => step(1), Home: () => go(0), End: last,
+    " ": toggle, c: toggleReturn, C: toggleReturn, ArrowLeft: () => step(-1), ArrowRight: () => step(1), Home: () => go(0), End: last,
   };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || !byId("keys").checked) return;
