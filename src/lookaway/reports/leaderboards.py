@@ -170,6 +170,12 @@ def headline(leaderboards: Sequence[Leaderboard]) -> Leaderboard | None:
     )
 
 
+def all_subsets(board: Leaderboard, leaderboards: Sequence[Leaderboard]) -> list[Leaderboard]:
+    """The leaderboards of the same metric under the same lock, one for each subset."""
+    key = (board.suite, board.metric.name, board.metric.lock)
+    return [other for other in leaderboards if (other.suite, other.metric.name, other.metric.lock) == key]
+
+
 def ordered_models(leaderboards: Sequence[Leaderboard]) -> list[str]:
     """All models: by their ranks over these leaderboards, by their means where none has a rank; controls last.
 
@@ -250,10 +256,13 @@ def _ordered(rows: Sequence[LeaderboardRow], metric: LoadedMetric) -> tuple[Lead
 
 
 def _ranked(rows: Sequence[LeaderboardRow], metric: LoadedMetric) -> tuple[LeaderboardRow, ...]:
-    """Estimable rows from the best to the worst, with ranks; then the rest, those without any value last."""
+    """Estimable rows from the best to the worst, with ranks; then the rest by their means, those without any last."""
     fit = [row for row in rows if row.is_comparable]
     unfit = [row for row in rows if not row.is_comparable]
-    unfit.sort(key=lambda row: (row.cell.estimate is None, row.model))
+    sign = {True: -1, False: 1, None: 0}[metric.higher_is_better]
+    unfit.sort(
+        key=lambda row: (*((False, sign * row.cell.estimate.mean) if row.cell.estimate else (True, 0.0)), row.model)
+    )
     if metric.higher_is_better is None:
         return (*sorted(fit, key=lambda row: row.model), *unfit)
     if not fit:

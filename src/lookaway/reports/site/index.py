@@ -16,7 +16,7 @@ from lookaway.reports.site.answer import answers
 from lookaway.reports.site.case_grid import CaseGrid, CasePage, WorstFailure, case_grid
 from lookaway.reports.site.data_files import DataFile
 from lookaway.reports.site.facts import SESSION_HEADS, STAGE_HEADS, appendix, cost_summaries, counts, facts
-from lookaway.reports.site.profile import attribution_funnels, coverage_charts, drift_charts, profiles
+from lookaway.reports.site.profile import attribution_funnels, coverage_charts, drift_charts, memory_funnels, profiles
 from lookaway.reports.site.rendering import Sources, environment, rendered_page, slug, write_page
 from lookaway.reports.site.slices import phase_tables, seed_rows, subset_tables
 from lookaway.reports.site.tables import (
@@ -41,6 +41,7 @@ KINDS = {
     "failures": ("Worst failures", "index/failures.html.j2"),
     "leaderboard": ("Leaderboard", "index/overview.html.j2"),
     "two": ("Two models", "index/two_models.html.j2"),
+    "funnel": ("Funnel", "index/funnel.html.j2"),
     "metrics": ("Metric by metric", "index/leaderboards.html.j2"),
     "pairs": ("Pairs", "index/pairwise.html.j2"),
     "profile": ("Profiles", "index/profile.html.j2"),
@@ -222,6 +223,7 @@ def _suite(site: Site, suite: str, styles: Mapping[str, int]) -> dict[str, Any]:
             if matrix.leaderboard.suite == suite
         ],
         "two": two_models(own_runs, leaderboards, site.pages, styles),
+        "funnels": memory_funnels(leaderboards),
         "profiles": profiles(leaderboards, styles),
         "coverage": coverage_charts(leaderboards, styles),
         "drift": drift_charts(own_runs, leaderboards, styles),

@@ -7,15 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lookaway.core import TRIGGERED, Estimate
+from lookaway.core import TRIGGERED, Estimate, Reason
+from lookaway.reports.charts.funnel import FunnelStep, funnel
 from lookaway.reports.charts.lines import Curve, lines
 from lookaway.reports.charts.profiles import MAX_AXES, MIN_AXES, Profile, dot_plot, radar
 from lookaway.reports.charts.scatter import CoveragePoint, scatter
 from lookaway.reports.charts.svg import Chart
 from lookaway.reports.drift import Drift, drifts, half_life_row
-from lookaway.reports.leaderboards import Leaderboard, LeaderboardRow
+from lookaway.reports.leaderboards import HEADLINE, Leaderboard, LeaderboardRow, all_subsets, headline
 from lookaway.reports.runs import LoadedRun
 from lookaway.reports.wrbench.attribution import attribution_notes, attributions, funnels
+from lookaway.statistics.intervals import proportion
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -147,6 +149,52 @@ def attribution_funnels(runs: Sequence[LoadedRun]) -> list[AttributionSection]:
             notes = tuple(attribution_notes(rows))
             found.append(AttributionSection(run=run.name, charts=tuple(charts), notes=notes))
     return found
+
+
+FAILED, NO_VALUE, UNTESTED, FORGOTTEN, REMEMBERED, MEASURED = (
+    "failed",
+    "no value",
+    "memory not tested",
+    "forgotten",
+    "remembered",
+    "measured",
+)
+"""Steps of a funnel."""
+
+
+def memory_funnels(leaderboards: Sequence[Leaderboard]) -> list[Chart]:
+    """For each model, from all rollouts to those that remembered; to measured ones where no metric says who did.
+
+    Rollouts that failed, have no value, or are known not to have tested memory fall out on the way.
+    """
+    board = headline(leaderboards)
+    if board is None or not board.is_gated:
+        return []
+    rows: dict[str, list[LeaderboardRow]] = {row.model: [] for row in board.rows}
+    for part in all_subsets(board, leaderboards):
+        for row in part.rows:
+            rows.setdefault(row.model, []).append(row)
+    found = []
+    for model, own in rows.items():
+        steps = _funnel_steps(own, is_verdict=board.metric.name == HEADLINE)
+        if steps:
+            name = f"{model} (control)" if any(row.control for row in own) else model
+            found.append(funnel(f"{name}: from all rollouts to {steps[-1].label}", steps))
+    return found
+
+
+def _funnel_steps(rows: Sequence[LeaderboardRow], *, is_verdict: bool) -> list[FunnelStep]:
+    """What falls out on the way, also where nothing does, so that models can be compared; and what is left."""
+    asked, scored = sum(row.cell.asked for row in rows), sum(row.cell.scored for row in rows)
+    failed = sum(row.cell.failures for row in rows)
+    untested = sum(row.cell.reasons.get(Reason.GATE_CLOSED.value, 0) for row in rows)
+    remembered = sum(int((row.values.values > 0.5).sum()) for row in rows)
+    lost = {FAILED: failed, NO_VALUE: asked - scored - untested - failed, UNTESTED: untested}
+    last, left = (REMEMBERED, remembered) if is_verdict else (MEASURED, scored)
+    if is_verdict:
+        lost[FORGOTTEN] = scored - remembered
+    steps = [(label, proportion(count, asked)) for label, count in {**lost, last: left}.items()]
+    return [FunnelStep(label=label, share=share) for label, share in steps if share is not None]
 
 
 FRAMES = "frames since the mark"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
@@ -11,7 +11,7 @@ import numpy as np
 
 from lookaway.reports.charts.svg import extent
 from lookaway.reports.charts.two_models import Dot, PlotModel, better, two_models_plot
-from lookaway.reports.leaderboards import Leaderboard, LeaderboardRow, headline
+from lookaway.reports.leaderboards import Leaderboard, all_subsets, headline
 from lookaway.reports.numbers import amount
 from lookaway.reports.runs import LoadedRun
 from lookaway.reports.site.case_grid import CasePage, id_words
@@ -62,19 +62,20 @@ def two_models(
     board = headline(leaderboards)
     if board is None or board.metric.higher_is_better is None:
         return None
-    rows = sorted((row for row in board.rows if len(row.values.values)), key=_order(board.metric.higher_is_better))
-    cases = _cases(runs, board, rows, pages)
-    pair = next((pair for pair in combinations(range(len(rows)), 2) if _shared(cases, pair)), None)
+    boards = all_subsets(board, leaderboards)
+    names = _names(board, boards)
+    cases = _cases(runs, boards, names, pages)
+    pair = next((pair for pair in combinations(range(len(names)), 2) if _shared(cases, pair)), None)
     if pair is None:
         return None
-    models = tuple(PlotModel(name=row.model, style=styles[row.model]) for row in rows)
+    models = tuple(PlotModel(name=name, style=styles[name]) for name in names)
     chosen, drawn = (models[pair[0]], models[pair[1]]), _shared(cases, pair)
     is_higher_better = board.metric.higher_is_better
     counts = _counts(chosen, drawn, is_higher_better=is_higher_better)
     title = f"Case by case: {chosen[0].name} to the right, {chosen[1].name} upwards"
     return TwoModels(
         metric=board.words,
-        title=board.title,
+        title=board.title if len(boards) == 1 else board.metric.name,
         is_higher_better=is_higher_better,
         models=models,
         pair=pair,
@@ -85,38 +86,47 @@ def two_models(
     )
 
 
-def _order(is_higher_better: bool) -> Callable[[LeaderboardRow], tuple[bool, bool, float]]:
-    """The best first: as the leaderboard ranks them, then by mean; controls last."""
+def _names(board: Leaderboard, boards: Sequence[Leaderboard]) -> list[str]:
+    """The models with any value, the best first: as the leaderboard ranks them, then by mean; controls last."""
+    values: dict[str, list[float]] = {}
+    for row in (row for part in boards for row in part.rows if len(row.values.values)):
+        values.setdefault(row.model, []).extend(row.values.values.tolist())
+    controls = {row.model for part in boards for row in part.rows if row.control}
+    ranked = [row.model for row in board.rows if row.ranks]
+    sign = -1 if board.metric.higher_is_better else 1
 
-    def key(row: LeaderboardRow) -> tuple[bool, bool, float]:
-        mean = 0.0 if row.ranks else float(row.values.values.mean())
-        return row.control is not None, row.ranks is None, -mean if is_higher_better else mean
+    def key(model: str) -> tuple[bool, float, float]:
+        place = ranked.index(model) if model in ranked else len(ranked)
+        return model in controls, place, sign * float(np.mean(values[model]))
 
-    return key
+    return sorted(values, key=key)
 
 
 def _cases(
-    runs: Sequence[LoadedRun], board: Leaderboard, rows: Sequence[LeaderboardRow], pages: Mapping[str, CasePage]
+    runs: Sequence[LoadedRun], boards: Sequence[Leaderboard], models: Sequence[str], pages: Mapping[str, CasePage]
 ) -> list[CaseMeans]:
     """Every case that the metric is about, also where nobody has a value."""
-    names = sorted({r.case for run in runs for r in run.rollouts.values() if r.subset == board.subset})
-    means = [_means(row) for row in rows]
+    subsets = {board.subset for board in boards}
+    names = sorted({r.case for run in runs for r in run.rollouts.values() if r.subset in subsets})
+    means = _means(boards)
     return [
         CaseMeans(
             id=name,
             title=pages[name].title if name in pages else id_words(name),
             href=pages[name].href if name in pages else "",
-            means=tuple(own.get(name) for own in means),
+            means=tuple(means.get((model, name)) for model in models),
         )
         for name in names
     ]
 
 
-def _means(row: LeaderboardRow) -> dict[str, float]:
-    found: dict[str, list[float]] = {}
-    for case, value in zip(row.values.cases, row.values.values.tolist(), strict=True):
-        found.setdefault(case, []).append(value)
-    return {case: float(np.mean(values)) for case, values in found.items()}
+def _means(boards: Sequence[Leaderboard]) -> dict[tuple[str, str], float]:
+    """The mean over seeds by model and case."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for row in (row for board in boards for row in board.rows):
+        for case, value in zip(row.values.cases, row.values.values.tolist(), strict=True):
+            found.setdefault((row.model, case), []).append(value)
+    return {key: float(np.mean(values)) for key, values in found.items()}
 
 
 def _shared(cases: Sequence[CaseMeans], pair: tuple[int, int]) -> list[Dot]:
