@@ -179,7 +179,7 @@ def _tensor_fields(name: str, entry: Any) -> tuple[np.dtype[Any], tuple[int, ...
         kind, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     except (KeyError, TypeError):
         raise UserError(f"{name}: the header of the safetensors file lacks dtype, shape or data_offsets.") from None
-    if kind not in TENSOR_TYPES:
+    if not isinstance(kind, str) or kind not in TENSOR_TYPES:
         raise UserError(f"{name} is of another type. Expected U8 for {FRAMES}, F32 or F64 for the others.")
     numbers = [*shape, *offsets] if isinstance(shape, list) and isinstance(offsets, list) else [None]
     if not all(type(number) is int and number >= 0 for number in numbers) or len(shape) > 4 or len(offsets) != 2:

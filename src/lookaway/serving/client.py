@@ -12,7 +12,8 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -70,7 +71,7 @@ class ClientRetries:
 
 
 class ScorerClient:
-    """Measures videos on a server; safe to call from several threads, each with a connection of its own.
+    """Measures videos on a server; safe to call from several threads. Close it, or use it as a context manager.
 
     A request keeps its id when it is sent again, so the server measures it once and answers it once.
     """
@@ -93,7 +94,16 @@ class ScorerClient:
         self._parts = parts
         self._token = Secret(os.environ.get(TOKEN_VARIABLE, "") if token is None else token)
         self._timeout, self._retries, self._sleep = timeout_seconds, retries or ClientRetries(), sleep
-        self._threads = threading.local()
+        self._idle: list[http.client.HTTPConnection] = []
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     def __call__(
         self,
@@ -129,11 +139,11 @@ class ScorerClient:
         return _parsed(ServerInfo, self._send("GET", INFO_PATH, b"", {}))
 
     def close(self) -> None:
-        """Close the connection of this thread."""
-        connection = getattr(self._threads, "connection", None)
-        if connection is not None:
+        """Close all connections that are not in use; the next request opens another."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
             connection.close()
-            self._threads.connection = None
 
     def _send(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> bytes:
         if self._token:
@@ -145,7 +155,6 @@ class ScorerClient:
             try:
                 status, found, answer = self._exchange(method, path, body, headers)
             except BROKEN as error:
-                self.close()
                 status, why = None, f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             else:
                 if status == 200:
@@ -163,26 +172,28 @@ class ScorerClient:
     def _exchange(
         self, method: str, path: str, body: bytes, headers: Mapping[str, str]
     ) -> tuple[int, Mapping[str, str], bytes]:
-        connection = self._connection()
-        connection.request(method, self._prefix + path, body or None, dict(headers))
-        response = connection.getresponse()
-        answer = response.read(MAX_ANSWER_BYTES)
-        found = {name.lower(): value for name, value in response.getheaders()}
-        if found.get("connection", "").lower() == "close":
-            self.close()
-        return response.status, found, answer
-
-    def _connection(self) -> http.client.HTTPConnection:
-        connection: http.client.HTTPConnection | None = getattr(self._threads, "connection", None)
-        if connection is None:
-            host, port = self._parts.hostname or "", self._parts.port
-            if self._parts.scheme == "https":
-                context = ssl.create_default_context()
-                connection = http.client.HTTPSConnection(host, port, timeout=self._timeout, context=context)
+        with self._lock:
+            connection = self._idle.pop() if self._idle else self._connect()
+        is_kept = False
+        try:
+            connection.request(method, self._prefix + path, body or None, dict(headers))
+            response = connection.getresponse()
+            answer = response.read(MAX_ANSWER_BYTES)
+            is_kept = response.isclosed() and not response.will_close
+        finally:
+            if is_kept:
+                with self._lock:
+                    self._idle.append(connection)
             else:
-                connection = http.client.HTTPConnection(host, port, timeout=self._timeout)
-            self._threads.connection = connection
-        return connection
+                connection.close()
+        return response.status, {name.lower(): value for name, value in response.getheaders()}, answer
+
+    def _connect(self) -> http.client.HTTPConnection:
+        host, port = self._parts.hostname or "", self._parts.port
+        if self._parts.scheme == "https":
+            context = ssl.create_default_context()
+            return http.client.HTTPSConnection(host, port, timeout=self._timeout, context=context)
+        return http.client.HTTPConnection(host, port, timeout=self._timeout)
 
 
 def encode_clip(video: Any, options: ScoreOptions, paths: CasePaths | None = None) -> tuple[str, bytes]:

@@ -10,13 +10,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from lookaway.core import MissingExtra, UserError
 from lookaway.judges.server import Secret
 from lookaway.serving.admission import Admission
 from lookaway.serving.schema import TOKEN_VARIABLE, ServingLimits
 from lookaway.serving.scoring import Backend, InProcess, ScorerRecipe
+
+if TYPE_CHECKING:
+    import uvicorn
 
 MIN_TOKEN: Final = 16
 """Characters of a token: a shorter one can be guessed."""
@@ -56,34 +59,39 @@ def take_token() -> Secret:
 
 def serve(recipe: ScorerRecipe, settings: ServerSettings, *, on_ready: Callable[[str], None]) -> None:
     """Answer requests until SIGTERM or SIGINT; `on_ready` gets the address."""
+    with listening(settings) as listener, _backend(recipe, settings) as backend:
+        server, admission = make_server(backend, settings)
+        with _stopping(server, admission):
+            on_ready(address_of(listener))
+            server.run(sockets=[listener])
+
+
+def make_server(backend: Backend, settings: ServerSettings) -> tuple[uvicorn.Server, Admission]:
+    """A server that does not run yet, and what it takes requests with."""
     try:
         import uvicorn
 
         from lookaway.serving.app import ScoringRoutes, make_app
     except ImportError as error:
         raise MissingExtra("`lookaway serve`", "serve") from error
-    with _listening(settings) as sockets, _backend(recipe, settings) as backend:
-        admission = Admission(
-            backend, settings.limits, batch_window=settings.batch_window, max_batch_size=settings.max_batch_size
-        )
-        routes = ScoringRoutes(backend, admission, settings.limits, settings.token)
-        # One implementation of HTTP and of the loop, whatever else is installed.
-        config = uvicorn.Config(
-            make_app(routes),
-            http="h11",
-            ws="none",
-            loop="asyncio",
-            lifespan="on",
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            h11_max_incomplete_event_size=MAX_HEADER_BYTES,
-        )
-        server = uvicorn.Server(config)
-        with _stopping(server, admission):
-            on_ready(_address(sockets[0]))
-            server.run(sockets=sockets)
+    admission = Admission(
+        backend, settings.limits, batch_window=settings.batch_window, max_batch_size=settings.max_batch_size
+    )
+    routes = ScoringRoutes(backend, admission, settings.limits, settings.token)
+    # One implementation of HTTP and of the loop, whatever else is installed.
+    config = uvicorn.Config(
+        make_app(routes),
+        http="h11",
+        ws="none",
+        loop="asyncio",
+        lifespan="on",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        h11_max_incomplete_event_size=MAX_HEADER_BYTES,
+    )
+    return uvicorn.Server(config), admission
 
 
 @contextmanager
@@ -105,7 +113,7 @@ def _backend(recipe: ScorerRecipe, settings: ServerSettings) -> Iterator[Backend
 
 
 @contextmanager
-def _stopping(server: Any, admission: Admission) -> Iterator[None]:
+def _stopping(server: uvicorn.Server, admission: Admission) -> Iterator[None]:
     """Stop on SIGTERM and SIGINT, and end as if nothing had happened; a second one does not hurry.
 
     uvicorn has handlers of its own while it runs, and gives the signals back to these when it has stopped.
@@ -120,7 +128,7 @@ def _stopping(server: Any, admission: Admission) -> Iterator[None]:
         admission.is_stopping = True
         handle_exit(number, frame)
 
-    server.handle_exit = stop_taking
+    server.handle_exit = stop_taking  # type: ignore[method-assign, assignment]
     before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
@@ -130,7 +138,8 @@ def _stopping(server: Any, admission: Admission) -> Iterator[None]:
 
 
 @contextmanager
-def _listening(settings: ServerSettings) -> Iterator[list[socket.socket]]:
+def listening(settings: ServerSettings) -> Iterator[socket.socket]:
+    """An open socket; raises `UserError` where others could use it without a token."""
     host, port = settings.host, settings.port
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -146,9 +155,10 @@ def _listening(settings: ServerSettings) -> Iterator[list[socket.socket]]:
     except OSError as error:
         raise UserError(f"Cannot listen on {host} port {port}: {error.strerror}. Choose another --port.") from error
     with listener:
-        yield [listener]
+        yield listener
 
 
-def _address(listener: socket.socket) -> str:
+def address_of(listener: socket.socket) -> str:
+    """Where a socket can be reached."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
