@@ -169,11 +169,11 @@ def layout_option(command: Command) -> Command:
     """Add --layout."""
     return click.option(
         "--layout",
-        type=click.Choice(["auto", "models", "rows"]),
+        type=click.Choice(["auto", "models", "clips", "rows"]),
         default="auto",
         show_default=True,
-        help="Table: a line for each model, or a row for each number with interval and reasons. "
-        "auto: models in a terminal, else rows.",
+        help="Table: a line for each model, for each clip, or for each number with interval and reasons. "
+        "auto: models in a terminal, with the clips of a single one, else rows.",
     )(command)
 
 
