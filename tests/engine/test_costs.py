@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -46,6 +46,14 @@ class FromNetwork(Brightness):
 
     name: str = "crops"
     frames: UniformFrames = UniformFrames(5)
+
+
+@dataclass(frozen=True)
+class FromPath(Brightness):
+    """Looks at frames that another feature chooses."""
+
+    name: str = "pairs"
+    usual_frames: ClassVar[int] = 6
 
 
 @pytest.fixture(autouse=True)
@@ -249,6 +257,14 @@ def test_what_needs_a_network_is_planned_too(root, monkeypatch):
     stages = stages_of(plan_cost(root))
     assert stages["brightness cuda float16"].frames == 4 * 3
     assert stages["crops"].frames == 4 * 5
+
+
+def test_what_chooses_its_frames_by_another_feature_is_planned_by_what_it_usually_takes(root, monkeypatch):
+    script(monkeypatch, bound(recipe=FromPath(from_features=(Brightness(),))))
+    stages = stages_of(plan_cost(root))
+    assert stages["brightness"].frames == 4 * FRAMES
+    assert stages["pairs"].frames == 4 * 6
+    assert stages["decoding"].frames == 4 * FRAMES
 
 
 def a_cost(**fields: Any) -> Cost:

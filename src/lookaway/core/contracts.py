@@ -121,6 +121,11 @@ class Extractor(Protocol):
         ...
 
     @property
+    def usual_frames(self) -> int:
+        """How many frames of a video it usually requests, where that depends on other features; for plans."""
+        ...
+
+    @property
     def arrays(self) -> Mapping[str, str]:
         """What the feature holds: type, axes and meaning of each array, as in `float32 [frames, 3]: mean colours`."""
         ...

@@ -58,6 +58,8 @@ class ExtractorBase(ABC):
     """Rough cost on one core at 480p, for plans made before anything was measured."""
     bytes_per_frame: ClassVar[float] = 100.0
     """Rough size of what is stored for each requested frame, for plans."""
+    usual_frames: ClassVar[int] = 0
+    """How many frames of a video it usually requests, where that depends on other features; for plans."""
     arrays: ClassVar[Mapping[str, str]]
     """What the feature holds: type, axes and meaning of each array, as in `float32 [frames, 3]: mean colours`."""
     frames: Sampler | None = _DefaultOf(None)

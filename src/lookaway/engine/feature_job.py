@@ -211,6 +211,9 @@ class FeatureJob:
         if recipe.compared is not None:
             partners = recipe.compared.partners(timeline, self.rollout)
             return FrameRequest(frozenset(partners.indices), None, partners)
+        if recipe.usual_frames:
+            count = min(recipe.usual_frames, timeline.frame_count)
+            return FrameRequest(frozenset(step * timeline.frame_count // count - 1 for step in range(1, count + 1)))
         return None
 
     def _restore(self) -> list[Extractor]:

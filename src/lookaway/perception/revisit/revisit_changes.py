@@ -65,7 +65,8 @@ class RevisitChanges(ExtractorBase):
     name: ClassVar[str] = "revisit_changes"
     version: ClassVar[int] = 3
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
-    seconds_per_frame: ClassVar[float] = 0.3
+    seconds_per_frame: ClassVar[float] = 0.15
+    usual_frames: ClassVar[int] = 20
     bytes_per_frame: ClassVar[float] = 15_000.0
     arrays: ClassVar[Mapping[str, str]] = {
         "pairs": "int64 [pairs, 2]: first visit and return",

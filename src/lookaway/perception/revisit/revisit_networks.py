@@ -75,6 +75,7 @@ class RevisitLpips(RevisitNetwork):
     name: ClassVar[str] = "revisit_lpips"
     software: ClassVar[tuple[str, ...]] = ("torch", "opencv-python-headless", "numpy")
     seconds_per_frame: ClassVar[float] = 0.1
+    usual_frames: ClassVar[int] = 12
 
     changes: Annotated[RevisitChanges, "which views are compared, and how they are aligned"]
     trunk: Annotated[Trunk, "the network below: `alex` or `vgg`"] = "alex"
@@ -101,6 +102,7 @@ class RevisitTokens(RevisitNetwork):
 
     name: ClassVar[str] = "revisit_tokens"
     seconds_per_frame: ClassVar[float] = 0.35
+    usual_frames: ClassVar[int] = 12
 
     changes: Annotated[RevisitChanges, "which views are compared, and how they are aligned"]
     embedding: Annotated[TokenRecipe, "the network and its input: DINOv2 or DINOv3"] = field(
