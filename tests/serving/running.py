@@ -50,7 +50,7 @@ def turned(number: int, frames: int = 8) -> tuple[np.ndarray, CasePaths]:
 class Counting:
     """Says how many frames a clip has; waits while it is held, and remembers what it measured."""
 
-    metrics, has_reward, replicas, concurrency = ("light", "look"), False, 0, 1
+    metrics, has_reward, replicas, concurrency, deaths = ("light", "look"), False, 0, 1, 0
 
     def __init__(self) -> None:
         self.may_go = threading.Event()

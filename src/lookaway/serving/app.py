@@ -72,7 +72,7 @@ class ScoringRoutes:
     def __init__(self, backend: Backend, admission: Admission, limits: ServingLimits, token: Secret) -> None:
         self.admission, self.limits = admission, limits
         self._backend, self._token = backend, token
-        self.counters = RequestCounters(lambda: admission.taken)
+        self.counters = RequestCounters(lambda: admission.taken, lambda: backend.deaths)
 
     def authorise(self, request: Request) -> None:
         """Refuse a request without the token; every wrong one takes the same time."""

@@ -16,7 +16,7 @@ OK: Final = "ok"
 class RequestCounters:
     """Counters of one server; several servers in a process do not share them."""
 
-    def __init__(self, waiting: Callable[[], int]) -> None:
+    def __init__(self, waiting: Callable[[], int], deaths: Callable[[], int]) -> None:
         try:
             from prometheus_client import (
                 CONTENT_TYPE_LATEST,
@@ -44,8 +44,11 @@ class RequestCounters:
             registry=self._registry,
         )
         self._frames = Counter("lookaway_frames_total", "Frames of answered requests.", registry=self._registry)
-        gauge = Gauge("lookaway_waiting", "Requests that are taken and not yet answered.", registry=self._registry)
-        gauge.set_function(waiting)
+        for name, text, count in (
+            ("lookaway_waiting", "Requests that are taken and not yet answered.", waiting),
+            ("lookaway_replica_deaths", "Batches that went to another replica because theirs died.", deaths),
+        ):
+            Gauge(name, text, registry=self._registry).set_function(count)
 
     def answered(self, response: ScoreResponse, frames: int) -> None:
         """Count an answer with a measurement."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -19,6 +20,8 @@ ONGOING: Final = 2
 """Batches at a replica: one is measured while the next is on its way."""
 MAX_DEATHS: Final = 5
 """A clip that so many replicas died of, one after the other, is given up."""
+FIRST_WAIT_SECONDS: Final = 0.1
+"""Wait after the first death; doubled after each further one."""
 HEALTH_CHECK_SECONDS: Final = 1.0
 """How often Ray Serve looks for replicas that died."""
 STOP_SECONDS: Final = 5.0
@@ -44,7 +47,6 @@ class OnReplicas:
         self.metrics, self.has_reward, self.replicas = scorer.metrics, scorer.has_reward, replicas
         self.concurrency = ONGOING * replicas
         self.deaths = 0
-        """Batches whose replica died while it had them."""
         self._stack = ExitStack()
         cluster = self._stack.enter_context(connect(address, cores=replicas))
         try:
@@ -62,7 +64,7 @@ class OnReplicas:
 
     async def measure(self, clips: Sequence[tuple[str, ClipRequest]]) -> list[Measured]:
         """What was found on each clip, in order. A measurement changes nothing, so it may be repeated."""
-        for _ in range(MAX_DEATHS):
+        for death in range(MAX_DEATHS):
             try:
                 found: list[Measured] = await self._handle.answer.remote(list(clips))
             except self._ray.exceptions.RayActorError:
@@ -70,6 +72,8 @@ class OnReplicas:
                 LOG.warning("A replica died with %d requests, which go to another", len(clips))
                 if len(clips) > 1:  # alone, so that one of them cannot end the others
                     return [answer for clip in clips for answer in await self.measure([clip])]
+                # One that cannot be reached for a moment looks like a dead one.
+                await asyncio.sleep(FIRST_WAIT_SECONDS * 2**death)
             else:
                 return found
         message = f"{MAX_DEATHS} replicas died of this request, one after the other. Send a smaller clip."

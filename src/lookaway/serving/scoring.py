@@ -97,6 +97,8 @@ class Backend(Protocol):
     """0 in this process."""
     concurrency: int
     """Batches that are worked on at once."""
+    deaths: int
+    """Batches whose replica died while it had them."""
 
     async def measure(self, clips: Sequence[tuple[str, ClipRequest]]) -> list[Measured]:
         """What was found on each clip, in order."""
@@ -108,7 +110,7 @@ class Backend(Protocol):
 class InProcess:
     """Measures in a thread of this process, one clip at a time, so that the server goes on answering."""
 
-    replicas = 0
+    replicas = deaths = 0
     concurrency = 1
 
     def __init__(self, scorer: ClipScorer) -> None:
