@@ -10,10 +10,10 @@ from lookaway.core import Pixels
 from lookaway.io.pictures import picture_pixels
 from lookaway.perception.revisit.revisit_changes import OUTLINE, PICTURE_GAP
 
-NEAR_OUTLINE: Final = 110
-"""How far the colour of an outline may be from its own, after JPEG: in the channel that is furthest off."""
-DRAWN: Final = 60
-"""By how much a pixel of the return must have changed to be part of an outline."""
+REDDER: Final = 18
+"""By how much Cr must have grown where an outline was drawn: JPEG keeps colour at half the size, so thin lines fade."""
+LESS_RED: Final = 20
+"""By how much red may have fallen there: an outline is as red as can be, and a shade is not."""
 DIMMED: Final = (0, 0, 0, 150)
 """What was not compared: red, green, blue and opacity."""
 SPECK, HOLE = 5, 9
@@ -35,9 +35,8 @@ def change_overlay(jpeg: bytes) -> bytes | None:
     if panels is None:
         return None
     plain, drawn = panels
-    change = cv2.absdiff(plain, drawn).max(axis=2)
-    away = cv2.absdiff(drawn, np.broadcast_to(np.array(OUTLINE, np.uint8), drawn.shape).copy()).max(axis=2)
-    outline = (change > DRAWN) & (away < NEAR_OUTLINE)
+    red, before = (cv2.cvtColor(panel, cv2.COLOR_RGB2YCrCb)[..., 1].astype(np.int16) for panel in (drawn, plain))
+    outline = (red - before > REDDER) & (plain[..., 0] - LESS_RED <= drawn[..., 0].astype(np.int16))
     bright, left = plain.sum(axis=2, dtype=np.int32), drawn.sum(axis=2, dtype=np.int32)
     shade = ((2 * left < bright + 12) & ~outline).astype(np.uint8)
     shade = cv2.morphologyEx(shade, cv2.MORPH_OPEN, np.ones((SPECK, SPECK), np.uint8))

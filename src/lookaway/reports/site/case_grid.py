@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Final
 
 from lookaway.core import Case, Reason
@@ -120,9 +121,12 @@ def case_title(case: Case) -> str:
 
     >>> case_title(Case(id="x", subset="yaw", scene="kitchen_60_000", action="left_then_right", turn_degrees=60))
     'Kitchen, turn left 60 degrees and back'
+    >>> case_title(Case(id="x", subset="yaw", scene="kitchen", action="left_then_left_then_right_then_right"))
+    'Kitchen, camera left and back'
     """
     place = id_words(case.scene) or id_words(case.id)
-    steps = [step for step in (case.action or "").split("_then_") if step and step != WAIT]
+    named = (step for step in (case.action or "").split("_then_") if step and step != WAIT)
+    steps = [step for step, _ in groupby(named)]
     if not steps:
         return place
     turned = f" {case.turn_degrees:g} degrees" if case.turn_degrees else ""
