@@ -104,3 +104,18 @@ def test_a_wrong_file_is_refused_with_the_field_that_is_wrong(tmp_path, text, me
     path.write_text(text)
     with pytest.raises(DatasetError, match=message):
         Reward.read(path)
+
+
+def test_a_recipe_that_states_its_limits_pays_the_same_and_leaves_nothing_to_cards():
+    reward = Reward()
+    stated = Reward(reward.stated)
+    assert stated.limits == reward.limits
+    assert all(term.floor is not None and term.ceiling is not None for term in reward.stated.terms.values())
+    assert stated.lock.sha256 == reward.lock.sha256
+
+
+def test_the_lock_of_a_reward_moves_with_its_limits_and_with_its_metrics():
+    terms = dict(MEMORY.terms)
+    lower = Reward(MEMORY.model_copy(update={"terms": {**terms, "light": RewardTerm(floor=2.0, ceiling=0.1)}}))
+    fewer = Reward(MEMORY.model_copy(update={"terms": {name: terms[name] for name in terms if name != "light"}}))
+    assert len({reward.lock.sha256 for reward in (Reward(), lower, fewer)}) == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -95,6 +96,18 @@ def test_without_the_term_for_what_is_carried_along_a_dragged_target_wins(clips)
     terms = {name: term for name, term in MEMORY.terms.items() if name != "carried"}
     reward = Reward(MEMORY.model_copy(update={"terms": terms}))
     assert check_reward(as_function(reward), some(clips, "dragged")).winners == ("dragged",)
+
+
+def test_without_the_term_for_what_is_undone_a_looped_event_gets_too_far(clips):
+    terms = {name: term for name, term in MEMORY.terms.items() if name != "undone"}
+    reward = Reward(MEMORY.model_copy(update={"terms": terms}))
+    assert check_reward(as_function(reward), some(clips, "loop_back", "fade")).winners == ("loop_back",)
+
+
+def test_clips_of_other_families_in_the_folder_are_not_paid_for(folder, clips, tmp_path):
+    shutil.copytree(folder, tmp_path / "clips")
+    found = render_clips(tmp_path / "clips", Inline(), families=("lobby",))
+    assert {rollout.case.scene for rollouts in found.values() for rollout in rollouts} == {"lobby-0"}
 
 
 def test_a_high_constant_for_what_is_unmeasured_is_won_by_a_frozen_video(clips):

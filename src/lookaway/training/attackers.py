@@ -135,8 +135,10 @@ def _rendered(
         families=families, events=(event,), cameras=(FORM.camera,), seeds=(FORM.seed,), faults=faults,
         severities=(1.0,) if faults else (),
     )  # fmt: skip
-    render_set(grid.recipes(replace(FORM, event=event)), root, executor, on_case)
-    return read(root).rollouts
+    recipes = list(grid.recipes(replace(FORM, event=event)))
+    render_set(recipes, root, executor, on_case)
+    cases = {recipe.case for recipe in recipes}  # the folder may hold others from an earlier call
+    return tuple(rollout for rollout in read(root).rollouts if rollout.case.id in cases)
 
 
 def clips_of(rollouts: Mapping[Base, list[Rollout]]) -> Iterator[AttackClip]:

@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from lookaway.calibration.card import CLEAN_LOOK, MetricCard, bound_chain
 from lookaway.calibration.run_cards import shipped_cards
-from lookaway.core import BoundMetric, Compute, UserError
+from lookaway.core import BoundMetric, Compute, Lock, UserError
+from lookaway.engine.locking import metric_entries
 from lookaway.engine.scorer import CasePaths, Scorer, VideoScores
 from lookaway.io.dataset_files import checked, decoded, read_limited
 from lookaway.io.limits import MAX_YAML_BYTES
@@ -91,6 +92,21 @@ class Reward:
         bounds = {bound.name: bound for bound in self.scorer.bounds if not bound.is_gate}
         self.limits = {name: _limits(term, bounds[name]) for name, term in recipe.terms.items()}
         """Floor and ceiling of each term."""
+
+    @property
+    def stated(self) -> RewardRecipe:
+        """The recipe with every limit written out: it pays the same when cards change."""
+        terms = {
+            name: term.model_copy(update=dict(zip(("floor", "ceiling"), self.limits[name], strict=True)))
+            for name, term in self.recipe.terms.items()
+        }
+        return self.recipe.model_copy(update={"terms": terms})
+
+    @property
+    def lock(self) -> Lock:
+        """Everything that can move what it pays: the recipe with its limits, and the locks of its metrics and gates."""
+        metrics = {bound.name: metric_entries(bound) for bound in self.scorer.bounds}
+        return Lock({"reward": self.stated.model_dump(mode="json"), "metrics": metrics})
 
     @classmethod
     def read(cls, path: Path, *, compute: Compute | None = None) -> Reward:

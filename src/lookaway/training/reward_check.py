@@ -17,8 +17,8 @@ from lookaway.training.attackers import AttackClip, Frames
 from lookaway.training.reward import Reward
 from lookaway.world.recipe import PERFECT
 
-MARGIN: Final = 0.05
-"""How far below a perfect memory an attacker must stay, as a part of the range of all rewards."""
+HALF_WAY: Final = 0.5
+"""How far an attacker may get from the lowest reward to that of a perfect memory: a policy takes the nearest way up."""
 OWN: Final = "memory"
 """The reward of this package."""
 
@@ -40,6 +40,7 @@ class Earned:
     mean: float | None
     """`None` where nothing is paid."""
     wins: bool
+    """Whether it gets more than half of the way to the reward of a perfect memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +52,7 @@ class RewardCheck:
 
     @property
     def winners(self) -> tuple[str, ...]:
-        """Attackers that earn as much as a perfect memory."""
+        """Attackers that earn more than half of what a perfect memory does, counted from the lowest reward."""
         return tuple(earned.attacker for earned in self.attackers if earned.wins)
 
     @property
@@ -65,9 +66,12 @@ class RewardCheck:
         if self.perfect.mean is None:
             return "Refused: it pays nothing for most clips of a perfect memory."
         if self.winners:
-            verb = "earns" if len(self.winners) == 1 else "earn"
-            return f"Refused: {', '.join(self.winners)} {verb} as much as a perfect memory. A policy would learn that."
-        return "Passed: no attacker earns as much as a perfect memory."
+            verb = "gets" if len(self.winners) == 1 else "get"
+            return (
+                f"Refused: {', '.join(self.winners)} {verb} half of the way to a perfect memory or further. A policy "
+                "would learn that."
+            )
+        return "Passed: no attacker gets half of the way to a perfect memory."
 
 
 def check_reward(
@@ -80,8 +84,8 @@ def check_reward(
         on_clip()
     values = [value for own in paid.values() for value in own if value is not None]
     perfect = _mean(paid.get(PERFECT, []))
-    margin = MARGIN * (max(values) - min(values)) if values else 0.0
-    found = tuple(_earned(name, own, perfect, margin) for name, own in paid.items())
+    line = None if perfect is None else (1 - HALF_WAY) * min(values) + HALF_WAY * perfect
+    found = tuple(_earned(name, own, line) for name, own in paid.items())
     return RewardCheck(
         perfect=next(earned for earned in found if earned.attacker == PERFECT),
         attackers=tuple(earned for earned in found if earned.attacker != PERFECT),
@@ -137,8 +141,8 @@ def _mean(values: list[float | None]) -> float | None:
     return float(np.mean(known)) if 2 * len(known) > len(values) else None
 
 
-def _earned(name: str, values: list[float | None], perfect: float | None, margin: float) -> Earned:
+def _earned(name: str, values: list[float | None], line: float | None) -> Earned:
     mean = _mean(values)
-    wins = name != PERFECT and mean is not None and perfect is not None and mean >= perfect - margin
+    wins = name != PERFECT and mean is not None and line is not None and mean >= line
     measured = sum(value is not None for value in values)
     return Earned(attacker=name, clips=len(values), measured=measured, mean=mean, wins=wins)
