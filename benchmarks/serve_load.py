@@ -3,11 +3,11 @@
     python -m benchmarks.serve_load [--requests 10000] [--clients 32] [--replicas 2] [--kills 6] [--metrics light,look]
 
 Clips are small and their poses known, so that `light` and `look` take some tens of milliseconds. `return_error` takes
-one: it shows what a request itself costs, and ten thousand fit into minutes. Each client sends its next request when the
-last one is answered. Throughput is compared with that of bare scorers, as many processes as replicas, which are measured
-before and after the first part of the load, in which nothing is killed; clients, server and Ray run on the same cores as
-the replicas, and count as overhead. In the second part replicas are killed, one after the other. A ledger has every id
-that was sent, every answer, and whether it is the one that the clip has.
+one: it shows what a request itself costs, and ten thousand fit into minutes. Each client sends its next request when
+the last one is answered. Throughput is compared with that of bare scorers, as many processes as replicas, which are
+measured before and after the first part of the load, in which nothing is killed; clients, server and Ray run on the
+same cores as the replicas, and count as overhead. In the second part replicas are killed, one after the other. A ledger
+has every id that was sent, every answer, and whether it is the one that the clip has.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
+import psutil  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from lookaway import CasePaths, Scorer, ScorerClient, ScoringFailed
 from lookaway.serving.schema import ScoreOptions, as_scores
 from tests.serving.running import turned
-from tests.serving.test_replicas import replicas as replica_processes
 from tests.support.ray_runs import ray_folder
 
 METRICS = "light,look"
@@ -124,18 +124,24 @@ def load(url: str, scorer: Scorer, ids: Sequence[int], clients: int, ledger: Led
     return time.perf_counter() - started
 
 
+def replica_processes() -> list[psutil.Process]:
+    """Processes with a scorer, as Ray titles them; also those of a cluster that others started."""
+    found = psutil.process_iter(["cmdline"])
+    return [process for process in found if "ray::ServeReplica:lookaway" in "".join(process.info["cmdline"] or ())]
+
+
 @contextmanager
-def killing(process: int, ledger: Ledger, at: Sequence[int]) -> Iterator[list[int]]:
+def killing(ledger: Ledger, at: Sequence[int]) -> Iterator[list[int]]:
     """Kill a replica whenever so many requests are answered; gives the processes that were killed."""
     killed: list[int] = []
     is_over = threading.Event()
 
     def kill() -> None:
         for count in at:
-            while len(ledger.seconds) < count or not replica_processes(process):
+            while len(ledger.seconds) < count or not replica_processes():
                 if is_over.wait(0.1):
                     return
-            victim = replica_processes(process)[0]
+            victim = replica_processes()[0]
             victim.send_signal(signal.SIGKILL)
             killed.append(victim.pid)
 
@@ -184,7 +190,7 @@ def bare(metrics: str, processes: int, count: int) -> tuple[float, list[float]]:
 
 
 @contextmanager
-def server(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def server(*arguments: str) -> Iterator[str]:
     """`lookaway serve` on a free port."""
     main = "from lookaway.cli import main; main()"
     with ray_folder() as folder:
@@ -196,7 +202,7 @@ def server(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
         )
         assert process.stdout is not None
         try:
-            yield process, process.stdout.readline().removeprefix("Listening on ").strip()
+            yield process.stdout.readline().removeprefix("Listening on ").strip()
         finally:
             process.terminate()
             process.communicate()
@@ -217,6 +223,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=6)
     parser.add_argument("--max-batch-size", default="1")
     parser.add_argument("--metrics", default=METRICS)
+    parser.add_argument("--ray-address", help="cluster on this machine; by default one is started")
     parser.add_argument("--bare-worker", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     scorer = Scorer(options.metrics.split(","))
@@ -225,7 +232,8 @@ def main() -> int:
         return 0
     ledger, quiet = Ledger(), int(QUIET_SHARE * options.requests)
     chosen = ["--metrics", options.metrics, "--replicas", str(options.replicas)]
-    with server(*chosen, "--max-batch-size", options.max_batch_size) as (process, url):
+    chosen += ["--ray-address", options.ray_address] if options.ray_address else []
+    with server(*chosen, "--max-batch-size", options.max_batch_size) as url:
         load(url, scorer, range(-64, 0), options.clients, Ledger())  # warm
         first, alone = bare(options.metrics, options.replicas, quiet // 4)
         served = quiet / load(url, scorer, range(quiet), options.clients, ledger)
@@ -236,7 +244,7 @@ def main() -> int:
         print(f"served: {served:.1f} clips/s, {latencies}, {options.clients} clients: {ratio:.2f} of bare", flush=True)
         rest = options.requests - quiet
         kills = [quiet + (number + 1) * rest // (options.kills + 1) for number in range(options.kills)]
-        with killing(process.pid, ledger, kills) as killed:
+        with killing(ledger, kills) as killed:
             seconds = load(url, scorer, range(quiet, options.requests), options.clients, ledger)
         print(f"with {len(killed)} replicas killed: {rest / seconds:.1f} clips/s, {summary(ledger.seconds[quiet:])}")
         with ScorerClient(url) as client:
