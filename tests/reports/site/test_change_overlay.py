@@ -120,3 +120,19 @@ def test_a_page_with_what_changed_over_its_players_bars_nobody(browser, tmp_path
         opened.page.wait_for_selector("#player-v0 .overlay:not([hidden])")
         assert serious_violations(opened.page) == []
         assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.browser
+@pytest.mark.merge
+def test_the_worst_video_gets_a_player_where_it_had_none(browser, tmp_path):
+    pictures = (stored_picture(), stored_picture(is_changed=False))
+    fine = {f"m{number}": Changed(areas=(0.0, 0.0), pictures=pictures) for number in range(6)}
+    worst = {"worst": Changed(areas=(9.0, 1.0), flagged=["changed_area"], pictures=pictures)}
+    (case,) = case_videos(load_runs([changed_run(tmp_path, {**fine, **worst})]), SiteMedia(tmp_path / "site"))
+    page = tmp_path / "site" / write_item_page(case, tmp_path / "site")
+    with visit(browser, page) as opened:
+        assert not opened.page.locator("#player-v6").is_visible()
+        opened.page.get_by_role("button", name="Show it on the videos").click()
+        opened.page.wait_for_selector("#player-v6 .overlay:not([hidden])")
+        assert opened.page.locator(".player video").count() == 6
+        assert opened.errors == []

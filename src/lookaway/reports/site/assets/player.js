@@ -235,11 +235,22 @@
     paint();
   };
 
+  // A video without a player takes the place of the last one that has one.
+  const bring = (video) => {
+    if (video.element || !video.box) return;
+    const full = alive().length >= data.alive && alive().filter((other) => other.box).pop();
+    if (full) full.box.checked = false;
+    video.box.checked = true;
+    choose();
+  };
+
   // With nothing to lay over the frames at hand, the clock goes to the return in which most changed.
   const toggleReturn = () => {
     toggleOverlay();
     const worst = document.querySelector("[data-overlay]");
-    if (isLaid && worst && !alive().some((video) => video.shown === data.returns[video.key])) go(Number(worst.dataset.overlay));
+    if (!isLaid || !worst || alive().some((video) => video.shown === data.returns[video.key])) return;
+    bring(videos.get(worst.dataset.of));
+    go(Number(worst.dataset.overlay));
   };
 
   const copy = async (button) => {
@@ -258,7 +269,7 @@
   document.addEventListener("click", (event) => {
     const button = event.target.closest("button");
     if (!button) return;
-    if ("overlay" in button.dataset) { toggleOverlay(true); go(Number(button.dataset.overlay)); byId("players").scrollIntoView({ block: "nearest" }); }
+    if ("overlay" in button.dataset) { bring(videos.get(button.dataset.of)); toggleOverlay(true); go(Number(button.dataset.overlay)); byId("players").scrollIntoView({ block: "nearest" }); }
     else if (button.id === "overlay") toggleReturn();
     else if ("jump" in button.dataset) { go(Number(button.dataset.jump)); byId("players").scrollIntoView({ block: "nearest" }); }
     else if ("step" in button.dataset) step(Number(button.dataset.step));
