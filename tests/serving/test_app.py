@@ -224,6 +224,17 @@ def test_a_backend_that_breaks_is_an_error_of_one_request(backend):
         assert server.score()[0] == 200
 
 
+def test_a_request_that_cannot_be_read_for_an_unknown_reason_is_an_error_of_the_same_shape(server, monkeypatch):
+    def break_down(parts, limits):
+        raise SystemError("a secret of the server")
+
+    monkeypatch.setattr(app, "parse_clip", break_down)
+    status, answer, _ = server.score()
+    assert (status, answer["error"]) == (500, "failed")
+    assert "secret" not in answer["message"]
+    assert server.admission.taken == 0
+
+
 @pytest.mark.parametrize(
     ("method", "path"), [("GET", "/v1/score"), ("GET", "/docs"), ("POST", "/v2/score"), ("GET", "/")]
 )

@@ -33,6 +33,11 @@ MAGIC = b"\x93NUMPY"
 HEADER_LENGTHS = {1: "<H", 2: "<I", 3: "<I"}
 """Type of the length of a header in each version of the format."""
 HEADER_KEYS = {"descr", "fortran_order", "shape"}
+USUAL_HEADER = re.compile(
+    r"\{'descr': '(?P<descr>[^'\\]{1,16})', 'fortran_order': (?P<order>True|False), "
+    r"'shape': \((?P<shape>(?:\d{1,18}, )*\d{0,18},?)\),? ?\}"
+)
+"""A header as NumPy writes it. Others are left to `ast`, which in Python 3.11 fails at times beside other threads."""
 END_OF_ARCHIVE, LOCATOR_64 = b"PK\5\6", b"PK\6\7"
 LONGEST_END = 76 + 22 + 65535
 """The last records of an archive, with the longest comment."""
@@ -229,6 +234,9 @@ def _header_fields(file: IO[bytes]) -> dict[str, Any]:
         raise EOFError("its header is cut off")
     # Python 2 wrote integers as 10L.
     source = re.sub(r"(?<=\d)L(?=[,)])", "", text.decode("utf-8" if head[6] == 3 else "latin-1"))
+    if usual := USUAL_HEADER.fullmatch(source.strip()):
+        extents = tuple(int(extent) for extent in usual["shape"].split(",") if extent.strip())
+        return {"descr": usual["descr"], "fortran_order": usual["order"] == "True", "shape": extents}
     fields = ast.literal_eval(source.strip())
     if not isinstance(fields, dict) or fields.keys() != HEADER_KEYS:
         raise ValueError("its header does not name a type, an order and a shape")

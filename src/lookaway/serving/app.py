@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import hmac
 import json
+import logging
 import re
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -49,6 +50,7 @@ try:
 except ImportError as error:
     raise MissingExtra("The server", "serve") from error
 
+LOG = logging.getLogger(__name__)
 LARGE_BODY: Final = 1 * MIB
 """A body is hashed and read in a thread from this size on, so that others need not wait for it."""
 REFUSALS: Final = {
@@ -102,6 +104,10 @@ class ScoringRoutes:
             refused = Refused(400, "bad_request", "The connection was closed before the end of the body.")
         except Refused as error:
             refused = error
+        except Exception:
+            # Whatever it is, a client gets an error of the one shape.
+            LOG.exception("A request failed")
+            refused = Refused(500, "failed", "The request could not be read. The server's log says more.")
         finally:
             self.counters.took(time.perf_counter() - started)
         self.counters.refused(refused.code)
