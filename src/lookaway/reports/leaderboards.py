@@ -58,12 +58,14 @@ class Leaderboard:
     rows: tuple[LeaderboardRow, ...]
     is_one_of_several_locks: bool
     """Whether there is another leaderboard for the same metric and subset, under another lock."""
+    is_of_only_subset: bool = False
+    """Whether its suite has no other subset here, so that no title needs to name it."""
 
     @property
     def title(self) -> str:
         """Its name; with the lock where another leaderboard has the same name, and a mark where a frozen video wins."""
         has_subset = self.subset in self.metric.name.split(".")
-        name = self.metric.name if has_subset else f"{self.metric.name} on {self.subset}"
+        name = self.metric.name if has_subset or self.is_of_only_subset else f"{self.metric.name} on {self.subset}"
         return self._marked(f"{name} · lock {self.metric.lock[:8]}" if self.is_one_of_several_locks else name)
 
     @property
@@ -132,6 +134,8 @@ def leaderboards(runs: Sequence[LoadedRun]) -> list[Leaderboard]:
                 row = replace(row, model=f"{cell.model} ({run.name})")
             rows.setdefault(key, []).append(row)
     several = {key[:3] for key in rows if sum(other[:3] == key[:3] for other in rows) > 1}
+    subsets = {(suite, subset) for suite, _, subset, _ in rows}
+    divided = {suite for suite, subset in subsets if sum(other == suite for other, _ in subsets) > 1}
     order = sorted(rows, key=lambda key: key[0])  # stable: protocols keep their order
     return [
         Leaderboard(
@@ -140,6 +144,7 @@ def leaderboards(runs: Sequence[LoadedRun]) -> list[Leaderboard]:
             subset=key[2],
             rows=_ordered(rows[key], metrics[key]),
             is_one_of_several_locks=key[:3] in several,
+            is_of_only_subset=key[0] not in divided,
         )
         for key in order
     ]

@@ -197,21 +197,25 @@ def _unranked(board: Leaderboard) -> Iterator[Phrase]:
     if most >= MIN_VALUES:
         yield Phrase(f"No model can be ranked: no value of {board.words} is known to be of a tested clip.")
         return
-    yield Phrase(f"Too few clips to rank: at most {amount(most, 'value')} of {board.words} for each model, ")
-    yield Phrase(f"and a rank needs {MIN_VALUES}. ")
+    yield from _best_so_far(board, known)
+    few = f"at most {amount(most, 'value')} for each model, and a rank needs {MIN_VALUES}"
+    yield Phrase(f" Too few clips to rank: {few}.")
+
+
+def _best_so_far(board: Leaderboard, known: Sequence[LeaderboardRow]) -> Iterator[Phrase]:
     sign = 1 if board.metric.higher_is_better else -1
     means = {row.model: row.cell.estimate.mean for row in known if row.cell.estimate}
     best = max(sign * mean for mean in means.values())
     top = [row for row in known if sign * means[row.model] == best]
-    digits = leaderboard_digits(board)
-    if len(top) == len(known) and len(known) > 1:
-        yield Phrase(f"All means are {fixed(sign * best, digits)}.")
+    shown = fixed(sign * best, leaderboard_digits(board))
+    if len(top) == len(known) > 1:
+        yield Phrase(f"All means of {board.words} are {shown} so far.")
         return
-    if len(known) == 1:
-        yield Phrase("The mean of ")
     yield from _names(top)
-    verb = "is" if len(known) == 1 else f"{'has' if len(top) == 1 else 'have'} the best mean,"
-    yield Phrase(f" {verb} {fixed(sign * best, digits)}.")
+    if len(known) == 1:
+        yield Phrase(f" has a mean of {shown} for {board.words}.")
+    else:
+        yield Phrase(f" {'has' if len(top) == 1 else 'have'} the best mean of {board.words} so far, {shown}.")
 
 
 def _ties(board: Leaderboard) -> Iterator[list[Phrase]]:
