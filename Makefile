@@ -5,7 +5,7 @@ PYTHON ?= python
 
 # Which build of torch fits depends on the machine, so it is not in the lock, but what it asks for is.
 TORCH = torch==2.13.0
-EXTRAS = dev world ray s3 torch faces isolated judge report tensorboard serve serve-ray
+EXTRAS = dev world ray s3 torch faces isolated judge tensorboard serve serve-ray
 LOCKED = $(PYTHON) -m uv pip install --python $(PYTHON) --no-deps --require-hashes --requirement
 VLLM ?= .venv/vllm
 CARRIED = efficientnet-lite0 yunet-sface transnetv2

@@ -68,7 +68,7 @@ def main() -> None:
             return done.stdout
 
         step("venv", sys.executable, "-m", "venv", "env")
-        step("install", str(home / "env" / "bin" / "pip"), "install", "--quiet", f"{package}[report]")
+        step("install", str(home / "env" / "bin" / "pip"), "install", "--quiet", package)
         step("eval", command, "eval", str(clips), "-o", "run")
         step("report", command, "report", "run", "-o", "report")
         lines = json.loads(step("clips", command, "show", "run", "--layout", "clips", "--json"))

@@ -146,7 +146,7 @@ def test_a_device_that_is_not_there_is_said_so(published: Path) -> None:
         load_network(published, Compute(device="cuda:99"))
 
 
-@pytest.mark.parametrize("name", ["torch", "transformers", "jinja2"])
+@pytest.mark.parametrize("name", ["torch", "transformers"])
 def test_what_is_not_installed_is_said_so(published: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingExtra, match=r"lookaway\[torch\]"):

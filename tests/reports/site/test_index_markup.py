@@ -6,14 +6,13 @@ import base64
 import hashlib
 import json
 import re
-import sys
 from itertools import pairwise
 from pathlib import Path
 
 import jinja2
 import pytest
 
-from lookaway.core import MissingExtra, UserError
+from lookaway.core import UserError
 from lookaway.reports.runs import load_runs
 from lookaway.reports.site import building, rendering
 from lookaway.reports.site.rendering import Sources, environment, isolated, script_json, shortened, slug, write_page
@@ -232,17 +231,6 @@ def test_the_command_writes_the_site(tmp_path, monkeypatch):
     assert result.code == 0, result.err
     assert result.out.startswith(f"Wrote {tmp_path / 'site' / 'index.html'} (")
     assert read_page((tmp_path / "site" / "index.html").read_text()).one("h1").text == "A & B"
-
-
-def test_without_jinja_the_extra_is_named_before_anything_is_read(tmp_path, monkeypatch):
-    environment.cache_clear()
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    try:
-        with pytest.raises(MissingExtra, match=re.escape("lookaway[report]")):
-            building.build_site([], tmp_path / "site")
-        assert not (tmp_path / "site").exists()
-    finally:
-        environment.cache_clear()
 
 
 def test_a_place_that_cannot_be_written_is_the_users_to_put_right(tmp_path, monkeypatch):

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import base64
 import re
-import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from lookaway.core import Abstention, MissingExtra, Reason, Score, UserError
+from lookaway.core import Abstention, Reason, Score, UserError
 from lookaway.reports.case_page.videos import case_videos
 from lookaway.reports.runs import load_runs
 from lookaway.reports.site import index, media, one_file, stills
 from lookaway.reports.site.building import build_site
 from lookaway.reports.site.facts import MAX_CHARACTERS
 from lookaway.reports.site.one_file import MAX_BYTES, folded_cases, write_one_file
-from lookaway.reports.site.rendering import environment, slug
+from lookaway.reports.site.rendering import slug
 from tests.reports.site.page import Node, read_page
 from tests.reports.site.simulated import Simulated
 from tests.reports.site.test_items_parts import mind_page
@@ -322,16 +321,6 @@ def test_without_filmstrips_no_video_is_opened_and_all_else_is_there(written, pa
     assert [table.text for table in bare.all("table")] == [table.text for table in page.all("table")]
     assert len(bare.all("details", "case")) == 2
     assert len(bare.all("ul", "reasons")) == 1
-
-
-def test_without_jinja_the_extra_is_named(tmp_path, monkeypatch):
-    environment.cache_clear()
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    try:
-        with pytest.raises(MissingExtra, match=re.escape("lookaway[report]")):
-            write_one_file([], tmp_path / "a.html")
-    finally:
-        environment.cache_clear()
 
 
 @pytest.fixture

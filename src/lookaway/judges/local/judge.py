@@ -142,7 +142,7 @@ def _max_tokens(request: JudgeRequest) -> int:
 class LocalJudge:
     """A downloaded model of the Qwen-VL family (Qwen2-VL, Qwen2.5-VL, Qwen3-VL).
 
-    It needs torch, transformers and jinja2; pictures are prepared as the model's settings say, without Pillow and
+    It needs torch and transformers; pictures are prepared as the model's settings say, without Pillow and
     torchvision. The model is loaded at the first request. Requests are answered one at a time.
     """
 

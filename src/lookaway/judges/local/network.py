@@ -239,7 +239,6 @@ def _torch(compute: Compute) -> ModuleType:
 
 def _transformers() -> ModuleType:
     try:
-        import jinja2  # noqa: F401  (transformers needs it for chat templates, and fails only then)
         import transformers
     except ImportError as error:
         raise MissingExtra("A local judge", "torch") from error

@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lookaway.core import Json, MissingExtra
+from lookaway.core import Json
 from lookaway.io.files import write_text
 
 if TYPE_CHECKING:
@@ -54,10 +54,7 @@ def slug(text: str) -> str:
 @cache
 def environment() -> Environment:
     """The templates: autoescape everywhere, and an undefined name is an error."""
-    try:
-        import jinja2
-    except ModuleNotFoundError as error:
-        raise MissingExtra("A report", "report") from error
+    import jinja2
 
     made = jinja2.Environment(
         loader=jinja2.PackageLoader(PACKAGE),
