@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lookaway.calibration.card import MetricCard
+from lookaway.calibration.card import MeanRecord, MetricCard, Nuisance
 from lookaway.reports.charts.card_matrix import DIFFERS, FOUND, MISSED, card_matrix
 from lookaway.reports.metric_guide import (
     GUIDE,
@@ -56,6 +56,21 @@ def test_the_guide_says_what_finds_a_fault_and_what_a_metric_misses(cards):
 
 def test_the_guide_says_how_many_scenes_each_figure_has(cards):
     assert "| `teleport` | 20 | 20 | 20 |" in guide_markdown(cards)
+
+
+def nuisance(name: str, change: float, **declined: int) -> Nuisance:
+    moved = MeanRecord(mean=change, low=None, high=None, scored=20, scenes=20)
+    return Nuisance(name=name, largest=abs(change), change=moved, declined=declined)
+
+
+def test_the_guide_names_what_moves_a_recommended_metric_more_than_two_models_may_differ(cards):
+    least = cards[1].smallest_difference
+    changes = (nuisance("crf35", -2 * least - 0.1), nuisance("grain", least / 2, pose_failed=3), nuisance("blur", 0.0))
+    page = guide_markdown([card.model_copy(update={"nuisances": changes}) for card in cards])
+    (section,) = (part for part in page.split("\n## ") if part.startswith("What should not move it"))
+    assert row_of(section, "jumpy").startswith("| `jumpy` | 2 of 3 | `crf35` (-")
+    assert row_of(section, "jumpy").endswith("| `grain` 3 |")
+    assert "`blind`" not in section, "nobody is told to use it"
 
 
 def test_metrics_that_compare_with_the_reference_video_are_set_apart(cards):

@@ -20,7 +20,7 @@ from lookaway.calibration.measured_card import REFERENCE
 from lookaway.core import plugins
 from lookaway.io.files import write_whole
 from lookaway.reports.charts.card_matrix import card_matrix
-from lookaway.reports.numbers import amount, fixed, markdown_table
+from lookaway.reports.numbers import amount, fixed, markdown_table, signed
 
 GUIDE, MATRIX = "which-metric.md", "card-matrix.svg"
 Form = tuple[int, int, int]
@@ -151,6 +151,7 @@ def guide_markdown(
         "caption, so they need a [judge](judge.md).",
         *_judged_parts(judged),
         *_elsewhere_parts(cards, others or {}),
+        *_nuisance_parts(cards, faults),
         "## By metric",
         "*Clean* is what a perfect memory gets, with the range of 90 % of the scenes; smaller differences between two "
         "models than the *smallest* count as equal. *Others spared* is the share of the other faults that leave the "
@@ -258,6 +259,38 @@ def _elsewhere_parts(cards: Sequence[MetricCard], others: Mapping[str, Sequence[
             for card, response in recommended(cards, fault)
         ]
     )
+
+
+def _nuisance_parts(cards: Sequence[MetricCard], faults: Sequence[str]) -> Iterator[str]:
+    """What of all that is no fault moves the recommended metrics nevertheless."""
+    used = {card.metric for fault in faults for card, _ in recommended(cards, fault)}
+    changed = [card for card in cards if card.metric in used and card.nuisances]
+    if not changed:
+        return
+    names = sorted({nuisance.name for card in changed for nuisance in card.nuisances})
+    yield "## What should not move it"
+    yield (
+        f"Clean clips were changed in {amount(len(names), 'way')} that no memory is to blame for: "
+        f"{', '.join(f'`{name}`' for name in names)}. *Moved by* are those that change the mean by more than the "
+        "smallest difference between two models, with the change; *declined* counts clips that then have no score."
+    )
+    yield markdown_table([_nuisance_row(card) for card in changed], right=("unmoved",))
+
+
+def _nuisance_row(card: MetricCard) -> dict[str, str]:
+    least = card.smallest_difference or 0.0
+    changes = {nuisance.name: nuisance.change.mean for nuisance in card.nuisances if nuisance.change is not None}
+    moved = {
+        name: change for name, change in changes.items() if abs(change) > least and fixed(abs(change)) != fixed(0.0)
+    }
+    declined = {n.name: sum(n.declined.values()) for n in card.nuisances if n.declined}
+    by_size = sorted(moved, key=lambda name: -abs(moved[name]))
+    return {
+        "metric": f"`{card.metric}`",
+        "unmoved": f"{len(changes) - len(moved)} of {len(changes)}",
+        "moved by": ", ".join(f"`{name}` ({signed(moved[name])})" for name in by_size) or "-",
+        "declined": ", ".join(f"`{name}` {count}" for name, count in declined.items()) or "-",
+    }
 
 
 def recommended(cards: Sequence[MetricCard], fault: str) -> list[tuple[MetricCard, FaultResponse]]:
