@@ -47,7 +47,7 @@ def test_a_metric_that_a_frozen_video_wins_is_never_recommended(cards):
 
 def test_the_guide_says_what_finds_a_fault_and_what_a_metric_misses(cards):
     page = guide_markdown(cards)
-    fault, metric, _ = (part for part in page.split("\n## ")[1:])
+    fault, _, metric, _ = (part for part in page.split("\n## ")[1:])
     assert "`jumpy`: 1.00 at 1, 1.00 at 0.5" in row_of(fault, "vanish")
     assert row_of(fault, "vanish").endswith("| `still` |")
     assert "| vanish, teleport, lighting_shift |" in row_of(metric, "blind")
