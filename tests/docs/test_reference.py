@@ -133,7 +133,7 @@ def test_every_command_has_a_page_with_every_option(site: Site) -> None:
         page = site.page(f"reference/commands/{name}.html")
         for path, command in commands(f"lookaway {name}", first):
             assert command is first or path.replace(" ", "-") in page.ids
-            context = click.Context(command)
+            context = click.Context(command, **root.context_settings)  # the command keeps its help option
             for parameter in command.get_params(context):
                 names = parameter.opts if isinstance(parameter, click.Option) else [parameter.make_metavar(context)]
                 for option in names:
