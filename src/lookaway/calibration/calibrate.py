@@ -78,9 +78,14 @@ class CalibrationPlan:
         return f"{form.height}x{form.width}-{form.fps}fps-{form.seconds:g}s-world{WORLD_VERSION}"
 
     @property
+    def clips(self) -> set[tuple[str, str]]:
+        """Case and model of the clips that are rendered and measured."""
+        return {(recipe.case, recipe.model) for recipe in self.grid.recipes(self.form)}
+
+    @property
     def cases(self) -> set[str]:
-        """The cases whose clips are rendered and changed."""
-        return {recipe.case for recipe in self.grid.recipes(self.form)}
+        """The cases whose clips are changed."""
+        return {case for case, _ in self.clips}
 
 
 def calibrate(
@@ -92,7 +97,7 @@ def calibrate(
     on_case: Callable[[CaseReport], object] | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> CardSet:
-    """Render the clips that are missing, measure what is not measured yet, and write the cards of all that is there.
+    """Render and measure the clips that are asked for, as far as that was not done yet, and write all cards anew.
 
     `output` holds clips, features, runs, scores and cards; the same call resumes, scores of earlier calls count, and
     cards of other sizes, rates and metrics stay.
@@ -101,7 +106,9 @@ def calibrate(
     chosen: Executor = plugins.load("executors", executor)(resources)
     render_set(plan.grid.recipes(plan.form), world, chosen, on_case)
     changed = output / "changed" / f"{plan.name}-{CHANGES_VERSION}"
-    dataset = with_look(read(world), plan.look, changed, chosen)
+    rendered, wanted = read(world), plan.clips
+    asked = tuple(rollout for rollout in rendered.rollouts if (rollout.case.id, rollout.model) in wanted)
+    dataset = with_look(replace(rendered, rollouts=asked), plan.look, changed, chosen)
     dataset, labels = with_changes(dataset, plan.changes, changed, cases=plan.cases)
     cards: list[MetricCard] = []
     for features in plan.features:
