@@ -134,6 +134,9 @@ def test_a_calibration_is_resumed_and_adds_to_the_cards_that_are_there(tmp_path)
     more = calibrate(replace(plan, metrics=("look",)), tmp_path)
     assert {card.metric for card in more.cards} == {"light", "look"}
     assert (tmp_path / FIGURES).is_file()
+    clean = replace(plan, grid=replace(plan.grid, faults=(), severities=()), metrics=("cut",))
+    (card,) = (card for card in calibrate(clean, tmp_path).cards if card.metric == "cut")
+    assert card.responses == (), "clips that lie there and were not asked for are not measured"
 
 
 @pytest.mark.merge
