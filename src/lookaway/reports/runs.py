@@ -272,7 +272,8 @@ def _stored_keys(run: LoadedRun, name: str) -> Iterator[tuple[str, FeatureStore,
 def _feature_folders(run: LoadedRun) -> Iterator[Path]:
     yield RunFolder(run.path).features
     elsewhere = (run.about.get("requested") or {}).get("features")
-    if isinstance(elsewhere, str):
+    # A run that was received must not send us to another host.
+    if isinstance(elsewhere, str) and ("://" not in elsewhere or is_remote(run.path)):
         yield as_path(elsewhere)
 
 

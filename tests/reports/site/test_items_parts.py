@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from lookaway.io.video import decoder_identity
 from lookaway.perception.opencv import opencv_version
 from lookaway.perception.poses.supplied_poses import SuppliedPoses
 from lookaway.perception.poses.tracked_poses import TrackedPoses
+from lookaway.reports import runs
 from lookaway.reports.case_page.camera_path import camera_paths, seen_from_first
 from lookaway.reports.case_page.curves import CurvePoint, thinned
 from lookaway.reports.case_page.page import write_item_page
@@ -121,6 +123,18 @@ def test_a_tracked_path_is_found_in_the_folder_of_features_that_runs_share(tmp_p
     (path,), _ = camera_paths(posed(tmp_path, recipe=TrackedPoses(), features=tmp_path / "shared"))
     assert path.found_by == "tracked_poses"
     assert not (tmp_path / "run" / "features").exists()
+
+
+def test_a_run_that_was_received_sends_no_report_to_another_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = posed(tmp_path)
+    found = case.videos[0].outcomes[0].run
+    received = replace(found, about={"requested": {"features": "s3://elsewhere/features"}}, feature_keys={})
+    roots: list[object] = []
+    monkeypatch.setattr(runs, "FeatureStore", lambda root: roots.append(root) or FeatureStore(root))
+    assert kept_feature(received, case.videos[0].rollout, "poses") is not None
+    assert roots == [tmp_path / "run" / "features"]
 
 
 def test_without_poses_a_page_says_why_there_is_no_path(tmp_path: Path) -> None:
