@@ -10,7 +10,7 @@ from lookaway.cli.options import COUNT, PATH, json_option, progress_option, tell
 from lookaway.cli.world import executor_of
 
 FAMILIES = ("playroom", "kitchen")
-HEIGHT, WIDTH, FPS = 192, 336, 8
+HEIGHT, WIDTH, FPS, SECONDS = 192, 336, 8, 2.25
 """Small, so that the demo takes a minute, and with cards, so that its report knows what its metrics see."""
 METRICS = ("remembered", "changed_area", "light", "look", "moved", "copied", "return_error", "reach_missing")
 """Those that need no weights."""
@@ -41,7 +41,7 @@ def demo_command(output: Path, workers: int, quiet: bool, no_progress: bool, as_
     from lookaway.world.rendering import render_set
 
     grid = Grid(families=FAMILIES, events=("none",), cameras=("yaw_left_60",), seeds=(0,), actors=tuple(ACTORS))
-    form = ClipRecipe(family="", event="none", camera="", seed=0, width=WIDTH, height=HEIGHT, fps=FPS)
+    form = ClipRecipe(family="", event="none", camera="", seed=0, width=WIDTH, height=HEIGHT, fps=FPS, seconds=SECONDS)
     recipes = list(grid.recipes(form))
     with rendering_bar(len(recipes), enabled=is_shown) as on_case:
         render_set(recipes, output / "world", executor_of(workers), on_case)
