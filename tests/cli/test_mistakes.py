@@ -94,7 +94,7 @@ MISTAKES: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     (("eval", "videos", *FOLDER, "-o", "a_file"), ("a_file: a file, expected a folder", "--output")),
     (("eval", "videos", *FOLDER, "-o", "ftp://host/run"), ("ftp://host/run", "expected a folder", "s3://")),
     # Runs
-    (("report", "videos", "-o", "site"), ("videos: not a run folder", "no lock.json", "lookaway eval")),
+    (("report", "videos", "-o", "site"), ("videos: not a run folder", "no run.json", "lookaway eval")),
     (("report", "run", "run", "-o", "site"), ("run: given more than once", "Name every run once")),
     (("show", "a_file"), ("a_file: not a run folder", "lookaway eval")),
     (("show", "run", "--clip", "x"), ("No rollout is named 'x'", "Known: m/case0/0")),
