@@ -200,12 +200,14 @@ def test_a_server_that_does_not_answer_is_paused_and_then_given_up(ask):
 
 def test_a_server_that_comes_back_during_a_pause_costs_no_question(ask):
     calls = []
+    is_fourth_here = asyncio.Event()
 
     async def gone_for_a_while(request, before):
         calls.append(request)
         number = len(calls)
-        while len(calls) < 4:  # the first errors come together, however slowly questions are put
-            await asyncio.sleep(0.001)
+        if number == 4:
+            is_fourth_here.set()
+        await is_fourth_here.wait()  # the first errors come in one turn of the loop, before any is tried again
         return TransientError("connection refused.") if number <= 8 else completion()
 
     client = ask(ScriptedJudge(gone_for_a_while), trip_after=4, pauses=5, concurrent=4, tries=2)
