@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import click
 from lookaway.cli.options import COUNT, split_names, use_option
 
 if TYPE_CHECKING:
+    from lookaway.serving.server import ServerSettings
     from lookaway.training.reward import RewardRecipe
 
 SECONDS = click.FloatRange(min=0, min_open=True)
@@ -54,26 +56,14 @@ MILLISECONDS_PER_SECOND = 1000.0
 @click.option("--max-pixels", type=COUNT, default=3840 * 2160, show_default=True, help="Pixels of a frame.")
 @click.option("--body-timeout", type=SECONDS, default=60.0, show_default=True, help="Seconds to send a request.")
 @click.option("--timeout", type=SECONDS, default=300.0, show_default=True, help="Seconds to answer a request.")
-def serve_command(  # noqa: PLR0913 - one for each option
+def serve_command(
     metrics: tuple[str, ...] | None,
     suite: str,
     reward: str | None,
     using: dict[str, str],
     device: str | None,
     precision: str | None,
-    host: str,
-    port: int,
-    replicas: int | None,
-    gpus_per_replica: float,
-    ray_address: str | None,
-    queue: int,
-    batch_window: float,
-    max_batch_size: int,
-    max_body: float,
-    max_frames: int,
-    max_pixels: int,
-    body_timeout: float,
-    timeout: float,
+    **server: Any,
 ) -> None:
     """Measure clips that come over HTTP, until SIGTERM or Ctrl-C.
 
@@ -82,14 +72,12 @@ def serve_command(  # noqa: PLR0913 - one for each option
     or on a cluster.
     """
     from lookaway.core import Compute
-    from lookaway.io.limits import MIB
-    from lookaway.serving.schema import ServingLimits
     from lookaway.serving.scoring import ScorerRecipe
-    from lookaway.serving.server import ServerSettings, serve, take_token
+    from lookaway.serving.server import serve
 
     if reward is not None and (metrics is not None or using):
         raise click.UsageError("--reward names its own metrics. Leave --metrics and --use out.")
-    if replicas is None and (ray_address or gpus_per_replica):
+    if server["replicas"] is None and (server["ray_address"] or server["gpus_per_replica"]):
         raise click.UsageError("--ray-address and --gpus-per-replica are about replicas. Add --replicas.")
     given: dict[str, Any] = {"device": device, "precision": precision}
     given = {name: value for name, value in given.items() if value is not None}
@@ -100,26 +88,33 @@ def serve_command(  # noqa: PLR0913 - one for each option
         reward=None if reward is None else _reward(reward),
         compute=Compute(**given) if given else None,
     )
-    settings = ServerSettings(
-        host=host,
-        port=port,
+    serve(recipe, _settings(server), on_ready=lambda address: click.echo(f"Listening on {address}"))
+    click.echo("Stopped; all requests that were taken are answered.")
+
+
+def _settings(options: Mapping[str, Any]) -> ServerSettings:
+    from lookaway.io.limits import MIB
+    from lookaway.serving.schema import ServingLimits
+    from lookaway.serving.server import ServerSettings, take_token
+
+    return ServerSettings(
+        host=options["host"],
+        port=options["port"],
         token=take_token(),
         limits=ServingLimits(
-            requests=queue,
-            body_bytes=int(max_body * MIB),
-            frames=max_frames,
-            pixels=max_pixels,
-            body_seconds=body_timeout,
-            answer_seconds=timeout,
+            requests=options["queue"],
+            body_bytes=int(options["max_body"] * MIB),
+            frames=options["max_frames"],
+            pixels=options["max_pixels"],
+            body_seconds=options["body_timeout"],
+            answer_seconds=options["timeout"],
         ),
-        batch_window=batch_window / MILLISECONDS_PER_SECOND,
-        max_batch_size=max_batch_size,
-        replicas=replicas or 0,
-        gpus_per_replica=gpus_per_replica,
-        ray_address=ray_address,
+        batch_window=options["batch_window"] / MILLISECONDS_PER_SECOND,
+        max_batch_size=options["max_batch_size"],
+        replicas=options["replicas"] or 0,
+        gpus_per_replica=options["gpus_per_replica"],
+        ray_address=options["ray_address"],
     )
-    serve(recipe, settings, on_ready=lambda address: click.echo(f"Listening on {address}"))
-    click.echo("Stopped; all requests that were taken are answered.")
 
 
 def _reward(name: str) -> RewardRecipe:
