@@ -2,7 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from lookaway.core import Case, Dataset, Rollout
+from lookaway.core.cases import case_title
 
 
 def dataset(*names: str) -> Dataset:
@@ -56,3 +59,32 @@ def test_without_a_limit_all_that_is_wanted_stays_in_order():
 def test_rollouts_of_one_case_with_two_seeds_have_two_ids():
     first, second = dataset("a/rooms/1/0", "a/rooms/1/1").rollouts
     assert first.id != second.id
+
+
+@pytest.mark.parametrize(
+    ("case", "title"),
+    [
+        (
+            Case(id="x", subset="yaw", scene="kitchen_000", action="left_then_right", turn_degrees=60.0),
+            "Kitchen, turn left 60 degrees and back",
+        ),
+        (
+            Case(id="x", subset="yaw", scene="loading_dock", action="wait_then_right_then_wait_then_left"),
+            "Loading dock, camera right and back",
+        ),
+        (Case(id="x", subset="all", scene="room", action="forward_then_left"), "Room, forward, then left"),
+        (Case(id="x", subset="all", scene="aquarium-in_place-yaw_left_60-000"), "Aquarium"),
+    ],
+)
+def test_a_title_says_where_the_case_is_and_what_the_camera_does(case, title):
+    assert case_title(case.id, case) == title
+
+
+def test_a_case_that_no_dataset_describes_is_titled_by_the_words_of_its_id():
+    assert case_title("loading_dock-yaw_left_60-000") == "Loading dock"
+
+
+@pytest.mark.parametrize("name", ["kitchen", "Kitchen", "007", "", "---", "\u202e"])
+def test_an_id_without_other_words_is_its_own_title(name):
+    assert case_title(name) == name
+    assert case_title(name, Case(id=name, subset="all", scene=name)) == name

@@ -1,11 +1,13 @@
-"""Cases, the rollouts that models generated for them, and datasets of both."""
+"""Cases and their titles, the rollouts that models generated for them, and datasets of both."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from lookaway.core.errors import Unmeasurable
 from lookaway.core.lock import Json
@@ -139,3 +141,48 @@ def _first_of_each_group(rollouts: list[Rollout], limit: int) -> list[Rollout]:
             cases.add(rollout.case.id)
             kept.append(rollout)
     return kept
+
+
+OPPOSITES: Final = {("left", "right"), ("right", "left"), ("up", "down"), ("down", "up")}
+WAIT: Final = "wait"
+CAMERA_WORDS: Final = frozenset({"yaw", "pan", "tilt", "left", "right", "lr", "rl", "none", "in", "place"})
+
+
+def case_title(name: str, case: Case | None = None) -> str:
+    """A case in words: its scene, and what the camera does; its id where the words would say nothing else.
+
+    >>> case_title("x", Case(id="x", subset="yaw", scene="kitchen_000", action="left_then_right", turn_degrees=60))
+    'Kitchen, turn left 60 degrees and back'
+    >>> case_title("x", Case(id="x", subset="yaw", scene="kitchen", action="left_then_left_then_right_then_right"))
+    'Kitchen, camera left and back'
+    >>> case_title("kitchen-yaw_left_60-000"), case_title("kitchen")
+    ('Kitchen', 'kitchen')
+    """
+    words = _case_words(case) if case else id_words(name)
+    return name if words.casefold() == name.casefold() else words
+
+
+def _case_words(case: Case) -> str:
+    place = id_words(case.scene) or id_words(case.id)
+    named = (step for step in (case.action or "").split("_then_") if step and step != WAIT)
+    steps = [step for step, _ in groupby(named)]
+    if not steps:
+        return place
+    turned = f" {case.turn_degrees:g} degrees" if case.turn_degrees else ""
+    verb = "turn" if case.turn_degrees else "camera"
+    if len(steps) == 2 and tuple(steps) in OPPOSITES:
+        return f"{place}, {verb} {steps[0]}{turned} and back"
+    return f"{place}, {', then '.join(step.replace('_', ' ') for step in steps)}"
+
+
+def id_words(name: str) -> str:
+    """An id as words, without numbers and camera words at its end.
+
+    >>> id_words("aquarium-in_place-yaw_left_60-000"), id_words("007")
+    ('Aquarium', '007')
+    """
+    words = [word for word in re.split(r"[\s_:/-]+", name) if word]
+    while len(words) > 1 and (words[-1].isdigit() or words[-1].lower() in CAMERA_WORDS):
+        words.pop()
+    text = " ".join(words) or name
+    return text[:1].upper() + text[1:]

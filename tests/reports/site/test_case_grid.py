@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from lookaway.core import Case
 from lookaway.reports.leaderboards import leaderboards
 from lookaway.reports.runs import load_runs
 from lookaway.reports.site import building
 from lookaway.reports.site.building import build_site
-from lookaway.reports.site.case_grid import CasePage, VideoSummary, case_grid, case_title, worst_failures
+from lookaway.reports.site.case_grid import CasePage, VideoSummary, case_grid, worst_failures
 from tests.reports.site.page import read_page
 from tests.reports.site.simulated import Simulated
 from tests.support.browser import visit
@@ -90,25 +89,6 @@ def test_cases_without_videos_make_no_grid(run):
 def test_a_run_without_pictures_has_no_worst_failures(run):
     runs = load_runs([run.path])
     assert worst_failures(runs, leaderboards(runs), {}, lambda jpeg: "x.jpg") == []
-
-
-@pytest.mark.parametrize(
-    ("case", "title"),
-    [
-        (
-            Case(id="x", subset="yaw", scene="kitchen_000", action="left_then_right", turn_degrees=60.0),
-            "Kitchen, turn left 60 degrees and back",
-        ),
-        (
-            Case(id="x", subset="yaw", scene="loading_dock", action="wait_then_right_then_wait_then_left"),
-            "Loading dock, camera right and back",
-        ),
-        (Case(id="x", subset="all", scene="room", action="forward_then_left"), "Room, forward, then left"),
-        (Case(id="x", subset="all", scene="aquarium-in_place-yaw_left_60-000"), "Aquarium"),
-    ],
-)
-def test_a_title_says_where_the_case_is_and_what_the_camera_does(case, title):
-    assert case_title(case) == title
 
 
 @pytest.fixture(scope="module")

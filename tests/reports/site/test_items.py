@@ -16,6 +16,7 @@ import pytest
 from lookaway.core import Abstention, Failure, Outcome, Reason, Score, Unit
 from lookaway.reports.runs import load_runs
 from lookaway.reports.site.building import write_items
+from tests.reports.site.page import read_page
 from tests.support.filmed import FRAMES, HOSTILE, PAIRS, FilmedRun, write_numbers
 from tests.support.runs import write_about
 
@@ -74,6 +75,31 @@ def test_every_case_has_a_page_with_its_videos_and_scores(tmp_path: Path) -> Non
     assert [video["frames"] for video in data["videos"]] == [16, 32]
     assert [band["name"] for band in data["bands"]] == ["visible", "disappeared", "back"]
     assert data["bands"][1] == {"name": "disappeared", "start": 0.5, "end": 1.0}
+
+
+def test_a_page_is_headed_by_the_case_in_words_with_its_id_beneath(tmp_path: Path) -> None:
+    run = FilmedRun(tmp_path)
+    run.film("alpha", "kitchen-yaw_left_60-000", scene="kitchen", action="left_then_right")
+    page = read_page(page_of(tmp_path, run))
+    assert page.one("h1").text == "Kitchen, camera left and back"
+    assert page.one("title").text == "Kitchen, camera left and back · lookaway"
+    assert page.one("div", "case-id").text == "kitchen-yaw_left_60-000"
+
+
+def test_an_id_that_words_add_nothing_to_heads_its_page_and_is_not_repeated(tmp_path: Path) -> None:
+    run = FilmedRun(tmp_path)
+    run.film("alpha", "candle")
+    page = read_page(page_of(tmp_path, run))
+    assert page.one("h1").text == "candle"
+    assert page.one("title").text == "candle · lookaway"
+    assert page.all("div", "case-id") == []
+
+
+def test_a_page_and_the_index_give_a_case_one_title(tmp_path: Path) -> None:
+    run = FilmedRun(tmp_path)
+    run.film("alpha", "vase:hall/7", scene="hall_7", action="right_then_left")
+    (entry,) = write_items(load_runs([run.write()]), tmp_path / "site").values()
+    assert read_page((tmp_path / "site" / entry.href).read_text()).one("h1").text == entry.title
 
 
 def test_all_that_a_page_names_is_there(tmp_path: Path) -> None:

@@ -104,6 +104,15 @@ def test_every_case_is_folded_in_the_section_of_cases_under_its_own_address(page
     assert case_of(page, "candle").all("a")[0].attributes["href"] == f"#case-{slug('candle')}"
 
 
+def test_a_folded_case_is_headed_by_its_words_with_its_id_beside_them(tmp_path):
+    run = FilmedRun(tmp_path)
+    run.film("alpha", "kitchen-yaw_left_60-000", scene="kitchen", action="left_then_right")
+    (case,) = case_videos(load_runs([run.write()]), None)
+    summary = read_page(str(folded_cases([case]))).one("summary")
+    assert summary.one("h3").text == "Kitchen, camera left and back"
+    assert summary.one("span", "case-id").text == "kitchen-yaw_left_60-000"
+
+
 def test_a_case_shows_every_video_by_eight_frames(page):
     case = case_of(page, "candle")
     rows = case.all("div", "film-row")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lookaway.core import Case, Json, Reason, Rollout, Unmeasurable, UserError
+from lookaway.core.cases import case_title
 from lookaway.engine.about import options_of
 from lookaway.engine.locking import content_key
 from lookaway.engine.reading import load_suite, read
@@ -130,6 +131,11 @@ class CaseVideos:
     reference: ShownVideo | None
     notes: tuple[str, ...]
     """Shown above everything else."""
+
+    @property
+    def title(self) -> str:
+        """The case in words; its id where there are none."""
+        return case_title(self.id, self.case)
 
     def outcomes(self) -> Iterator[tuple[CaseVideo, Outcome]]:
         """Every outcome of every video."""

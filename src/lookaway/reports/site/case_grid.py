@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Final
 
-from lookaway.core import Case, Reason
+from lookaway.core import Reason
+from lookaway.core.cases import case_title
 from lookaway.reports.case_page.change_pictures import flags
 from lookaway.reports.case_page.videos import CaseVideo, CaseVideos, Outcome
 from lookaway.reports.leaderboards import Leaderboard, LeaderboardRow, headline
@@ -18,9 +17,6 @@ from lookaway.reports.runs import LoadedRun
 from lookaway.reports.site.stills import Still
 
 MAX_CHIPS: Final = 4
-OPPOSITES: Final = {("left", "right"), ("right", "left"), ("up", "down"), ("down", "up")}
-WAIT: Final = "wait"
-CAMERA_WORDS: Final = frozenset({"yaw", "pan", "tilt", "left", "right", "lr", "rl", "none", "in", "place"})
 SHAPES: Final = (("wide", 16 / 9), ("even", 4 / 3), ("square", 1.0), ("tall", 9 / 16))
 """Shapes of stills, widest first: a still is shown in the widest that its frames fill."""
 
@@ -110,43 +106,10 @@ def case_page(case: CaseVideos, href: str) -> CasePage:
     return CasePage(
         id=case.id,
         href=href,
-        title=case_title(case.case) if case.case else id_words(case.id),
+        title=case.title,
         subset=case.subset,
         videos=tuple(_summary(video) for video in case.videos),
     )
-
-
-def case_title(case: Case) -> str:
-    """A case in words: its scene, and what the camera does.
-
-    >>> case_title(Case(id="x", subset="yaw", scene="kitchen_60_000", action="left_then_right", turn_degrees=60))
-    'Kitchen, turn left 60 degrees and back'
-    >>> case_title(Case(id="x", subset="yaw", scene="kitchen", action="left_then_left_then_right_then_right"))
-    'Kitchen, camera left and back'
-    """
-    place = id_words(case.scene) or id_words(case.id)
-    named = (step for step in (case.action or "").split("_then_") if step and step != WAIT)
-    steps = [step for step, _ in groupby(named)]
-    if not steps:
-        return place
-    turned = f" {case.turn_degrees:g} degrees" if case.turn_degrees else ""
-    verb = "turn" if case.turn_degrees else "camera"
-    if len(steps) == 2 and tuple(steps) in OPPOSITES:
-        return f"{place}, {verb} {steps[0]}{turned} and back"
-    return f"{place}, {', then '.join(step.replace('_', ' ') for step in steps)}"
-
-
-def id_words(name: str) -> str:
-    """An id as words, without numbers and camera words at its end.
-
-    >>> id_words("aquarium-in_place-yaw_left_60-000"), id_words("007")
-    ('Aquarium', '007')
-    """
-    words = [word for word in re.split(r"[\s_:/-]+", name) if word]
-    while len(words) > 1 and (words[-1].isdigit() or words[-1].lower() in CAMERA_WORDS):
-        words.pop()
-    text = " ".join(words) or name
-    return text[:1].upper() + text[1:]
 
 
 def _summary(video: CaseVideo) -> VideoSummary:
@@ -298,7 +261,7 @@ def worst_failures(
         found.append(
             WorstFailure(
                 model=row.model,
-                title=pages[case].title if case in pages else id_words(case),
+                title=pages[case].title if case in pages else case_title(case),
                 href=pages[case].href if case in pages else "",
                 picture=keep(picture.jpeg),
                 frames=picture.frames,

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lookaway.core.cases import case_title
 from lookaway.reports.charts.svg import extent
 from lookaway.reports.charts.two_models import Dot, PlotModel, better, two_models_plot
 from lookaway.reports.leaderboards import Leaderboard, all_subsets, headline
 from lookaway.reports.numbers import amount
 from lookaway.reports.runs import LoadedRun
-from lookaway.reports.site.case_grid import CasePage, id_words
+from lookaway.reports.site.case_grid import CasePage
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -112,7 +113,7 @@ def _cases(
     return [
         CaseMeans(
             id=name,
-            title=pages[name].title if name in pages else id_words(name),
+            title=pages[name].title if name in pages else case_title(name),
             href=pages[name].href if name in pages else "",
             means=tuple(means.get((model, name)) for model in models),
         )
