@@ -1,17 +1,34 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 import lookaway
-from lookaway.core import Reason, Unmeasurable
+from lookaway.core import Case, Dataset, Reason, Rollout, Sampler, Unmeasurable
 from lookaway.engine import feature_job
+from lookaway.io.sampling import BySegment
 from lookaway.io.video import Video
 from tests.support.runs import events, statuses
 from tests.support.scripted import CALLS, CRASHES, Brightness, bound, script
 from tests.support.tiny import FRAMES, write_folder
+
+
+@dataclass(frozen=True, slots=True)
+class FilmedBrightness(Brightness):
+    """Brightness that depends on the video alone."""
+
+    of_video: ClassVar[bool] = True
+    frames: Sampler | None = None
+
+
+def described(dataset: Dataset, prompt: str) -> Dataset:
+    """The same videos with another prompt."""
+    rollouts = (replace(one, case=replace(one.case, prompt=(prompt,))) for one in dataset.rollouts)
+    return replace(dataset, rollouts=tuple(rollouts))
 
 
 @pytest.fixture
@@ -107,6 +124,43 @@ def test_runs_with_one_folder_of_features_share_them(root, tmp_path, monkeypatch
         lookaway.evaluate(root, tmp_path / name, suite="scripted", features=tmp_path / "features")
     assert opened["opened"] == 1
     assert not (tmp_path / "one" / "features").exists()
+
+
+def test_a_feature_of_the_video_is_used_again_after_the_manifest_changed(root, tmp_path, monkeypatch):
+    script(monkeypatch, bound("first", FilmedBrightness()))
+    dataset = lookaway.read(root, suite="scripted")
+    for prompt in ("a kitchen", "a kitchen at night"):
+        lookaway.evaluate(described(dataset, prompt), tmp_path / "run", new=True)
+    assert CALLS["brightness.finish"] == 1
+    assert CALLS["first.measure"] == 2
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        Brightness(),
+        FilmedBrightness(frames=BySegment(2)),
+        FilmedBrightness(from_features=(Brightness(name="ground"),)),
+    ],
+    ids=["itself", "its frames", "what it needs"],
+)
+def test_a_feature_that_may_depend_on_the_case_is_perceived_again_with_it(root, tmp_path, monkeypatch, recipe):
+    script(monkeypatch, bound("first", recipe))
+    dataset = lookaway.read(root, suite="scripted")
+    for prompt in ("a kitchen", "a kitchen at night"):
+        lookaway.evaluate(described(dataset, prompt), tmp_path / "run", new=True)
+    assert CALLS["brightness.finish"] == 2
+
+
+def test_an_extractor_of_the_video_is_told_nothing_of_the_case(root, tmp_path, monkeypatch):
+    seen = []
+    start = Brightness.start
+    monkeypatch.setattr(FilmedBrightness, "start", lambda *given: seen.append(given[1]) or start(*given), raising=False)
+    script(monkeypatch, bound("first", FilmedBrightness()))
+    dataset = described(lookaway.read(root, suite="scripted"), "a kitchen")
+    lookaway.evaluate(dataset, tmp_path / "run")
+    (rollout,) = dataset.rollouts
+    assert seen == [Rollout(case=Case(id="video", subset="", scene=""), model="", video=rollout.video)]
 
 
 def test_a_damaged_kept_feature_is_perceived_again(root, tmp_path, monkeypatch):

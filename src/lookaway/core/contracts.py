@@ -166,6 +166,11 @@ class Extractor(Protocol):
         ...
 
     @property
+    def of_video(self) -> bool:
+        """Whether it looks at the video alone, and at no case: its feature then serves every case of that video."""
+        ...
+
+    @property
     def of_reference(self) -> bool:
         """Whether it looks at the reference video alone, not at the generated one."""
         ...

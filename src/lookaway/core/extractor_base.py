@@ -74,6 +74,8 @@ class ExtractorBase(ABC):
     """Where its network runs, for one without `compute`; empty where nothing runs on a device of its own."""
     environment: PythonEnvironment | None = _DefaultOf(None)
     """The environment that it runs in, where that is not the one of this package."""
+    of_video: ClassVar[bool] = False
+    """Whether it looks at the video alone, and at no case: its feature then serves every case of that video."""
     of_reference: ClassVar[bool] = False
     """Whether it looks at the reference video alone; `--use` never swaps such a recipe with one of the other kind."""
 

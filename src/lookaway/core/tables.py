@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Final
@@ -118,18 +118,36 @@ class Table:
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        rows = [COLUMNS, *map(_texts, self.cells)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows)
-        return "\n".join((*lines, *self.notes))
+        return "\n".join((text_table(COLUMNS, map(_texts, self.cells)), *self.notes))
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(name)}</th>" for name in COLUMNS)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in _texts(cell))}</tr>" for cell in self.cells
-        )
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
+        return html_table(COLUMNS, map(_texts, self.cells)) + notes
+
+
+def text_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Rows in columns as wide as their texts.
+
+    >>> print(text_table(("model", "mean"), [("steady", "1.000")]))
+    model   mean
+    steady  1.000
+    """
+    lines = [head, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in lines
+    )
+
+
+def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """The same for a notebook; text of a dataset stays text.
+
+    >>> html_table(["model"], [["<b>"]])
+    '<table><thead><tr><th>model</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'
+    """
+    names = "".join(f"<th>{escape(name)}</th>" for name in head)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _texts(cell: Cell) -> tuple[str, ...]:

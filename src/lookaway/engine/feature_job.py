@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from lookaway.core import (
     BudgetSpent,
+    Case,
     Extraction,
     Extractor,
     Feature,
@@ -32,7 +33,7 @@ from lookaway.core import (
     Unmeasurable,
 )
 from lookaway.engine.activity import ACTIVITY
-from lookaway.engine.locking import recipe_key
+from lookaway.engine.locking import is_of_video, recipe_key, video_key
 from lookaway.engine.networks import RemoteExtractor, RemoteFeature, service_name
 from lookaway.engine.timings import (
     ASKING,
@@ -54,6 +55,7 @@ Perceived: TypeAlias = Feature | Exception
 """A feature, or why there is none."""
 ENDS_THE_RUN = (BudgetSpent, CancelledError, JudgeUnusable, MissingDevice, MissingExtra, NoEnvironment, RunError)
 """Errors of the machine or of the judge itself, which say nothing about a rollout."""
+NO_CASE = Case(id="video", subset="", scene="")
 
 
 @dataclass(slots=True)
@@ -69,6 +71,7 @@ class Extractors:
     """Entered while a network is loaded or others are waited for: time that is not the rollout's own."""
     _loaded: dict[str, LoadedExtractor | Unmeasurable] = field(default_factory=dict)
     _keys: dict[Extractor, str] = field(default_factory=dict)
+    _of_video: dict[Extractor, bool] = field(default_factory=dict)
 
     def load(self, recipe: Extractor) -> LoadedExtractor:
         """The loaded extractor of a recipe; a failure to load is remembered too."""
@@ -100,7 +103,7 @@ class Extractors:
 
     def stored(self, content: str, recipe: Extractor) -> Feature | None:
         """The stored feature, if there is one."""
-        return self.store.get(content, self.key(recipe)) if self.store else None
+        return self.store.get(self._place(content, recipe), self.key(recipe)) if self.store else None
 
     def is_remote(self, recipe: Extractor) -> bool:
         """Whether the network of a recipe runs in another process."""
@@ -108,7 +111,19 @@ class Extractors:
 
     def put(self, content: str, recipe: Extractor, feature: Feature) -> int:
         """Store a feature; returns the number of bytes."""
-        return self.store.put(content, self.key(recipe), feature) if self.store else 0
+        return self.store.put(self._place(content, recipe), self.key(recipe), feature) if self.store else 0
+
+    def subject(self, rollout: Rollout, recipe: Extractor) -> Rollout:
+        """What an extractor is given: a rollout without its case, where the feature is to serve every case."""
+        return Rollout(case=NO_CASE, model="", video=rollout.video) if self._is_of_video(recipe) else rollout
+
+    def _place(self, content: str, recipe: Extractor) -> str:
+        return video_key(content) if self._is_of_video(recipe) else content
+
+    def _is_of_video(self, recipe: Extractor) -> bool:
+        if recipe not in self._of_video:
+            self._of_video[recipe] = is_of_video(recipe)
+        return self._of_video[recipe]
 
 
 @dataclass(slots=True)
@@ -263,9 +278,10 @@ class FeatureJob:
                 return
         features = {name: feature for name, feature in needs.items() if isinstance(feature, Feature)}
         try:
-            if (declined := recipe.declines(self.rollout)) is not None:
+            subject = self.extractors.subject(self.rollout, recipe)
+            if (declined := recipe.declines(subject)) is not None:
                 raise Unmeasurable(declined.reason, declined.message)
-            extraction = self._start_extraction(recipe, timeline, features)
+            extraction = self._start_extraction(recipe, subject, timeline, features)
             self._requests[recipe] = _checked(extraction.request, timeline.frame_count)
             self._extractions[recipe] = extraction
             self.timings.of(stage_of(recipe)).rollouts += 1
@@ -274,7 +290,9 @@ class FeatureJob:
         except Exception as error:  # noqa: BLE001 - one feature less, not the end of the run
             self.perceived[recipe] = error
 
-    def _start_extraction(self, recipe: Extractor, timeline: Timeline, features: Features) -> Extraction:
+    def _start_extraction(
+        self, recipe: Extractor, subject: Rollout, timeline: Timeline, features: Features
+    ) -> Extraction:
         is_heavy = recipe.weights is not None or isinstance(recipe, JudgeExtractor)
         if self.is_dry_run and is_heavy and (request := self._planned_frames(recipe, timeline)) is not None:
             return _DryExtraction(request)
@@ -283,7 +301,7 @@ class FeatureJob:
             loaded = self.extractors.load(recipe)
         self.timings.of(stage_of(recipe)).loading_seconds += time.perf_counter() - started
         with self.timings.timed(WAITING if self.extractors.is_remote(recipe) else stage_of(recipe)):
-            return loaded.start(self.rollout, timeline, features)
+            return loaded.start(subject, timeline, features)
 
     def _own_stage(self, recipe: Extractor) -> str:
         """The stage of this process's own work for a recipe: sending frames if the network is remote."""

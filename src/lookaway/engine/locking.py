@@ -31,6 +31,8 @@ ARITHMETIC = ("numpy", "scipy")
 OPENCV = "opencv-python-headless"
 """Asked for its version, since other packages install the same module."""
 KEY_CHARACTERS = 32
+VIDEO_CHARACTERS = 20
+"""Those of a rollout's key that stand for the video alone."""
 NOT_HASHED = ("abc", "builtins", "typing", "lookaway.core.metric_base")
 """Modules of base classes whose version says enough."""
 
@@ -98,13 +100,28 @@ def recipe_key(recipe: Extractor) -> str:
 
 
 def content_key(rollout: Rollout) -> str:
-    """The part of a key that says what was measured: video, artifacts and case, wherever the files lie."""
-    files = {"video": rollout.video, **rollout.artifacts}
-    hashes = {name: _hash(path) for name, path in files.items()}
+    """The part of a key that says what was measured, wherever the files lie: the video, then artifacts and case."""
+    hashes = {name: _hash(path) for name, path in rollout.artifacts.items()}
     phases = {name: list(bounds) for name, bounds in rollout.phases.items()}
     problem = rollout.problem.reason.value if isinstance(rollout.problem, Unmeasurable) else None
     entries = {"files": hashes, "case": _describe_case(rollout), "phases": phases, "problem": problem}
-    return digest(entries)[:KEY_CHARACTERS]
+    beside = digest(entries)[: KEY_CHARACTERS - VIDEO_CHARACTERS]
+    return digest(_hash(rollout.video))[:VIDEO_CHARACTERS] + beside
+
+
+def video_key(content: str) -> str:
+    """The part of a rollout's key that stands for the video alone."""
+    return content[:VIDEO_CHARACTERS]
+
+
+def is_of_video(recipe: Extractor) -> bool:
+    """Whether a feature depends on the video alone: so do the extractor, what it needs, and what chooses its frames."""
+    choosing = (recipe.frames, recipe.compared, getattr(recipe, "pairs", None))
+    return (
+        recipe.of_video
+        and all(part is None or getattr(part, "of_video", False) for part in choosing)
+        and all(is_of_video(need) for need in recipe.needs.values())
+    )
 
 
 def _hash(path: Path) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ CLOCK_ERROR_SECONDS = 0.51e-3
 class UniformFrames:
     """A number of frames spread evenly from the first to the last; all frames if there are fewer."""
 
+    of_video: ClassVar[bool] = True
+
     count: Annotated[int, "frames"]
 
     def __post_init__(self) -> None:
@@ -32,6 +34,8 @@ class UniformFrames:
 @dataclass(frozen=True, slots=True)
 class SpreadFrames:
     """A number of frames from the first to the last, rounded down, as MemoBench's own code has them; none twice."""
+
+    of_video: ClassVar[bool] = True
 
     count: Annotated[int, "frames"]
 
@@ -51,6 +55,8 @@ class SpreadFrames:
 class EveryFrame:
     """Every `step`-th frame from the first on."""
 
+    of_video: ClassVar[bool] = True
+
     step: Annotated[int, "from one frame to the next"] = 1
 
     def __post_init__(self) -> None:
@@ -64,6 +70,8 @@ class EveryFrame:
 @dataclass(frozen=True, slots=True)
 class AtFps:
     """The frame shown at each tick of a fixed rate, whatever the video's own rate."""
+
+    of_video: ClassVar[bool] = True
 
     fps: Annotated[float, "frames a second"]
 
@@ -84,6 +92,8 @@ class SteppedFrames:
 
     This is how WRBench samples. Steps are multiples of the video's mean rate divided by `fps`, rounded to frames.
     """
+
+    of_video: ClassVar[bool] = True
 
     fps: Annotated[float, "frames a second"]
     max_frames: Annotated[int, "at most so many frames are kept, spread evenly over those of the rate"]
@@ -144,6 +154,8 @@ class OverSegments:
 @dataclass(frozen=True, slots=True)
 class FirstAndLast:
     """The first frame and the last ones."""
+
+    of_video: ClassVar[bool] = True
 
     last: Annotated[int, "frames at the end"]
 

@@ -43,6 +43,7 @@ class FoldPairs:
     """
 
     version: ClassVar[int] = 2
+    of_video: ClassVar[bool] = True
 
     most: Annotated[int, "pairs kept, those farthest apart in time"] = 20
     degrees_per_extent: Annotated[float, "rotation that counts as much as the path's whole extent"] = 180.0

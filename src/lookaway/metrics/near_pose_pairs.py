@@ -39,6 +39,7 @@ class NearPosePairs:
     """
 
     version: ClassVar[int] = 1
+    of_video: ClassVar[bool] = True
 
     most: Annotated[int, "pairs that are compared"] = 5
     step_seconds: Annotated[float, "between candidate frames"] = 0.25

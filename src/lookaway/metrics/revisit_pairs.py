@@ -29,6 +29,7 @@ class RevisitPairs:
     """
 
     version: ClassVar[int] = 1
+    of_video: ClassVar[bool] = True
 
     most: Annotated[int, "returns that are compared"] = 3
     min_revisited: Annotated[float, "share of a view that must be seen, left and seen again"] = 0.2

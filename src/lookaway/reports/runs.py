@@ -14,7 +14,7 @@ import numpy as np
 from lookaway.calibration.card import MetricCard
 from lookaway.calibration.run_cards import RunCards, cards_of
 from lookaway.core import Feature, Floats, Group, Json, Lock, Table, UnknownName, UserError, digest
-from lookaway.engine.locking import KEY_CHARACTERS
+from lookaway.engine.locking import KEY_CHARACTERS, video_key
 from lookaway.engine.reading import load_suite
 from lookaway.engine.run import Run
 from lookaway.io.object_storage import as_path, is_remote
@@ -250,8 +250,9 @@ def kept_feature(run: LoadedRun, rollout: LoadedRollout, name: str) -> tuple[str
     if name not in run.feature_keys:
         run.feature_keys[name] = list(_stored_keys(run, name))
     for kind, store, key in run.feature_keys[name]:
-        if (feature := store.get(rollout.content, key)) is not None:
-            return kind, feature
+        for content in (video_key(rollout.content), rollout.content):
+            if (feature := store.get(content, key)) is not None:
+                return kind, feature
     return None
 
 

@@ -24,6 +24,7 @@ class DepthAnything(BatchExtractor[Any]):
     """Relative inverse depth by Depth Anything V2: large is near; scale and shift are each frame's own."""
 
     name: ClassVar[str] = "depth_anything_v2"
+    of_video: ClassVar[bool] = True
     software: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     seconds_per_frame: ClassVar[float] = 2.5
     bytes_per_frame: ClassVar[float] = 51_000.0

@@ -29,6 +29,7 @@ class FaceExtractor(NetworkExtractor):
     """An extractor of faces: no face at all is a feature without rows."""
 
     __slots__ = ()
+    of_video: ClassVar[bool] = True
     software: ClassVar[tuple[str, ...]] = ("onnxruntime", "opencv-python-headless")
     arrays: ClassVar[Mapping[str, str]] = FACE_ARRAYS
 

@@ -20,6 +20,7 @@ class BodyBoxes(FramelessExtractor):
     """
 
     name: ClassVar[str] = "body_boxes"
+    of_video: ClassVar[bool] = True
     seconds_per_frame: ClassVar[float] = 0.0001
     bytes_per_frame: ClassVar[float] = 36.0
     arrays: ClassVar[Mapping[str, str]] = BOX_ARRAYS

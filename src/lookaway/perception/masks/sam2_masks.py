@@ -65,6 +65,7 @@ class Sam2Masks(NetworkExtractor):
     """
 
     name: ClassVar[str] = "sam2_masks"
+    of_video: ClassVar[bool] = True
     software: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     seconds_per_frame: ClassVar[float] = 9.0
     bytes_per_frame: ClassVar[float] = 8000.0

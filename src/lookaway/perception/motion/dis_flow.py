@@ -36,6 +36,7 @@ class DisFlow(ExtractorBase):
     """
 
     name: ClassVar[str] = "dis_flow"
+    of_video: ClassVar[bool] = True
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
     seconds_per_frame: ClassVar[float] = 0.01
     bytes_per_frame: ClassVar[float] = 8000.0

@@ -26,6 +26,7 @@ class RealisedMotion(FramelessExtractor):
 
     name: ClassVar[str] = "realised_motion"
     version: ClassVar[int] = 2
+    of_video: ClassVar[bool] = True
     software: ClassVar[tuple[str, ...]] = ("numpy",)
     seconds_per_frame: ClassVar[float] = 0.002
     bytes_per_frame: ClassVar[float] = 36.0

@@ -26,6 +26,7 @@ class TransnetCuts(NetworkExtractor):
     """How probable a cut is after each frame, by TransNet V2; what counts as a cut is for metrics to say."""
 
     name: ClassVar[str] = "transnet_cuts"
+    of_video: ClassVar[bool] = True
     software: ClassVar[tuple[str, ...]] = ("torch", "opencv-python-headless")
     seconds_per_frame: ClassVar[float] = 0.03
     bytes_per_frame: ClassVar[float] = 12.0

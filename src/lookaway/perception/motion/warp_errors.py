@@ -57,6 +57,7 @@ def warp_error(earlier: Floats, later: Floats, flow: Floats, *, as_published: bo
 class WarpErrors(SampledExtractor):
     """An extractor of warp errors; a subclass gives `load_flow`, and the fields that its flow depends on."""
 
+    of_video: ClassVar[bool] = True
     bytes_per_frame: ClassVar[float] = 16.0
     arrays: ClassVar[Mapping[str, str]] = {
         "errors": "float64 [steps]: mean absolute difference of channels from 0 to 1 after warping",

@@ -68,6 +68,7 @@ class VitTokens:
 class TokenRecipe(BatchExtractor[VitTokens]):
     """A recipe for tokens of frames, whose network can also be used on pictures of any size."""
 
+    of_video: ClassVar[bool] = True
     software: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     arrays: ClassVar[Mapping[str, str]] = TOKEN_ARRAYS
 

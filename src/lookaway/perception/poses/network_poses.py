@@ -45,6 +45,7 @@ class NetworkPoses(NetworkExtractor):
     """An extractor of poses whose network runs in an environment of its own and gets all frames at once."""
 
     __slots__ = ()
+    of_video: ClassVar[bool] = True
     bytes_per_frame: ClassVar[float] = 250.0
     arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS
 

@@ -50,6 +50,7 @@ class SiftMatches(ExtractorBase):
 
     name: ClassVar[str] = "sift_matches"
     version: ClassVar[int] = 3
+    of_video: ClassVar[bool] = True
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
     seconds_per_frame: ClassVar[float] = 0.1
     bytes_per_frame: ClassVar[float] = 4000.0

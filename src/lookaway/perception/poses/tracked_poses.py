@@ -33,6 +33,7 @@ class TrackedPoses(ExtractorBase):
 
     name: ClassVar[str] = "tracked_poses"
     version: ClassVar[int] = 3
+    of_video: ClassVar[bool] = True
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "scipy")
     seconds_per_frame: ClassVar[float] = 0.1
     bytes_per_frame: ClassVar[float] = 228.0

@@ -40,6 +40,7 @@ class VipePoses(ExtractorBase):
     """
 
     name: ClassVar[str] = "vipe_poses"
+    of_video: ClassVar[bool] = True
     seconds_per_frame: ClassVar[float] = 1.0
     bytes_per_frame: ClassVar[float] = 250.0
     arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS

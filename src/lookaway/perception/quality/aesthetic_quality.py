@@ -30,6 +30,7 @@ class LaionAesthetics(BatchExtractor[_Network]):
     """
 
     name: ClassVar[str] = "aesthetic_quality"
+    of_video: ClassVar[bool] = True
     software: ClassVar[tuple[str, ...]] = ("torch", "transformers", "opencv-python-headless")
     seconds_per_frame: ClassVar[float] = 1.2
     bytes_per_frame: ClassVar[float] = 12.0

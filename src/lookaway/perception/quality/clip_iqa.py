@@ -48,6 +48,7 @@ class ClipIqa(BatchExtractor[_Network]):
     """
 
     name: ClassVar[str] = "clip_iqa"
+    of_video: ClassVar[bool] = True
     software: ClassVar[tuple[str, ...]] = (
         "torch",
         "transformers",

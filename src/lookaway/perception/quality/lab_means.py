@@ -23,6 +23,7 @@ class LabMeans(FrameExtractor):
 
     name: ClassVar[str] = "lab_means"
     version: ClassVar[int] = 2
+    of_video: ClassVar[bool] = True
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless",)
     seconds_per_frame: ClassVar[float] = 0.003
     bytes_per_frame: ClassVar[float] = 32.0

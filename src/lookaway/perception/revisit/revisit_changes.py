@@ -64,6 +64,7 @@ class RevisitChanges(ExtractorBase):
 
     name: ClassVar[str] = "revisit_changes"
     version: ClassVar[int] = 3
+    of_video: ClassVar[bool] = True
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
     seconds_per_frame: ClassVar[float] = 0.15
     usual_frames: ClassVar[int] = 20

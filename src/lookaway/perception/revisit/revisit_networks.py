@@ -53,6 +53,7 @@ class RevisitNetwork(ExtractorBase):
 
     __slots__ = ()
 
+    of_video: ClassVar[bool] = True
     arrays: ClassVar[Mapping[str, str]] = ARRAYS
     bytes_per_frame: ClassVar[float] = 60.0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -228,6 +228,8 @@ class MirroredFrames:
     Frame i of N is compared with frame N - 1 - i. The middle one of an odd number has no other.
     """
 
+    of_video: ClassVar[bool] = True
+
     even_only: Annotated[bool, "refuses an odd number of frames, as MIND's own code does"] = False
 
     def declines(self, rollout: Rollout) -> Abstention | None:
@@ -252,6 +254,8 @@ class PairExtractor(BatchExtractor[Network]):
     """An extractor whose network compares each frame with its partner."""
 
     __slots__ = ()
+
+    of_video: ClassVar[bool] = True
 
     compared: ComparedFrames
 

@@ -123,6 +123,7 @@ class FrameFidelity(FrameExtractor):
     """
 
     name: ClassVar[str] = "frame_fidelity"
+    of_video: ClassVar[bool] = True
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
     seconds_per_frame: ClassVar[float] = 0.02
     bytes_per_frame: ClassVar[float] = 32.0

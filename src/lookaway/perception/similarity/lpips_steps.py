@@ -26,6 +26,7 @@ class LpipsSteps(BatchExtractor[LpipsNetwork]):
     """
 
     name: ClassVar[str] = "lpips_steps"
+    of_video: ClassVar[bool] = True
     software: ClassVar[tuple[str, ...]] = ("torch",)
     seconds_per_frame: ClassVar[float] = 0.1
     bytes_per_frame: ClassVar[float] = 12.0

@@ -38,6 +38,8 @@ class RevisitExtractor(ExtractorBase):
 
     __slots__ = ()
 
+    of_video: ClassVar[bool] = True
+
     pairs: RevisitSelector
     poses: Extractor | None
     flow: Extractor | None

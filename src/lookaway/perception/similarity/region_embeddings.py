@@ -88,6 +88,7 @@ class RegionEmbeddings(ExtractorBase):
     """
 
     name: ClassVar[str] = "region_embeddings"
+    of_video: ClassVar[bool] = True
     seconds_per_frame: ClassVar[float] = 0.2
     bytes_per_frame: ClassVar[float] = 3100.0
     arrays: ClassVar[Mapping[str, str]] = {

@@ -26,6 +26,7 @@ class VggStyle(BatchExtractor[ConvTrunk]):
     """Distances of consecutive frames in style: which textures and colours go together, wherever they are."""
 
     name: ClassVar[str] = "vgg_style"
+    of_video: ClassVar[bool] = True
     software: ClassVar[tuple[str, ...]] = ("torch",)
     seconds_per_frame: ClassVar[float] = 0.6
     bytes_per_frame: ClassVar[float] = 28.0

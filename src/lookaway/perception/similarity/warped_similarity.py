@@ -116,6 +116,7 @@ class WarpedSimilarity(ExtractorBase):
     """
 
     name: ClassVar[str] = "warped_similarity"
+    of_video: ClassVar[bool] = True
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
     seconds_per_frame: ClassVar[float] = 0.05
     bytes_per_frame: ClassVar[float] = 32.0
