@@ -142,7 +142,7 @@ def watched_run(root: Path, output: Path, rollouts: int) -> Watched:
     watched = Watched(rollouts=rollouts, bare_ms=bare, bare_wall_ms=bare_wall)
     how = {"suite": lightness_suite.NAME, "executor": "ray", "resources": Resources(workers=WORKERS)}
     with watched._clock as clock, lightness_suite.offered():
-        run = evaluate(root, output, on_progress=watched.add_frame, **how)  # type: ignore[arg-type]
+        run = evaluate(root, output, on_progress=watched.add_frame, **how)  # type: ignore[call-overload]
         watched.wall_seconds = time.perf_counter() - watched._started
     watched.processor_seconds, watched.peak_bytes = clock.seconds, memory_bytes("VmHWM")
     scored = sum(row["status"] == "score" for row in run.items())

@@ -132,6 +132,34 @@ def test_a_file_that_is_no_video_is_an_abstention(scorer, tmp_path):
         assert found.is_tested is None
 
 
+def test_evaluate_without_a_folder_measures_videos_as_a_scorer_does(scorer, clips, arrays):
+    expected = [scorer(frames, fps=FPS).outcomes for frames in arrays]
+    every = np.stack(arrays)
+    for videos, count in ((arrays, 2), (every, 2), (arrays[0], 1)):
+        found = lookaway.evaluate(videos, metrics=scorer.metrics, fps=FPS)
+        assert [one.outcomes for one in found] == expected[:count]
+    (of_file,) = lookaway.evaluate(clips[1], metrics=scorer.metrics)
+    assert of_file.outcomes == scorer(clips[1]).outcomes
+
+
+def test_scores_print_as_a_line_for_each_metric_with_the_reason_where_there_is_none(arrays):
+    (found,) = lookaway.evaluate(arrays[1], metrics=["light", "undone"], fps=FPS)
+    light, undone = str(found).splitlines()
+    assert light == f"light   {found.values['light']:.4g}"
+    assert undone.startswith("undone  not_applicable: ")
+
+
+@pytest.mark.parametrize("option", [{"executor": "ray"}, {"smoke": True}, {"limit": 3}, {"new": True}])
+def test_options_of_runs_are_refused_where_no_run_is_written(arrays, option):
+    with pytest.raises(UserError, match=f"{next(iter(option))}: for runs, and nothing says where to write one"):
+        lookaway.evaluate(arrays[0], metrics=["light"], **option)
+
+
+def test_a_folder_without_a_place_for_its_numbers_is_refused_with_the_call(clips):
+    with pytest.raises(UserError, match=r"evaluate\(videos, 'runs/first'\)"):
+        lookaway.evaluate(clips[0].parent)
+
+
 def test_a_metric_that_asks_a_judge_is_refused():
     with pytest.raises(UserError, match="asks a judge"):
         Scorer(["mbencha.causal.state_progress"])

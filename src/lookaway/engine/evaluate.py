@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from lookaway.core import Compute, Dataset, Executor, Metric, Resources, UserError, plugins
 from lookaway.engine.about import about, growth_of_run, requested_options
@@ -13,8 +13,9 @@ from lookaway.engine.binding import bind_metrics
 from lookaway.engine.judging import asks_judge, with_judge, without_judged_gates
 from lookaway.engine.limits import RolloutLimits
 from lookaway.engine.plan import make_plan
-from lookaway.engine.reading import read
+from lookaway.engine.reading import FALLBACK_SUITE, read
 from lookaway.engine.run import Run
+from lookaway.engine.scorer import Scorer, VideoScores
 from lookaway.engine.session import Progress, Session
 from lookaway.engine.shard import Shard, require_same_shard
 from lookaway.engine.shared_services import shared_services
@@ -25,9 +26,12 @@ from lookaway.store.run_folder import RunFolder
 from lookaway.store.writer import sole_writer
 
 LOG = logging.getLogger(__name__)
+IN_MEMORY_OPTIONS = ("suite", "fps")
+AXES_OF_A_VIDEO = 4
 
 
-def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and all have defaults
+@overload
+def evaluate(
     source: Dataset | Path | str,
     output: Path | str,
     *,
@@ -45,7 +49,40 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     on_progress: Callable[[Progress], None] | None = None,
     on_note: Callable[[str], None] | None = None,
     **options: Any,
-) -> Run:
+) -> Run: ...
+
+
+@overload
+def evaluate(
+    source: Any,
+    *,
+    metrics: Sequence[str | Metric] | None = None,
+    using: Mapping[str, str] | None = None,
+    compute: Compute | None = None,
+    suite: str = FALLBACK_SUITE,
+    fps: float = 16.0,
+) -> list[VideoScores]: ...
+
+
+def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and all have defaults
+    source: Any,
+    output: Path | str | None = None,
+    *,
+    metrics: Sequence[str | Metric] | None = None,
+    using: Mapping[str, str] | None = None,
+    compute: Compute | None = None,
+    judge: JudgeSettings | None = None,
+    ignore_gates: bool = False,
+    executor: str = "inline",
+    resources: Resources | None = None,
+    features: Path | str | None = None,
+    shard: Shard | None = None,
+    smoke: bool = False,
+    new: bool = False,
+    on_progress: Callable[[Progress], None] | None = None,
+    on_note: Callable[[str], None] | None = None,
+    **options: Any,
+) -> Run | list[VideoScores]:
     """Measure every rollout of a dataset, or what a run that was cut off still lacks.
 
     `metrics` names a part of the suite's protocol, any installed metric or the whole protocol of another suite, or
@@ -60,7 +97,15 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     of other options, is refused, unless a `new` run is to take its place; `on_note` is called with one line if the
     folder's run grows. One process at a time writes a folder. Other options go to `read`; a dataset that was read
     already takes none.
+
+    Without an `output`, `source` is one or several videos, paths or uint8 frames as `Scorer` takes them. They are
+    measured at once, nothing is written, and each has its scores: `evaluate(frames, metrics=["light"], fps=8)`.
     """
+    if output is None:
+        of_runs = {"judge": judge, "resources": resources, "features": features, "shard": shard, "smoke": smoke}
+        _refuse_in_memory({**of_runs, "ignore_gates": ignore_gates, "new": new, **options}, executor)
+        suite = options.pop("suite", FALLBACK_SUITE)
+        return _evaluate_videos(source, Scorer(metrics, suite=suite, using=using, compute=compute), options)
     dataset = _read(source, options)
     folder = RunFolder(as_path(output).absolute())  # workers may be in another folder
     if not new:
@@ -105,6 +150,24 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     if first is not None:
         first.require_passed()
     return Run(folder.path)
+
+
+def _refuse_in_memory(given: Mapping[str, Any], executor: str) -> None:
+    names = [name for name, value in given.items() if value and name not in IN_MEMORY_OPTIONS]
+    if executor != "inline":
+        names.append("executor")
+    if names:
+        raise UserError(
+            f"{', '.join(names)}: for runs, and nothing says where to write one. Name a folder, such as "
+            "evaluate(videos, 'runs/first'), or leave it out."
+        )
+
+
+def _evaluate_videos(source: Any, scorer: Scorer, options: Mapping[str, Any]) -> list[VideoScores]:
+    if isinstance(source, Dataset) or (isinstance(source, str | Path) and Path(source).is_dir()):
+        raise UserError("A folder of videos needs one for its numbers too: evaluate(videos, 'runs/first').")
+    is_one = isinstance(source, str | Path) or getattr(source, "ndim", None) == AXES_OF_A_VIDEO
+    return scorer.batch([source] if is_one else source, **options)
 
 
 def _read(source: Dataset | Path | str, options: Mapping[str, Any]) -> Dataset:

@@ -84,6 +84,18 @@ class VideoScores:
             if isinstance(outcome, Score) and name not in self.untested
         }
 
+    def __str__(self) -> str:
+        """A line for each metric: its value, or why there is none."""
+        width = max(map(len, self.outcomes), default=0)
+        return "\n".join(f"{name:{width}}  {self._in_words(name)}" for name in self.outcomes)
+
+    def _in_words(self, metric: str) -> str:
+        outcome = self.outcomes[metric]
+        if not isinstance(outcome, Score):
+            reason = outcome.reason if isinstance(outcome, Abstention) else outcome.error
+            return f"{reason}: {outcome.message}"
+        return f"{outcome.value:.4g}" + (" (memory was not tested)" if metric in self.untested else "")
+
 
 class Scorer:
     """Measures videos one by one with the metrics of a suite; safe to call from several threads.
