@@ -2,8 +2,9 @@
 
     python -m benchmarks.scorer WORLD -o RUN [--clips 200] [--rounds 5] [--calls 10000]
 
-WORLD is a folder of the simulated world. Its clips are measured by `eval`, then by `lookaway.Scorer` from their files;
-every score, and every reason for none, is compared to the bit. Overhead is the time of the scorer over that of the same
+WORLD is a folder of the simulated world. Clips from all over it are measured by `eval`, then by `lookaway.Scorer` from
+their files with the requested path of the camera; every score, and every reason for none, is compared to the bit.
+Overhead is the time of the scorer over that of the same
 extractors and metrics called one after the other, clip by clip in turns; memory is that of this process while many
 small videos are scored.
 """
@@ -15,41 +16,62 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
+import random
 import resource
 import statistics
 import time
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from lookaway.core import Outcome, Rollout, Score
+from lookaway.core import Dataset, Outcome, Rollout, Score
 from lookaway.engine.evaluate import evaluate
 from lookaway.engine.feature_job import Extractors, FeatureJob
 from lookaway.engine.reading import read
-from lookaway.engine.scorer import Scorer
+from lookaway.engine.scorer import CasePaths, Scorer
 from lookaway.engine.worker import measure
+from lookaway.io.world_clips import WorldClip
 
-METRICS = (
-    "remembered", "changed_area", "light", "look", "aligned_ssim", "cut", "moved", "copied", "carried", "undone",
-    "further.ssim_lift",
-)  # fmt: skip
-"""What needs nothing but the video."""
+MEASURED = {
+    "revisit": (
+        "remembered", "changed_area", "light", "look", "aligned_ssim", "cut", "moved", "copied", "carried", "undone",
+        "further.ssim_lift", "return_error", "reach_missing", "rendering_lighting", "rendering_lighting_seconds",
+    ),
+    "folder": (
+        "spatial_epipolar", "spatial_reprojection", "spatial_matched", "spatial_within_2px", "spatial_capped",
+    ),
+}  # fmt: skip
+"""By suite, what runs without downloaded weights and reads no file but the video and its requested path."""
+REQUESTED = ("return_error", "reach_missing")
+"""Those of them that read the requested path."""
+TRACKED = {"poses": "tracked_poses"}
 SETTLED = 1000
 """Calls after which memory should not grow any more."""
 
 
-def compare(world: Path, run: Path, scorer: Scorer, clips: int) -> tuple[int, list[str]]:
-    """How many outcomes were compared, and which differ."""
-    dataset = read(world, limit=clips)
-    found = evaluate(dataset, run, metrics=METRICS)
+def spread(world: Path, clips: int) -> Dataset:
+    """So many clips of a world, from all its models and scenes."""
+    dataset = read(world)
+    chosen = random.Random(0).sample(dataset.rollouts, min(clips, len(dataset.rollouts)))
+    return replace(dataset, rollouts=tuple(chosen))
+
+
+def compare(dataset: Dataset, run: Path, suite: str, scorer: Scorer) -> tuple[Counter[str], list[str]]:
+    """How many outcomes of each kind were compared, and which differ."""
+    found = evaluate(replace(dataset, suite=suite), run, metrics=MEASURED[suite], using=TRACKED)
     expected = {(row["rollout"], row["metric"]): row for row in found.items()}
-    wrong, compared = [], 0
+    compared: Counter[str] = Counter()
+    wrong = []
     for rollout in dataset.rollouts:
-        scores = scorer(rollout.video)
+        truth = WorldClip.open(rollout.video.parent).arrays()
+        asked = CasePaths(requested=truth.requested_camera_to_world, intrinsics=truth.intrinsics)
+        scores = scorer(rollout.video, paths=asked)
         for name in scorer.metrics:
             row = expected[rollout.id, name]
-            compared += 1
+            compared[row["status"]] += 1
             if _known(scores[name]) != (row["value"] if row["status"] == "score" else row["reason"]):
                 wrong.append(f"{rollout.id} {name}: {_known(scores[name])} and {row['value']} {row['reason']}")
     return compared, wrong
@@ -103,10 +125,15 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--calls", type=int, default=10_000)
     options = parser.parse_args()
-    scorer = Scorer(METRICS)
-    compared, wrong = compare(options.world, options.output, scorer, options.clips)
-    print(f"{compared} outcomes compared, {len(wrong)} differ", *wrong[:10], sep="\n")
-    ratios = overhead(scorer, read(options.world).rollouts[:4], options.rounds)
+    dataset = spread(options.world, options.clips)
+    print(f"{len(dataset.rollouts)} clips of {len({rollout.model for rollout in dataset.rollouts})} models")
+    scorers = {suite: Scorer(names, suite=suite, using=TRACKED) for suite, names in MEASURED.items()}
+    for suite, scorer in scorers.items():
+        compared, wrong = compare(dataset, options.output / suite, suite, scorer)
+        print(f"{suite}: {dict(compared)} of {len(scorer.metrics)} metrics compared, {len(wrong)} differ")
+        print(*wrong[:10], sep="\n", flush=True)
+    scorer = Scorer([name for name in MEASURED["revisit"] if name not in REQUESTED], using=TRACKED)
+    ratios = overhead(scorer, dataset.rollouts[:4], options.rounds)
     print(f"overhead {statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f}, {options.rounds} rounds)")
     settled, end = memory(scorer, options.calls)
     print(f"memory {settled / 1024:.0f} MB once settled, {end / 1024:.0f} MB after {options.calls} calls")
