@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from lookaway.calibration.card import CARDS, CLEAN_LOOK, CardSet, MetricCard, read_cards, write_cards
-from lookaway.calibration.clip_changes import CHANGES, LOOKS, change_rollout, find_change, is_changed
+from lookaway.calibration.clip_changes import CHANGES, LOOKS, change_rollout, find_change
 from lookaway.calibration.measured_card import (
     CalibratedMetric,
     CalibrationSetting,
@@ -82,11 +82,6 @@ class CalibrationPlan:
         """Case and model of the clips that are rendered and measured."""
         return {(recipe.case, recipe.model) for recipe in self.grid.recipes(self.form)}
 
-    @property
-    def cases(self) -> set[str]:
-        """The cases whose clips are changed."""
-        return {case for case, _ in self.clips}
-
 
 def calibrate(
     plan: CalibrationPlan,
@@ -109,7 +104,7 @@ def calibrate(
     rendered, wanted = read(world), plan.clips
     asked = tuple(rollout for rollout in rendered.rollouts if (rollout.case.id, rollout.model) in wanted)
     dataset = with_look(replace(rendered, rollouts=asked), plan.look, changed, chosen)
-    dataset, labels = with_changes(dataset, plan.changes, changed, cases=plan.cases)
+    dataset, labels = with_changes(dataset, plan.changes, changed)
     cards: list[MetricCard] = []
     for features in plan.features:
         run = evaluate(
@@ -141,14 +136,10 @@ def with_look(dataset: Dataset, look: str, folder: Path, executor: Executor) -> 
     return replace(dataset, rollouts=tuple(map(give_look, dataset.rollouts)))
 
 
-def with_changes(
-    dataset: Dataset, changes: Sequence[str], folder: Path, *, cases: Collection[str] | None = None
-) -> tuple[Dataset, dict[str, ClipLabel]]:
+def with_changes(dataset: Dataset, changes: Sequence[str], folder: Path) -> tuple[Dataset, dict[str, ClipLabel]]:
     """A world with its clean clips under controls and nuisances, and the label of every rollout by its id.
 
-    Clips of `cases`, by default all, are changed; those of others, and other changes, count where they are there
-    already. A clip with several faults has no label. A single scene has no clip of another one, so that change is left
-    out.
+    A clip with several faults has no label. A single scene has no clip of another one, so that change is left out.
     """
     labels: dict[str, ClipLabel] = {}
     clean: list[Rollout] = []
@@ -162,10 +153,7 @@ def with_changes(
     changed = []
     for rollout in clean:
         donor = _donor(rollout, clean)
-        wanted = changes if cases is None or rollout.case.id in cases else ()
-        for change in CHANGES.values():
-            if change.name not in wanted and not is_changed(rollout, change, folder):
-                continue
+        for change in (find_change(name) for name in changes):
             if change.is_of_another_scene and donor is None:
                 continue
             made = change_rollout(rollout, change, folder, donor)

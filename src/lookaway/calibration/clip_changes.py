@@ -278,12 +278,6 @@ def changed_folder(rollout: Rollout, change: ClipChange, folder: Path) -> Path:
     return folder / change.name / rollout.model / f"{rollout.case.id}-{rollout.seed}"
 
 
-def is_changed(rollout: Rollout, change: ClipChange, folder: Path) -> bool:
-    """Whether the changed clip is there already."""
-    written = CARD if change.pose_jitter else VIDEO
-    return (changed_folder(rollout, change, folder) / written).is_file()
-
-
 def change_rollout(rollout: Rollout, change: ClipChange, folder: Path, donor: Rollout | None = None) -> Rollout:
     """The rollout with its video changed and written below a folder; one that is there already is kept.
 
