@@ -93,7 +93,7 @@ SEPARATOR := ,
 CALIBRATE = $(PYTHON) -c "from lookaway.cli import main; main()" calibrate --quiet --workers $(WORKERS)
 MEASURE = $(CALIBRATE) -o $(CARDS) --metrics $(MEASURED) --use reference_poses=true_reference_poses \
 	--use requested_poses=true_requested_poses
-SUITE = $(CALIBRATE) -o $(CARDS) --severities 0.1,0.25,0.5,0.75,1 --changes "" --use poses=tracked_poses
+SUITE = $(CALIBRATE) -o $(CARDS) --severities 0.1,0.25,0.5,0.75,1 --changes $(CONTROLS) --use poses=tracked_poses
 OWN = remembered changed_area light look aligned_ssim return_error reach_missing cut moved copied carried undone further.ssim_lift
 FIDELITY = $(foreach phase,visible disappeared reappeared all,memobench.$(phase).psnr memobench.$(phase).ssim)
 CAMERA = memobench.camera_controllability further.rotation_followed wrbench.camera_precision wrbench.camera_alignment
