@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any, Final
 
-from lookaway.core import TESTED, Group, Lock, RunError, Table, UserError
+from lookaway.core import TESTED, Group, Lock, RunError, Table, UnknownName, UserError
+from lookaway.core.cases import case_title
+from lookaway.core.tables import html_table, text_table
 from lookaway.engine.reading import load_suite
 from lookaway.io.object_storage import as_path
-from lookaway.statistics.cells import with_untested
+from lookaway.statistics.cells import counted_groups, with_untested
 from lookaway.store.outcome_reader import AskedMetric, FrameUnits, OutcomeReader
 from lookaway.store.run_folder import RunFolder
 
@@ -23,6 +27,49 @@ class RunResults:
     """In the order of the protocol, gates included."""
     table: Table
     """Its cells rest on these groups; where a gate decides, on those rollouts that passed it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class CaseResults:
+    """What was measured on one case; it prints as a table of metrics and videos, and as HTML in a notebook."""
+
+    id: str
+    subset: str
+    scene: str
+    metrics: tuple[str, ...]
+    """Those that are about its subset, in the order of the protocol."""
+    videos: Mapping[str, str]
+    """Rollout ids, each with its name in the table: the model, with the seed where the model has several videos."""
+    outcomes: tuple[Mapping[str, Any], ...]
+    """As rows of `Run.items`, with the message of each that is not a score."""
+    uncounted: frozenset[tuple[str, str]] = frozenset()
+    """Metrics and rollouts whose scores do not count in tables: the video did not test memory."""
+
+    @property
+    def title(self) -> str:
+        """The words of its id; the id where there are none."""
+        return case_title(self.id)
+
+    def __str__(self) -> str:
+        return "\n".join((*dict.fromkeys((self.title, self.id)), "", text_table(*self._cells())))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        name = f"<p><code>{escape(self.id)}</code></p>" if self.title != self.id else ""
+        return f"<h4>{escape(self.title)}</h4>{name}{html_table(*self._cells())}"
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        found = {(row["metric"], row["rollout"]): self._text(row) for row in self.outcomes}
+        rows = [
+            [metric, *(found.get((metric, video), "not measured") for video in self.videos)] for metric in self.metrics
+        ]
+        return ["metric", *self.videos.values()], rows
+
+    def _text(self, row: Mapping[str, Any]) -> str:
+        if row["status"] != "score":
+            return row["reason"] if row["status"] == "abstention" else "failed"
+        return f"{row['value']:z.3f}{' (does not count)' if (row['metric'], row['rollout']) in self.uncounted else ''}"
 
 
 SCORE_COLUMNS: Final = ("model", "case", "subset", "scene", "seed", "metric", "value", "raw", "rollout")
@@ -111,6 +158,25 @@ class Run:
         """Every score with its model, case, subset, scene, seed and metric: a row each, as tables of data take them."""
         return [{name: row[name] for name in SCORE_COLUMNS} for row in self.items() if row["status"] == "score"]
 
+    def case(self, name: str) -> CaseResults:
+        """What was measured on the case of this id, on every video: a value, or the reason why there is none."""
+        columns = ("rollout", "model", "case", "subset", "scene", "seed")
+        rollouts = self._folder.rollouts(columns).to_pylist()
+        own = [row for row in rollouts if row["case"] == name]
+        if not own:
+            raise UnknownName("case", name, {row["case"] for row in rollouts})
+        run, subset = self.snapshot(), own[0]["subset"]
+        outcomes = tuple(run._reader().items(name))
+        return CaseResults(
+            id=name,
+            subset=subset,
+            scene=own[0]["scene"],
+            metrics=tuple(metric.name for metric in self.metrics if metric.subsets is None or subset in metric.subsets),
+            videos=_video_names(own),
+            outcomes=outcomes,
+            uncounted=frozenset(_uncounted(run, outcomes)),
+        )
+
     def to_pandas(self) -> Any:
         """Every outcome as a `pandas.DataFrame`: scores, abstentions and failures, told apart by `status` and `reason`.
 
@@ -153,3 +219,23 @@ class Run:
 
     def _reader(self) -> OutcomeReader:
         return self._snapshot or OutcomeReader(self._folder, self.metrics)
+
+
+def _video_names(rollouts: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    rows = sorted(rollouts, key=lambda row: (row["model"], row["seed"]))
+    counts = Counter(row["model"] for row in rows)
+    return {
+        row["rollout"]: row["model"] if counts[row["model"]] == 1 else f"{row['model']}, seed {row['seed']}"
+        for row in rows
+    }
+
+
+def _uncounted(run: Run, outcomes: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    results = run.results()
+    groups = counted_groups(results.groups, results.table.cells)
+    counted = {(key.metric, rollout) for key, group in groups.items() for rollout in group.rollouts}
+    gates = {metric.name for metric in run.metrics if metric.is_gate}
+    for row in outcomes:
+        key = (row["metric"], row["rollout"])
+        if row["status"] == "score" and row["metric"] not in gates and key not in counted:
+            yield key

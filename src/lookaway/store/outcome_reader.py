@@ -234,11 +234,12 @@ class OutcomeReader:
             for model, metric, subset, values, rollouts, scenes, raws, has_raw, failures, measured, asked in rows
         ]
 
-    def items(self) -> Iterator[Mapping[str, Any]]:
-        """Every outcome of the run as a row, in the order of rollouts and the protocol."""
-        query = "SELECT * EXCLUDE (filename) FROM items ORDER BY rollout, position"
+    def items(self, case: str | None = None) -> Iterator[Mapping[str, Any]]:
+        """Every outcome of the run, or of one case, as a row, in the order of rollouts and the protocol."""
+        chosen, values = ('WHERE "case" = ?', [case]) if case is not None else ("", [])
+        query = f"SELECT * EXCLUDE (filename) FROM items {chosen} ORDER BY rollout, position"  # noqa: S608 - constants
         with _interruptible():
-            yield from _stream(self._database.cursor().execute(query))
+            yield from _stream(self._database.cursor().execute(query, values))
 
     def units(self, metric: str) -> Iterator[Mapping[str, Any]]:
         """Every unit of one metric as a row, of the measurement that counts."""
