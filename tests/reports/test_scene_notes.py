@@ -20,12 +20,12 @@ def test_twenty_scenes_need_no_note():
 
 def test_fewer_than_twenty_scenes_may_lack_rare_failures():
     (note,) = few_scene_notes([*of_scenes(19, 5, 20), None])
-    assert note.startswith("2 of 3 cells have fewer than 20 scenes: failures in rare scenes may not be among them")
+    assert note.startswith("2 of 3 cells have fewer than 20 scenes: rare failures may be missing from these scenes")
 
 
 def test_fewer_than_five_scenes_show_their_means():
     (own,) = few_scene_notes(of_scenes(4, 30), "dimension")
-    assert own.startswith("1 of 2 dimensions has fewer than 5 scenes: their own means are shown")
+    assert own.startswith("1 of 2 dimensions has fewer than 5 scenes: the mean of each scene is shown")
 
 
 def test_a_scene_for_every_rollout_is_noticed_where_there_are_several_seeds():

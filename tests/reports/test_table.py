@@ -23,7 +23,7 @@ def test_a_mean_of_few_values_is_shown_with_its_mark_and_the_means_of_its_scenes
     shown = printed(hand_made_run(tmp_path / "run", "mbench-a", {STYLE: scores("m", 0.2, 0.4, 0.9)}), capsys)
     assert "0.500‡" in shown
     assert "scenes 0.200 0.400 0.900" in shown
-    assert "note: 1 of 1 cell has fewer than 5 scenes: their own means are shown" in shown
+    assert "note: 1 of 1 cell has fewer than 5 scenes: the mean of each scene is shown" in shown
     assert "fewer than 20 scenes" not in shown
     assert shown.rstrip().endswith(
         "every rollout counts once; 95 % intervals over scenes; † imprecise, ‡ fewer than 10 values"

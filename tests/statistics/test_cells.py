@@ -47,7 +47,7 @@ def test_a_gate_that_always_opened_may_still_close():
 def test_a_mean_of_values_that_were_measured_in_two_ways_has_a_note_that_counts_both():
     mixed = replace(group([0.2, 0.6, 0.7]), branches={"homography": 2, "epipolar": 1})
     assert branch_notes([mixed, replace(group([1.0]), metric="light", branches={"fold": 1})]) == (
-        "spatial_epipolar of environment is measured in more than one way, which do not compare: "
+        "spatial_epipolar of environment is measured in several ways whose values are not comparable: "
         "model homography 2, epipolar 1.",
     )
 

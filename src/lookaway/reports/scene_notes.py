@@ -23,19 +23,19 @@ def few_scene_notes(estimates: Iterable[Estimate | None], what: str = "cell") ->
     """Notes on the estimates that rest on few scenes; each is counted in one of them.
 
     >>> few_scene_notes([Estimate(mean=1.0, low=0.8, high=1.0, scored=12, scenes=12)])[0][:46]
-    '1 of 1 cell has fewer than 20 scenes: failures'
+    '1 of 1 cell has fewer than 20 scenes: rare fai'
     """
     scenes = [estimate.scenes for estimate in estimates if estimate is not None]
     notes = []
     if few := sum(MIN_SCENES <= count < RARE_FAILURES_BELOW for count in scenes):
         notes.append(
             f"{few} of {amount(len(scenes), what)} {'has' if few == 1 else 'have'} fewer than {RARE_FAILURES_BELOW} "
-            "scenes: failures in rare scenes may not be among them, and no interval shows what was not drawn."
+            "scenes: rare failures may be missing from these scenes, and the interval cannot show that."
         )
     if fewest := sum(count < MIN_SCENES for count in scenes):
         notes.append(
             f"{fewest} of {amount(len(scenes), what)} {'has' if fewest == 1 else 'have'} fewer than {MIN_SCENES} "
-            "scenes: their own means are shown in place of an interval, and rare failures may not be among them."
+            "scenes: the mean of each scene is shown instead of an interval, and rare failures may be missing."
         )
     return notes
 

@@ -98,7 +98,7 @@ def branch_notes(groups: Sequence[Group]) -> tuple[str, ...]:
         if group.branches:
             metrics.setdefault((group.metric, group.subset), {})[group.model] = group.branches
     return tuple(
-        f"{metric} of {subset} is measured in more than one way, which do not compare: "
+        f"{metric} of {subset} is measured in several ways whose values are not comparable: "
         + "; ".join(
             f"{model} {', '.join(f'{branch} {count}' for branch, count in branches.items())}"
             for model, branches in models.items()

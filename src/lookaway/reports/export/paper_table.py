@@ -28,7 +28,7 @@ from lookaway.statistics.precision import Mark, Precision, precision
 from lookaway.statistics.scene_bootstrap import MIN_SCENES
 
 EXPLAINED = (
-    f"{WEIGHTING}, and n; below {MIN_SCENES} scenes their own means",
+    f"{WEIGHTING}, and n; below {MIN_SCENES} scenes, the mean of each scene instead of an interval",
     "† imprecise: half the interval is more than a tenth of the metric's range, or the effective n is below 30",
     "‡ not estimable: n is below 10; not ranked",
     "bold: significantly better than every other estimable model, jointly; controls are not ranked",
