@@ -40,8 +40,8 @@ def split_levels(context: click.Context, parameter: click.Parameter, value: tupl
     multiple=True,
     callback=split_levels,
     metavar="METRIC=VALUE",
-    help="Value of a metric when all memory is lost, such as that of unrelated videos; by default its worst value, or "
-    "0 if that is unbounded. Can be repeated.",
+    help="Value of a metric when all memory is lost, such as that of unrelated videos; can be repeated. By default its "
+    "worst value, or 0 for a similarity that may be negative; a metric without either has no half-life.",
 )
 @click.option("-o", "--output", type=PATH, help="Also write a file: .csv, .parquet or .md.")
 @json_option

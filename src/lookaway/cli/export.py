@@ -145,8 +145,9 @@ def table_command(run: Path, output: Path, controls: tuple[str, ...]) -> None:
 
     LaTeX, which needs booktabs, and Markdown have one table per subset; bold marks a model that differs significantly
     from every other. CSV and Parquet have one row per model, metric and subset, unrounded, with rank ranges. Controls
-    come last and have no rank. A value that cannot be estimated has only an interval. Consistency is over rollouts that
-    tested memory, with the share that did; a model without any is not tested.
+    come last and have no rank. A mean over fewer than 10 rollouts is not estimable: it has a double dagger and no rank.
+    Consistency is measured over rollouts that tested memory, and their share is given; a model without any is shown as
+    not tested.
     """
     from lookaway.engine.run import Run
     from lookaway.reports.export.paper_table import write_estimates

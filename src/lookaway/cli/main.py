@@ -50,11 +50,11 @@ EXIT_USER_ERROR, EXIT_INTERRUPTED, EXIT_TERMINATED = 2, 130, 143
 def lookaway() -> None:
     """Measure whether video world models remember what the camera looked away from.
 
-    Exit codes: 0 ok, 1 a bug in lookaway, 2 an error you can fix, 3 finished, but some measurements failed or, for
-    verify, a number differs from the published one or, for compare, a --fail-if condition is met or, for lint-stats,
-    the table has an error or, for check, a file is damaged or, for doctor, something is wrong or, for reward check,
-    an attacker wins, 4 finished, but with fewer scores than eval --require-coverage asks for, 130 interrupted, 143
-    terminated.
+    Exit codes: 0 ok; 1 a bug in lookaway; 2 an error you can fix; 3 finished, but some measurements failed or a check
+    did not pass; 4 finished, but with fewer scores than eval --require-coverage asks for; 130 interrupted;
+    143 terminated.
+
+    The help of check, compare, doctor, lint-stats, reward check and verify says when they exit with 3.
     """
 
 

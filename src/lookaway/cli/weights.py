@@ -13,8 +13,8 @@ EXIT_AMISS = 2
 def weights_command() -> None:
     """List, fetch and check the published weights of networks.
 
-    Only `lookaway weights fetch` ever downloads anything. Files are stored in the Hugging Face cache: HF_HOME,
-    HF_HUB_CACHE, HF_ENDPOINT, HF_HUB_OFFLINE and HF_TOKEN are honoured.
+    Only `lookaway weights fetch` downloads weights. They are stored in the Hugging Face cache: HF_HOME, HF_HUB_CACHE,
+    HF_ENDPOINT, HF_HUB_OFFLINE and HF_TOKEN are honoured.
     """
 
 

@@ -88,7 +88,7 @@ def drifts(
 
     Metrics may be named by the last part of their name. All curves of a metric have the same bins. Where a way out is
     compared with the way back, the mark is the turn: the first frame on the way back is 0. `towards` says for a metric
-    at which value nothing would be left; by default its worst value, or 0 on the way there.
+    at which value nothing would be left; by default its worst value, or 0 for a similarity that may be negative.
     """
     known = run.metrics_with_frames()
     chosen = _named(metrics, known) if metrics else known
