@@ -265,7 +265,7 @@ def test_the_message_says_what_was_measured_what_the_limit_is_and_which_option_r
     passed = RolloutLimits(seconds=1.0, memory=2_000_000).passed(seconds, held)
     assert isinstance(passed, Abstention)
     assert passed.reason is reason
-    assert f"{measured} and was ended, the limit is {limit}." in passed.message
+    assert f"{measured} and was stopped; the limit is {limit}." in passed.message
     assert ("--rollout-seconds" if reason is Reason.TOO_SLOW else "--rollout-memory") in passed.message
 
 

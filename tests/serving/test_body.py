@@ -232,7 +232,7 @@ def test_a_body_without_frames_is_refused():
         ),
         (
             2 * b'--b\r\nContent-Disposition: form-data; name="frames"\r\n\r\nx\r\n' + b"--b--\r\n",
-            "multipart/form-data; boundary=b", 400, "comes twice",
+            "multipart/form-data; boundary=b", 400, "is sent twice",
         ),
         (b"--b\r\n" + b"X: y\r\n" * 50, "multipart/form-data; boundary=b", 400, "not valid multipart"),
         (b"--b\r\nX: " + b"y" * 5000, "multipart/form-data; boundary=b", 400, "not valid multipart"),

@@ -53,14 +53,14 @@ class RolloutLimits:
         if seconds > self.seconds:
             return Abstention(
                 Reason.TOO_SLOW,
-                f"measuring it took more than {seconds:.1f} s and was ended, the limit is {self.seconds:g} s. "
+                f"measuring it took more than {seconds:.1f} s and was stopped; the limit is {self.seconds:g} s. "
                 "Look at the video, or allow more with --rollout-seconds and run the same command again.",
                 detail={LIMIT: self.seconds, "seconds": round(seconds, 3)},
             )
         if held > self.bytes:
             return Abstention(
                 Reason.TOO_LARGE,
-                f"the process that measured it held {held // MEGABYTE} MB and was ended, "
+                f"the process that measured it held {held // MEGABYTE} MB and was stopped; "
                 f"the limit is {self.bytes // MEGABYTE} MB. "
                 "Look at the video, or allow more with --rollout-memory and run the same command again.",
                 detail={LIMIT: self.bytes, "bytes": held},

@@ -182,12 +182,12 @@ def _pictures(shown: list[Pixels], item: PlanItem, card: ModelCard, *, allow_ove
         findings.append(
             OutputFinding(
                 OutputProblem.OVERLAY,
-                "keys or a joystick are drawn into its pictures and would be measured too. Generate it without, or "
+                "keys or a joystick are drawn into its frames and would be measured too. Generate it without them, or "
                 "pass --allow-overlay.",
             )
         )
     elif overlay == "unknown":
         findings.append(
-            OutputFinding(OutputProblem.OVERLAY_UNKNOWN, "whether keys are drawn into its pictures cannot be told.")
+            OutputFinding(OutputProblem.OVERLAY_UNKNOWN, "it is not known whether keys are drawn into its frames.")
         )
     return findings

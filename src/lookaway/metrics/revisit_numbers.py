@@ -58,7 +58,7 @@ def too_much_moves(changes: Feature) -> Abstention | None:
     return Abstention(
         Reason.NOT_APPLICABLE,
         f"{aside:.0f} % of the revisited view also changes while it is in view, as water, leaves and fire do, expected "
-        f"at most {MOST_SET_ASIDE:g} %: what changed while it was out of view cannot be told.",
+        f"at most {MOST_SET_ASIDE:g} %: what changed while it was out of view is not known.",
     )
 
 
@@ -167,7 +167,9 @@ class CarriedArea(MetricBase):
         """Measure one rollout."""
         changes = features["changes"]
         if changes.detail["camera"] == "moves":
-            return Abstention(Reason.NOT_APPLICABLE, "the camera moves, so that parallax looks like a carried thing.")
+            return Abstention(
+                Reason.NOT_APPLICABLE, "the camera moves, and parallax looks like an object carried along."
+            )
         area, weight = (float(value) for value in changes["carried"])
         return Score(area, detail={"follows": weight})
 

@@ -126,7 +126,7 @@ def _parse_arrays(parts: Mapping[str, BodyPart]) -> dict[str, NDArray[Any]]:
             arrays |= _parse_tensors(part.data)
         elif part.media_type == NPY:
             if name in arrays:
-                raise UserError(f"{name} comes twice: in a part of its own, and beside the frames. Send one of them.")
+                raise UserError(f"{name} is sent twice: in a part of its own, and with the frames. Send it once.")
             arrays[name] = parse_array(name, part.data)
         else:
             raise Refused(
@@ -267,7 +267,7 @@ class _PartReader:
         if kind != b"form-data" or name not in (FRAMES, OPTIONS, *GIVEN_PATHS):
             raise Refused(400, "bad_request", f"There is a part of another name. {EXPECTED_PARTS}")
         if name in self._parts:
-            raise Refused(400, "bad_request", f"The part {name} comes twice. Send one clip with each request.")
+            raise Refused(400, "bad_request", f"The part {name} is sent twice. Send one clip with each request.")
         media_type = self._options(self._headers.get(b"content-type", b""))[0].decode("latin-1")[:100]
         self._part = self._parts[name] = BodyPart(name, media_type)
 

@@ -189,9 +189,9 @@ def test_uv_heeds_no_project_that_it_is_started_in(own_home, tmp_path, monkeypat
     ],
 )
 def test_only_exact_pins_are_taken(requirement):
-    with pytest.raises(UserError, match="no exact pin"):
+    with pytest.raises(UserError, match="not an exact pin"):
         Environment((requirement,))
-    with pytest.raises(UserError, match="no exact pin"):
+    with pytest.raises(UserError, match="not an exact pin"):
         Environment((), bare=(requirement,))
 
 
@@ -208,7 +208,7 @@ def test_a_commit_is_a_pin():
 
 @pytest.mark.parametrize("python", ["", "3", "2.7", ">=3.11", "/usr/bin/python3", "--help"])
 def test_only_versions_of_python_are_taken(python):
-    with pytest.raises(UserError, match="no version of Python"):
+    with pytest.raises(UserError, match="not a version of Python"):
         Environment((), python=python)
 
 

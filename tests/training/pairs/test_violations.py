@@ -111,7 +111,7 @@ def the_run_has_no_gate(folder):
     exported(folder / "pairs", run)
 
 
-@refused("nobody knows which difference counts")
+@refused("not known which difference counts")
 def no_card_says_which_difference_counts(folder):
     exported(folder / "pairs", plant(folder), smallest_differences={})
 
@@ -224,7 +224,7 @@ def a_licence_of_a_misspelled_model(folder):
     exported(folder / "pairs", plant(folder), licences=("goood=MIT",))
 
 
-@refused("nobody knows how sure")
+@refused("is not known, since no card says")
 def a_confidence_that_nobody_knows(folder):
     exported(folder / "pairs", plant(folder), rules=MiningRules(min_confidence=0.9))
 

@@ -42,7 +42,9 @@ class SuppliedDepth(FramelessExtractor):
         """Whether the artifact is there."""
         path = rollout.artifacts.get("poses")
         if path is None:
-            return Abstention(Reason.MISSING_INPUT, "the record names no camera poses, and depth lies beside them.")
+            return Abstention(
+                Reason.MISSING_INPUT, "the record names no file of camera poses, which also holds the depth."
+            )
         if not path.is_file():
             return Abstention(Reason.MISSING_INPUT, f"there is no file of camera poses and depth at {path.name}.")
         return None

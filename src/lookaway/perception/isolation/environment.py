@@ -76,10 +76,10 @@ class Environment:
         for requirement in (*self.requirements, *self.bare):
             if not PIN.fullmatch(requirement):
                 raise UserError(
-                    f"{requirement!r} is no exact pin. Write `name==version` or `name @ git+https://...@<commit>`."
+                    f"{requirement!r} is not an exact pin. Write `name==version` or `name @ git+https://...@<commit>`."
                 )
         if not re.fullmatch(r"3\.[0-9]+(\.[0-9]+)?", self.python):
-            raise UserError(f"{self.python!r} is no version of Python; write `3.11`.")
+            raise UserError(f"{self.python!r} is not a version of Python. Write one such as `3.11`.")
 
     @property
     def folder(self) -> Path:

@@ -71,7 +71,7 @@ class ChildProcess:
             raise self._failed(self._how_it_ended()) from error
         except TimeoutError as error:
             self.end()
-            raise self._failed(f"was ended because it did not answer within {seconds:g} seconds.") from error
+            raise self._failed(f"was stopped because it did not answer within {seconds:g} seconds.") from error
         except child.NotAMessage as error:
             self.end()
             raise self._failed(f"could not be talked to: {error}") from error

@@ -170,7 +170,7 @@ def _axis(measured: Sequence[_Measured], given: float | None) -> PreferenceAxis:
     name, card = first.asked.name, first.card
     if first.asked.is_consistency and not first.gates:
         raise UserError(
-            f"{name}: {first.run.path} has no gate for it, so that nobody knows which videos tested memory; those that "
+            f"{name}: {first.run.path} has no gate for it, so it is not known which videos tested memory; those that "
             "did not must not win. Run `lookaway eval` with the suite's gate, and with a judge where it needs one."
         )
     for other in measured[1:]:
@@ -178,13 +178,13 @@ def _axis(measured: Sequence[_Measured], given: float | None) -> PreferenceAxis:
         if not isinstance(card, str) and not isinstance(other.card, str) and card.sha256 != other.card.sha256:
             raise UserError(
                 f"{name}: {first.run.path} and {other.run.path} have different cards, since their videos differ in "
-                "size or rate. Mine each run on its own, or state one --smallest-difference for both."
+                "size or rate. Export pairs from each run separately, or state one --smallest-difference for both."
             )
     smallest = (given, "given") if given is not None else _smallest(first)
     if smallest is None:
         reason = card if isinstance(card, str) else "clean clips of its card do not differ, and it has no range"
         raise UserError(
-            f"{name}: {reason}, so that nobody knows which difference counts. State it: --smallest-difference "
+            f"{name}: {reason}, so it is not known which difference counts. State it: --smallest-difference "
             f"{name}=VALUE."
         )
     kinds = first.locked.get("features", {})
@@ -229,7 +229,7 @@ def _higher_is_better(measured: _Measured) -> bool:
         return measured.card.higher_is_better
     raise UserError(
         f"{measured.asked.name}: {measured.run.path} was made before it was recorded whether higher is better. Run the "
-        "same `lookaway eval` again, which measures nothing anew."
+        "same `lookaway eval` again; it repeats no measurement."
     )
 
 
@@ -239,6 +239,6 @@ def _check_same(name: str, ours: str, theirs: str, first: Run, other: Run) -> No
     locks = [Lock({name: run.lock.entries.get("metrics", {}).get(name)}) for run in (first, other)]
     how = differences_in_words(*locks) or f"{ours[:12]} there, {theirs[:12]} here"
     raise UserError(
-        f"{name}: {first.path} and {other.path} measured it with different locks, so that their values make no pair: "
+        f"{name}: {first.path} and {other.path} measured it with different locks, so their values are not comparable: "
         f"{how}. Name runs with the same lock, or run `lookaway eval` again."
     )

@@ -93,8 +93,8 @@ def export_pairs(paths: Sequence[Path | str], output: Path | str, options: PairO
 def _check_confidence(axes: Sequence[PreferenceAxis], rules: MiningRules) -> None:
     if rules.min_confidence > 0 and (unknown := [axis.name for axis in axes if axis.spread is None]):
         raise UserError(
-            f"--min-confidence: nobody knows how sure a pair of {unknown[0]} is, since no card says how much clean "
-            "clips differ. Leave it out, and choose a larger --margin."
+            f"--min-confidence: the confidence of a pair of {unknown[0]} is not known, since no card says how much "
+            "clean clips differ. Leave it out, and choose a larger --margin."
         )
 
 

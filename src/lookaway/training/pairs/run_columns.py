@@ -134,7 +134,8 @@ def _check_runs(runs: Sequence[Run]) -> None:
     if len(suites) > 1:
         shown = ", ".join(f"{suite} ({path})" for suite, path in sorted(suites.items()))
         raise UserError(
-            f"The runs are of different suites, whose cases cannot be paired: {shown}. Mine each suite on its own."
+            f"The runs are of different suites, whose cases cannot be paired: {shown}. Export pairs from each suite "
+            "separately."
         )
 
 
