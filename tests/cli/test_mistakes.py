@@ -53,6 +53,11 @@ def here(prepared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 MISTAKES: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
+    # The judge
+    (
+        ("eval", "videos", "-o", "new", "--judge-repeats", "3"),
+        ("No judge is configured: --judge-repeats is given, but no model", "Set it with --judge-model"),
+    ),
     # The dataset
     (("eval", "videos/m/case0.mp4", "-o", "new"), ("a file, expected a folder of videos", "videos/m")),
     (("eval", "nowhere", "-o", "new"), ("nowhere: there is no such folder", "Expected a dataset", "check the path")),

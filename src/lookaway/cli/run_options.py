@@ -191,6 +191,7 @@ def chosen_judge(options: dict[str, Any]) -> JudgeSettings | None:
     file = read_private_file(given["file"])
     model, url, key = (find_setting(name, given[name], file) for name in ("model", "url", "key"))
     if not model:
+        _refuse_options_of_no_judge()
         return None
     sampling = Sampling(temperature=given["temperature"], seed=given["seed"], max_tokens=given["answer_tokens"])
     prompt_price, answer_price = given["prices"]
@@ -220,6 +221,26 @@ def chosen_judge(options: dict[str, Any]) -> JudgeSettings | None:
         is_replay=is_replay,
     )
     return settings if gate_model is None else replace(settings, gate=_gate_judge(settings, gate_model, gate_url))
+
+
+def _refuse_options_of_no_judge() -> None:
+    """Options of a judge change nothing where no model is named, which would go unnoticed until the table is read."""
+    from click.core import ParameterSource
+
+    from lookaway.core import UserError
+
+    context = click.get_current_context()
+    given = [
+        f"--{name.replace('_', '-')}"
+        for name in context.params
+        if name.startswith((PREFIX, f"gate_{PREFIX}"))
+        and context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise UserError(
+            f"No judge is configured: {', '.join(given)} is given, but no model. Set it with --judge-model, "
+            "LOOKAWAY_JUDGE_MODEL or model in the file of --judge-file."
+        )
 
 
 def _gate_judge(judge: JudgeSettings, model: str, url: str | None) -> JudgeSettings:
