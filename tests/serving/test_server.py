@@ -68,7 +68,7 @@ def test_a_server_that_is_told_to_stop_answers_what_it_took_and_exits_with_0(num
         client.close()
         printed, errors = process.communicate(timeout=120)
     assert (process.returncode, errors) == (0, "")
-    assert "all requests that were taken are answered" in printed
+    assert "all accepted requests are answered" in printed
     with pytest.raises(ConnectionRefusedError):
         waiting(url)
 

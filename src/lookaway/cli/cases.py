@@ -32,7 +32,11 @@ def case_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--turn-degrees", type=float, default=60.0, show_default=True, help="Turn of an action without degrees."
         ),
         click.option(
-            "--clip-seconds", type=float, default=5.0, show_default=True, help="Length of an action without poses."
+            "--clip-seconds",
+            type=float,
+            default=5.0,
+            show_default=True,
+            help="Seconds of a clip whose case has no poses.",
         ),
     ]
     for decorate in reversed(decorators):
@@ -42,14 +46,14 @@ def case_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group("cases")
 def cases_command() -> None:
-    """Cases of a dataset, and their controls for a model."""
+    """List the cases of a dataset, and export their controls for a model."""
 
 
 @cases_command.command("list", cls=DatasetCommand)
 @case_options
 @json_option
 def list_command(as_json: bool, **options: Any) -> None:
-    """List the cases of DATASET and the camera path that each asks for."""
+    """List the cases of DATASET and the camera path that each requests."""
     from lookaway.generation.showing import request_row
     from lookaway.reports.numbers import print_rows
 
@@ -59,10 +63,10 @@ def list_command(as_json: bool, **options: Any) -> None:
 
 @cases_command.command("show", cls=DatasetCommand)
 @case_options
-@click.option("--for", "model", required=True, help="Model: the name of an adapter.")
+@click.option("--for", "model", required=True, metavar="MODEL", help="Model, by the name of its adapter.")
 @json_option
 def show_command(model: str, as_json: bool, **options: Any) -> None:
-    """Print what MODEL would be given for the cases of DATASET, and what is lost on the way."""
+    """Print the controls that MODEL would get for the cases of DATASET, and their errors."""
     from lookaway.core import plugins
     from lookaway.generation.showing import plan_row
     from lookaway.reports.numbers import print_rows
@@ -74,12 +78,16 @@ def show_command(model: str, as_json: bool, **options: Any) -> None:
 
 @cases_command.command("export", cls=DatasetCommand)
 @case_options
-@click.option("--for", "model", required=True, help="Model: the name of an adapter.")
+@click.option("--for", "model", required=True, metavar="MODEL", help="Model, by the name of its adapter.")
 @click.option("-o", "--output", type=PATH, required=True, help="Work folder to write or resume.")
-@click.option("--seeds", callback=parse_seeds, default="0", show_default=True, metavar="0,3,10-19", help="Seeds.")
-@click.option("--nearest", is_flag=True, help="Export what the model cannot express as the nearest that it can.")
+@click.option(
+    "--seeds", callback=parse_seeds, default="0", show_default=True, metavar="0,3,10-19", help="Seeds of each case."
+)
+@click.option(
+    "--nearest", is_flag=True, help="For a case that the model cannot express, export the nearest that it can."
+)
 def export_command(model: str, output: Path, seeds: tuple[int, ...], nearest: bool, **options: Any) -> int:
-    """Write native controls of MODEL for the cases of DATASET: files, run.sh, delivered paths, losses, and a plan.
+    """Write the native controls of MODEL for the cases of DATASET: files, run.sh, delivered paths, losses, and a plan.
 
     Exits with 2 if a case cannot be exported; the others are.
     """

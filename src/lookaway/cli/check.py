@@ -15,11 +15,11 @@ EXIT_DAMAGED = 3
 @click.argument("run", type=FOLDER_OR_URL)
 @json_option
 def check_command(run: Path, as_json: bool) -> int:
-    """Verify every file of RUN by the hash that it carries, and say which are damaged. Nothing is changed.
+    """Verify every file of RUN by its hash, and list the damaged ones. Nothing is changed.
 
-    The same `lookaway eval` sets damaged files of rows aside and measures their rollouts again. Exits with 3 if
-    anything is damaged; an event that a kill cut off is named, and is no damage. Files that an older version wrote
-    carry no hash; they are read, and counted.
+    Running the same `lookaway eval` again sets damaged row files aside and measures their rollouts again. Exits with 3
+    if anything is damaged. An event that was cut off when its process was killed is listed, but does not count as
+    damage. Files of older versions have no hash; they are read and counted.
     """
     from lookaway.engine.checking import check_run
     from lookaway.reports.numbers import print_json, print_lines, print_rows

@@ -16,15 +16,15 @@ EXIT_PROBLEMS = 2
 @click.argument("outputs", type=PATH)
 @click.option("-o", "--output", type=PATH, required=True, help="Dataset to write or update.")
 @click.option("--model", help="Name of the model in the dataset; by default that of its adapter.")
-@click.option("--allow-overlay", is_flag=True, help="Take pictures into which keys are drawn.")
+@click.option("--allow-overlay", is_flag=True, help="Accept videos that have keys or a joystick drawn into them.")
 @json_option
 def collect_command(
     work: Path, outputs: Path, output: Path, model: str | None, allow_overlay: bool, as_json: bool
 ) -> int:
-    """Make a dataset of OUTPUTS, the results of a model for WORK, a folder that `lookaway cases export` wrote.
+    """Make a dataset from OUTPUTS, the results of a model for WORK, a folder that `lookaway cases export` wrote.
 
-    Every output is decoded and compared with its plan. What is missing or wrong is in the dataset as such, with a typed
-    problem. Exits with 2 if some output cannot be measured.
+    Every output is decoded and compared with its plan. Missing and wrong outputs are kept in the dataset, each with a
+    typed problem. Exits with 2 if an output cannot be measured.
     """
     from lookaway.generation.collect import collect_outputs
     from lookaway.reports.numbers import print_lines, print_rows

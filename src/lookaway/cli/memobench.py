@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.group("memobench")
 def memobench_command() -> None:
-    """Write what models are given for the cases of MemoBench, and analyse runs.
+    """Write the inputs of models for the cases of MemoBench, and analyse runs.
 
     All numbers are computed from the rows that a run stores; nothing is measured again.
     """
@@ -37,9 +37,9 @@ def memobench_command() -> None:
 def inputs_command(dataset: Path, interface: Any, frames: int, model: str, allow_outside: bool, output: Path) -> int:
     """Write the inputs of every case of DATASET for models of one interface.
 
-    DATASET is the folder `data` of MemoBench, or the one that holds it. Each case gets a folder with its first frame
-    and, where the interface takes one, its camera: a pose and a lens for each frame. cases.jsonl has prompts, hashes
-    and the path at which the generated clip is looked for. Exits with 2 if a case lacks an input.
+    DATASET is the folder `data` of MemoBench, or its parent. Each case gets a folder with its first frame and, where
+    the interface takes one, its camera: pose and intrinsics for each frame. cases.jsonl has prompts, hashes and the
+    path where `lookaway eval` expects the generated clip. Exits with 2 if a case lacks an input.
     """
     from lookaway.suites.memobench.case_inputs import CaseInputs, reference_clips
 
@@ -72,10 +72,10 @@ def phase_drop_command(run: Path, ignore_gates: bool, as_json: bool) -> None:
 @click.argument("run", type=FOLDER_OR_URL)
 @json_option
 def gated_command(run: Path, as_json: bool) -> None:
-    """Print the table of RUN over all rollouts, and as the published and the realised motion gate have it.
+    """Print the table of RUN without a gate, with the published motion gate, and with the realised one.
 
-    The published gate keeps rollouts whose reference turned by 90 degrees or more: a video that stands still passes
-    it. The realised one keeps those whose own camera turned away and came back.
+    The published gate keeps rollouts whose reference turned by 90 degrees or more, so a still video passes it. The
+    realised one keeps those whose own camera turned away and came back.
     """
     from lookaway.engine.run import Run
     from lookaway.reports.memobench.phases import gated_tables, print_gated_tables
@@ -92,7 +92,7 @@ def failures_command(run: Path | None, rules: bool, output: Path | None, as_json
     """Print how many rollouts of RUN show each kind of failure: vanish, identity, state, teleport, background, camera.
 
     A rollout may show several. A rule compares one score with a limit; where the run has no such score, the category
-    is not known, and a note names the metric. Probes need a judge, and are measured by `lookaway eval --metrics
+    is unknown, and a note names the metric. Probes need a judge, and are measured by `lookaway eval --metrics
     probe_support,...`.
     """
     from lookaway.engine.run import Run
@@ -114,14 +114,15 @@ def failures_command(run: Path | None, rules: bool, output: Path | None, as_json
 
 @memobench_command.command("ors-sensitivity")
 @click.argument("run", type=FOLDER_OR_URL)
-@click.option("--wording-run", type=FOLDER_OR_URL, help="Run of the same models whose detector has other words.")
+@click.option("--wording-run", type=FOLDER_OR_URL, help="Run of the same models with another prompt for the detector.")
 @click.option("--ignore-trigger", "ignore_gates", is_flag=True, help="Ignore gates and count every rollout.")
 @json_option
 def ors_sensitivity_command(run: Path, wording_run: Path | None, ignore_gates: bool, as_json: bool) -> None:
-    """Print how the ranking of the models of RUN by their reappearance score depends on choices.
+    """Print how the ranking of the models of RUN by reappearance score depends on the choices behind it.
 
-    The choices are the threshold of the detector, its words, and the size of the target (thirds of the cases). Each
-    ranking has Kendall's tau with the default one, at a threshold of 0.5, with its 95 % interval over scenes.
+    The choices are the threshold of the detector, its prompt, and the size of the target (thirds of the cases). Each
+    ranking has Kendall's tau with the default ranking, which has a threshold of 0.5, with its 95 % interval over
+    scenes.
     """
     from lookaway.engine.run import Run
     from lookaway.reports.memobench.sensitivity import ors_sensitivity, print_rankings

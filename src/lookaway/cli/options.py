@@ -136,13 +136,11 @@ def dataset_options(command: Command) -> Command:
         click.option("--case", "cases", multiple=True, metavar="ID", help="Only this case; can be repeated."),
         click.option("--limit", type=COUNT, help="Only the first N cases of each model and subset."),
         use_option,
-        click.option(
-            "--device", help="Device for networks: cpu, cuda or cuda:1; by default what each recipe says: cpu."
-        ),
+        click.option("--device", help="Device for networks: cpu, cuda or cuda:1; by default that of each recipe, cpu."),
         click.option(
             "--precision",
             type=click.Choice(["float32", "bfloat16", "float16"]),
-            help="Precision of networks; by default what each recipe says: float32.",
+            help="Precision of networks; by default that of each recipe, float32.",
         ),
     ]
     for decorate in reversed(decorators):

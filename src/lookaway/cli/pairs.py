@@ -17,7 +17,7 @@ from lookaway.cli.options import COUNT, FOLDER_OR_URL, PATH, SHARE, pairs_like, 
     "--metrics",
     callback=split_names,
     metavar="A,B",
-    help="Axes to compare on; by default metrics whose card finds a fault of memory and that no frozen video wins.",
+    help="Axes to compare on; by default metrics whose card finds a memory fault and that no frozen video wins.",
 )
 @click.option(
     "--smallest-difference",
@@ -28,24 +28,24 @@ from lookaway.cli.options import COUNT, FOLDER_OR_URL, PATH, SHARE, pairs_like, 
     help="Smallest difference that counts, for a metric without a card; can be repeated.",
 )
 @click.option(
-    "--combined", is_flag=True, help="One axis of all metrics: better on their mean, and worse on none of them."
+    "--combined", is_flag=True, help="One axis for all metrics: better on their mean, and worse on none of them."
 )
-@click.option("--access", is_flag=True, help="Also an axis on which a video that tested memory beats one that did not.")
+@click.option("--access", is_flag=True, help="Add an axis on which a video that tested memory beats one that did not.")
 @click.option(
     "--margin",
     type=click.FloatRange(min=1),
     default=1.0,
     show_default=True,
-    help="How many smallest differences the winner must be better by; a smaller difference than one is a tie.",
+    help="Minimum margin of the winner, in multiples of the smallest difference that counts; less than one is a tie.",
 )
 @click.option(
     "--min-confidence",
     type=click.FloatRange(0, 1),
     default=0.0,
     show_default=True,
-    help="Chance that the winner is better, by the spread of clean clips on the card.",
+    help="Minimum probability that the winner is better, from the spread of clean clips on the card.",
 )
-@click.option("--per-case", type=COUNT, default=4, show_default=True, help="Pairs of each case and axis, at most.")
+@click.option("--per-case", type=COUNT, default=4, show_default=True, help="Maximum number of pairs per case and axis.")
 @click.option("--models", callback=split_names, default="", metavar="A,B", help="Only these models.")
 @click.option("--same-model-only", is_flag=True, help="Only pairs of two videos of one model.")
 @click.option(
@@ -53,20 +53,20 @@ from lookaway.cli.options import COUNT, FOLDER_OR_URL, PATH, SHARE, pairs_like, 
     type=SHARE,
     default=1.0,
     show_default=True,
-    help="Share of the pairs between models that one model may win, in each axis and split.",
+    help="Maximum share of the pairs between models that one model may win, in each axis and split.",
 )
 @click.option(
     "--splits",
     default="train=0.8,val=0.1,test=0.1",
     show_default=True,
     metavar="NAME=SHARE,...",
-    help="Splits by scene; the name of a scene decides, in every set alike.",
+    help="Splits by scene. The name of a scene alone decides its split, so every export has the same.",
 )
 @click.option(
     "--held-out",
     multiple=True,
     metavar="SCENE|FILE",
-    help="Scene that is never exported, or a file with one in each line; can be repeated.",
+    help="Scene that is never exported, or a file with one scene per line; can be repeated.",
 )
 @click.option(
     "--format",
@@ -75,7 +75,7 @@ from lookaway.cli.options import COUNT, FOLDER_OR_URL, PATH, SHARE, pairs_like, 
     default="videoalign,videodpo,unifiedreward,hpdv3,trl,csv",
     show_default=True,
     metavar="A,B",
-    help="Formats to write beside preferences.parquet.",
+    help="Formats to write in addition to preferences.parquet.",
 )
 @click.option(
     "--licence",
@@ -112,9 +112,9 @@ def pairs_command(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Write preference pairs for training from the outcomes of one or several RUNs.
 
-    Both videos of a pair answer one case, have a score, and are known to have tested memory: an untested video never
-    wins. Runs whose metrics have different locks are refused, splits share no scene, and card.json counts what was left
-    out.
+    Both videos of a pair are of the same case, have a score, and are known to have tested memory: an untested video
+    never wins. Runs whose metrics have different locks are refused, splits share no scene, and card.json counts what
+    was left out.
     """
     from lookaway.training.pairs.export import PairOptions, export_pairs
     from lookaway.training.pairs.mining import MiningRules

@@ -81,12 +81,13 @@ def generate_command(dataset: Path, output: Path, **options: Any) -> int:
 @click.option(
     "--as-published",
     is_flag=True,
-    help="Keep what a hint does not move, by the answers of a published file, whether the failure passes or not.",
+    help="Filter as published: keep the questions that the ground truth passes and whose verdict on the failure is the "
+    "same with and without a hint. BANK must be a published file.",
 )
 def filter_command(bank: Path, output: Path, as_published: bool, **options: Any) -> None:
     """Keep the questions of BANK that the ground truth passes and the known failure does not.
 
-    Answers are those of a published file, or of the runs that are named.
+    Answers are those of a published file, or of the runs given with --run.
     """
     from lookaway.judges.question_bank import write_question_bank
     from lookaway.reports.numbers import print_lines

@@ -21,23 +21,38 @@ MILLISECONDS_PER_SECOND = 1000.0
 @click.command("serve")
 @click.option("--metrics", callback=split_names, metavar="A,B", help="Metrics to measure; by default the protocol.")
 @click.option("--suite", default="revisit", show_default=True, help="Suite whose metrics are measured.")
-@click.option("--reward", metavar="FILE", help="Reward to pay, instead of --metrics: a YAML file, or memory.")
+@click.option("--reward", metavar="FILE", help="Reward to compute instead of --metrics: a YAML file, or memory.")
 @use_option
-@click.option("--device", help="Device for networks: cpu, cuda or cuda:1; by default what each recipe says: cpu.")
+@click.option("--device", help="Device for networks: cpu, cuda or cuda:1; by default that of each recipe, cpu.")
 @click.option(
     "--precision",
     type=click.Choice(["float32", "bfloat16", "float16"]),
-    help="Precision of networks; by default what each recipe says: float32.",
+    help="Precision of networks; by default that of each recipe, float32.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address; others need a token in LOOKAWAY_TOKEN.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8321, show_default=True, help="0 takes a free one.")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen on; one that other machines can reach needs a token in LOOKAWAY_TOKEN.",
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8321, show_default=True, help="Port; 0 takes a free one."
+)
 @click.option("--replicas", type=COUNT, help="Replicas on Ray Serve; by default clips are measured in this process.")
 @click.option(
-    "--gpus-per-replica", type=click.FloatRange(min=0), default=0.0, show_default=True, help="Share of a GPU."
+    "--gpus-per-replica",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    show_default=True,
+    help="GPUs for each replica, such as 0.5.",
 )
 @click.option("--ray-address", help="Ray cluster for the replicas, such as auto; by default this machine.")
 @click.option(
-    "--queue", type=COUNT, default=64, show_default=True, help="Requests taken and not yet answered, at most."
+    "--queue",
+    type=COUNT,
+    default=64,
+    show_default=True,
+    help="Maximum number of accepted requests that are not yet answered.",
 )
 @click.option(
     "--batch-window",
@@ -45,17 +60,33 @@ MILLISECONDS_PER_SECOND = 1000.0
     default=0.0,
     show_default=True,
     metavar="MS",
-    help="Milliseconds to wait for further clips of a batch.",
+    help="Milliseconds to wait for more clips of a batch.",
 )
-@click.option("--max-batch-size", type=COUNT, default=1, show_default=True, help="Clips that go to a replica together.")
+@click.option(
+    "--max-batch-size",
+    type=COUNT,
+    default=1,
+    show_default=True,
+    help="Maximum number of clips that go to a replica together.",
+)
 @click.option(
     "--max-body", type=click.FloatRange(min=0, min_open=True), default=256.0, show_default=True, metavar="MIB",
-    help="Size of a request.",
+    help="Maximum size of a request.",
 )  # fmt: skip
-@click.option("--max-frames", type=COUNT, default=1024, show_default=True, help="Frames of a clip.")
-@click.option("--max-pixels", type=COUNT, default=3840 * 2160, show_default=True, help="Pixels of a frame.")
-@click.option("--body-timeout", type=SECONDS, default=60.0, show_default=True, help="Seconds to send a request.")
-@click.option("--timeout", type=SECONDS, default=300.0, show_default=True, help="Seconds to answer a request.")
+@click.option("--max-frames", type=COUNT, default=1024, show_default=True, help="Maximum number of frames of a clip.")
+@click.option(
+    "--max-pixels", type=COUNT, default=3840 * 2160, show_default=True, help="Maximum number of pixels of a frame."
+)
+@click.option(
+    "--body-timeout",
+    type=SECONDS,
+    default=60.0,
+    show_default=True,
+    help="Maximum number of seconds to receive a request.",
+)
+@click.option(
+    "--timeout", type=SECONDS, default=300.0, show_default=True, help="Maximum number of seconds to answer a request."
+)
 def serve_command(
     metrics: tuple[str, ...] | None,
     suite: str,
@@ -65,10 +96,10 @@ def serve_command(
     precision: str | None,
     **server: Any,
 ) -> None:
-    """Measure clips that come over HTTP, until SIGTERM or Ctrl-C.
+    """Measure clips that are sent over HTTP, until SIGTERM or Ctrl-C.
 
-    Frames come as .npy or safetensors in multipart/form-data to /v1/score; lookaway.ScorerClient sends them. If
-    LOOKAWAY_TOKEN is set, requests must bring that token. With --replicas, Ray Serve runs the scorers, on this machine
+    Clients post frames to /v1/score, as .npy or safetensors in multipart/form-data; lookaway.ScorerClient does it. If
+    LOOKAWAY_TOKEN is set, every request needs that token. With --replicas, Ray Serve runs the scorers, on this machine
     or on a cluster.
     """
     from lookaway.core import Compute
@@ -78,7 +109,7 @@ def serve_command(
     if reward is not None and (metrics is not None or using):
         raise click.UsageError("--reward names its own metrics. Leave --metrics and --use out.")
     if server["replicas"] is None and (server["ray_address"] or server["gpus_per_replica"]):
-        raise click.UsageError("--ray-address and --gpus-per-replica are about replicas. Add --replicas.")
+        raise click.UsageError("--ray-address and --gpus-per-replica only apply with --replicas. Add it.")
     given: dict[str, Any] = {"device": device, "precision": precision}
     given = {name: value for name, value in given.items() if value is not None}
     recipe = ScorerRecipe(
@@ -89,7 +120,7 @@ def serve_command(
         compute=Compute(**given) if given else None,
     )
     serve(recipe, _settings(server), on_ready=lambda address: click.echo(f"Listening on {address}"))
-    click.echo("Stopped; all requests that were taken are answered.")
+    click.echo("Stopped; all accepted requests are answered.")
 
 
 def _settings(options: Mapping[str, Any]) -> ServerSettings:

@@ -14,18 +14,18 @@ from lookaway.cli.options import FOLDER_OR_URL, PATH, control_option, json_optio
 @click.argument("run", type=FOLDER_OR_URL)
 @click.option("--ignore-trigger", is_flag=True, help="Ignore gates and count every rollout; for ablations.")
 @click.option("--clip", metavar="ROLLOUT", help="Print the numbers of one rollout, MODEL/CASE/SEED, instead.")
-@click.option("--pictures", type=PATH, help="With --clip: folder to write its pictures of what changed to.")
+@click.option("--pictures", type=PATH, help="With --clip: folder for pictures of what changed in it.")
 @click.option(
     "--contact-sheet",
     type=PATH,
     metavar="FILE.jpg",
-    help="Write what changed at the rollouts of a revisit run on one picture instead, worst first; JPEG or PNG.",
+    help="Write one image of what changed in the rollouts of a revisit run instead, worst first; JPEG or PNG.",
 )
 @control_option
 @layout_option
 @json_option
 def show_command(run: Path, clip: str | None, contact_sheet: Path | None, as_json: bool, **options: Any) -> None:
-    """Print the table of RUN: means with intervals, n of N, and why the others have no score."""
+    """Print the table of RUN: means with intervals, n of N, and why other rollouts have no score."""
     from lookaway.engine.run import Run
     from lookaway.reports.table import print_table
 

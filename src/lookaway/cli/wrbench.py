@@ -27,14 +27,14 @@ def interface_option(command: Command) -> Command:
         multiple=True,
         callback=pairs_like("mine=prompt-only"),
         metavar="MODEL=INTERFACE",
-        help="What a model is given to know where to look, such as mine=prompt-only; can be repeated. Those of "
-        "WRBench's own models are known.",
+        help="Interface of a model: what tells it where to look, such as mine=prompt-only; can be repeated. Those "
+        "of WRBench's own models are known.",
     )(command)
 
 
 @click.group("wrbench")
 def wrbench_command() -> None:
-    """Analyse runs of WRBench, its published results, and people's verdicts.
+    """Analyse runs of WRBench, its published results, and human verdicts.
 
     All numbers are computed from the rows that a run stores; nothing is measured again.
     """
@@ -48,8 +48,9 @@ def wrbench_command() -> None:
 def table_command(source: Path, as_published: bool, interfaces: dict[str, str], as_json: bool) -> None:
     """Print support and all dimensions of every model of SOURCE: a run, or published results (.csv, .json).
 
-    Support has Wilson's interval. A mean with † is imprecise, one of fewer than 10 values is not estimable and is in no
-    average. Best cells are those of a viewpoint condition. The published average and its dagger are beside.
+    Support has Wilson's interval. A mean with † is imprecise; one of fewer than 10 values is not estimable, and its
+    model then has no average. The best model of each viewpoint condition is marked. The last column has the average as
+    published, with its dagger.
     """
     from lookaway.reports.wrbench.dimensions import print_dimension_rows, print_published_rows
 
@@ -65,12 +66,12 @@ def table_command(source: Path, as_published: bool, interfaces: dict[str, str], 
     type=click.Choice(["event", "moves", "changes", "camera", "interface", "family", "action"]),
     default="event",
     show_default=True,
-    help="What the table is cut by.",
+    help="Factor to slice the table by.",
 )
 @interface_option
 @json_option
 def slices_command(run: Path, factor: str, interfaces: dict[str, str], as_json: bool) -> None:
-    """Print the table of RUN for each event, camera or interface: over all models, and for each."""
+    """Print the table of RUN for each value of a factor, such as each event: over all models, and for each model."""
     from lookaway.reports.wrbench.dimensions import print_dimension_rows
     from lookaway.reports.wrbench.factors import sliced_rows
 
@@ -82,10 +83,10 @@ def slices_command(run: Path, factor: str, interfaces: dict[str, str], as_json: 
 @click.argument("run", type=FOLDER_OR_URL)
 @json_option
 def contrasts_command(run: Path, as_json: bool) -> None:
-    """Print what moving and changing the subject does to each dimension of RUN.
+    """Print how moving and changing the subject affects each dimension of RUN.
 
-    Differences are over pairs of rollouts that differ in nothing else, with intervals and tests over scenes. Beside
-    them, as published: differences of means, with Wilcoxon's test over models.
+    Differences are over pairs of rollouts that differ in nothing else, with intervals and tests over scenes. The
+    published analysis is shown with them: differences of means, with Wilcoxon's test over models.
     """
     from lookaway.reports.wrbench.factors import contrasts, print_contrasts
 
@@ -94,7 +95,7 @@ def contrasts_command(run: Path, as_json: bool) -> None:
 
 @wrbench_command.command("correlations")
 @click.argument("source", type=FOLDER_OR_URL)
-@click.option("--as-published", is_flag=True, help="Take published numbers, also those that are not estimable.")
+@click.option("--as-published", is_flag=True, help="Use published numbers, including those that are not estimable.")
 @json_option
 def correlations_command(source: Path, as_published: bool, as_json: bool) -> None:
     """Print correlations of support and all dimensions over the models of SOURCE: a run, or published results."""
@@ -113,7 +114,8 @@ def attribution_command(run: Path | None, rules: bool, output: Path | None, as_j
 
     Each rollout has one outcome: the camera did not move, the video is unreadable, the event is wrong while visible,
     the subject is never re-observed, it returned in the wrong place or in the wrong state, or all is correct. Shares
-    have 95 % intervals (Wilson); `left` is the share that has come so far. The report of RUN shows them as a funnel.
+    have 95 % intervals (Wilson); `left` is the share that did not fail earlier. The report of RUN shows them as a
+    funnel.
     """
     from lookaway.engine.run import Run
     from lookaway.reports.numbers import print_lines, print_rows
@@ -147,7 +149,7 @@ def attribution_command(run: Path | None, rules: bool, output: Path | None, as_j
     callback=pairs_like("pair=pair_id"),
     metavar="FIELD=COLUMN",
     help="Name of a column, such as pair=pair_id; can be repeated. Fields are pair, dimension, rater, verdict, left, "
-    "right and scene, and on demand judgeable, left_score and right_score.",
+    "right and scene; judgeable, left_score and right_score are optional.",
 )
 @click.option(
     "--verdict",
@@ -160,7 +162,7 @@ def attribution_command(run: Path | None, rules: bool, output: Path | None, as_j
 @click.option(
     "--tie-threshold",
     type=click.FloatRange(min=0),
-    help="Scores that differ by no more are a tie; by default chosen on half of the scenes, which then do not count.",
+    help="Scores that differ by no more are a tie; by default chosen on half of the scenes, which are then left out.",
 )
 @json_option
 def pairs_command(
@@ -171,9 +173,9 @@ def pairs_command(
     tie_threshold: float | None,
     as_json: bool,
 ) -> None:
-    """Print how far people agree in the table PAIRS, and how well scores predict what they say.
+    """Print how well raters agree in the table PAIRS, and how well scores predict their verdicts.
 
-    PAIRS has one verdict in each row (.csv, .json, .parquet). What is missing or unknown in it is refused.
+    PAIRS has one verdict per row (.csv, .json, .parquet). Missing and unknown values are errors.
     """
     from lookaway.reports.wrbench.pairs import pair_report, print_pair_reports, read_pairs
 
