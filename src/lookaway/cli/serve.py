@@ -109,7 +109,7 @@ def serve_command(
     if reward is not None and (metrics is not None or using):
         raise click.UsageError("--reward names its own metrics. Leave --metrics and --use out.")
     if server["replicas"] is None and (server["ray_address"] or server["gpus_per_replica"]):
-        raise click.UsageError("--ray-address and --gpus-per-replica only apply with --replicas. Add it.")
+        raise click.UsageError("--ray-address and --gpus-per-replica only apply to replicas. Add --replicas.")
     given: dict[str, Any] = {"device": device, "precision": precision}
     given = {name: value for name, value in given.items() if value is not None}
     recipe = ScorerRecipe(
