@@ -36,13 +36,27 @@ if TYPE_CHECKING:
     help="Metrics to calibrate; by default those of revisit.",
 )
 @click.option(
-    "--families", callback=split_names, default="all", show_default=True, metavar="A,B", help="Names, or all."
+    "--families",
+    callback=split_names,
+    default="all",
+    show_default=True,
+    metavar="A,B",
+    help="Families of scenes, or all.",
 )
-@click.option("--events", callback=split_names, default="none", show_default=True, metavar="A,B", help="Names, or all.")
 @click.option(
-    "--cameras", callback=split_names, default="yaw_left_60", show_default=True, metavar="A,B", help="Names, or all."
+    "--events", callback=split_names, default="none", show_default=True, metavar="A,B", help="Events, or all."
 )
-@click.option("--faults", callback=split_names, default="all", show_default=True, metavar="A,B", help="Names, or all.")
+@click.option(
+    "--cameras",
+    callback=split_names,
+    default="yaw_left_60",
+    show_default=True,
+    metavar="A,B",
+    help="Camera paths, or all.",
+)
+@click.option(
+    "--faults", callback=split_names, default="all", show_default=True, metavar="A,B", help="Faults to inject, or all."
+)
 @click.option(
     "--severities", callback=parse_numbers, default="0.25,0.5,1", show_default=True, metavar="S,T",
     help="Severities of each fault, from 0 to 1.",
@@ -66,7 +80,7 @@ if TYPE_CHECKING:
     help="Extract features as shipped, read them from the ground truth where it has them, or both.",
 )  # fmt: skip
 @use_option
-@click.option("--workers", type=COUNT, default=1, show_default=True, help="More than one needs Ray.")
+@click.option("--workers", type=COUNT, default=1, show_default=True, help="Number of workers; more than one needs Ray.")
 @judge_options
 @click.option("--quiet", is_flag=True, help="Print only errors.")
 @json_option
@@ -75,7 +89,7 @@ def calibrate_command(output: Path, workers: int, quiet: bool, as_json: bool, **
 
     Clips are rendered with every fault at every severity; clean clips are also measured as controls, such as a frozen
     video, and under nuisances, such as another encoding. The same command resumes; cards of other sizes, frame rates
-    and metrics in the folder stay. `which-metric.md` says what finds which fault, `card-matrix.svg` shows it, and
+    and metrics in the folder are kept. `which-metric.md` says what finds which fault, `card-matrix.svg` shows it, and
     `lookaway metrics --cards FOLDER` lists what each metric sees. Metrics that need a judge call the one named by
     --judge-model or LOOKAWAY_JUDGE_MODEL; `lookaway judge oracle FOLDER/worlds/...` is one that knows the truth.
     """

@@ -21,7 +21,7 @@ METRICS = ("remembered", "changed_area", "light", "look", "moved", "copied", "re
     "-o", "--output", type=PATH, default=Path("lookaway-demo"), show_default=True,
     help="Folder to write or resume."
 )  # fmt: skip
-@click.option("--workers", type=COUNT, default=1, show_default=True, help="More than one needs Ray.")
+@click.option("--workers", type=COUNT, default=1, show_default=True, help="Number of workers; more than one needs Ray.")
 @click.option("--quiet", is_flag=True, help="No progress bar and no hints; only the tables.")
 @progress_option
 @json_option

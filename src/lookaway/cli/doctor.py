@@ -23,7 +23,7 @@ def doctor_command(storage: Path, as_json: bool, **options: Any) -> int:
 
     Checks weights, device, decoder, poses, storage, OpenCV, the constants of metrics and, if one is named, the judge.
     Then renders four small clips of the simulated world, measures them and compares with the shipped values. Exits
-    with 3 if something is wrong. How fast anything is does not matter.
+    with 3 if something is wrong. Speed is not checked.
     """
     from lookaway.calibration.doctor import CALIBRATION, examine
     from lookaway.core import Compute
@@ -39,7 +39,7 @@ def doctor_command(storage: Path, as_json: bool, **options: Any) -> int:
     faults = [each for each in findings if each.status == "fault"]
     if not as_json:
         is_compared = any(each.check == CALIBRATION and each.status == "ok" for each in findings)
-        compared = "This installation measures what ours does."
+        compared = "This installation measures what the reference installation does."
         skipped = "Nothing that was checked is wrong; metrics were not compared."
         wrong = f"{amount(len(faults), 'check')} found something wrong."
         print_lines([wrong if faults else compared if is_compared else skipped])

@@ -71,7 +71,7 @@ def eval_command(
     """Measure every rollout of DATASET and print the table.
 
     The same command resumes an interrupted run: finished measurements are not repeated. More models, cases, seeds or
-    metrics are added to it. Another dataset, or options that change numbers, need another folder, or --new.
+    metrics can be added to it. Another dataset, or options that change numbers, need another folder, or --new.
 
     Metrics that need a judge call the one named by --judge-model or LOOKAWAY_JUDGE_MODEL; without one they abstain.
     Every reply is stored.
@@ -79,11 +79,11 @@ def eval_command(
     For CI, --require-coverage 0.9 fails where a metric of a model has scores for less than nine tenths of its rollouts;
     rollouts that are known not to have tested memory count as measured.
 
-    With --log, each model is a run of the tracker. TensorBoard reads the folder `tensorboard`; the others keep their
-    files, or send them, as they are set up to.
+    With --log, each model is a run of the tracker. TensorBoard's files are in the folder `tensorboard` of the
+    current directory; Trackio and wandb store or upload theirs as configured.
 
-    With --shard, several machines measure one part of the dataset each, into a folder each; `lookaway merge` combines
-    them.
+    With --shard, several machines each measure one part of the dataset into a folder of their own; `lookaway merge`
+    combines the runs.
     """
     is_told = not (quiet or no_progress or as_json)
     tell(f"reading {options['dataset']}, measuring into {output}", enabled=is_told)

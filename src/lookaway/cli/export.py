@@ -110,7 +110,7 @@ def memobench_command(run: Path, output: Path) -> None:
 def memobench_leaderboard_command(runs: tuple[Path, ...], output: Path) -> None:
     """Write RUNs as the table of MemoBench's leaderboard: one line for each model.
 
-    Means are over all clips of both parts, and no gate decides, as in the published table. Columns that were not
+    Means are over all clips of both parts, without a gate, as in the published table. Columns that were not
     measured are empty.
     """
     from lookaway.engine.run import Run

@@ -37,14 +37,14 @@ def suites_command(as_json: bool) -> None:
 
 @click.command("metrics")
 @click.option("--suite", help="Only the metrics of this suite.")
-@click.option("--cards", type=PATH, help="Folder of cards from lookaway calibrate, in place of those that are shipped.")
+@click.option("--cards", type=PATH, help="Folder of cards from lookaway calibrate, instead of the shipped ones.")
 @size_option
 @fps_option
 @json_option
 def metrics_command(suite: str | None, cards: Path | None, size: tuple[int, int], fps: int, as_json: bool) -> None:
     """List the metrics of the installed suites, and installed metrics that no suite uses.
 
-    The last column says what each metric sees at the size and frame rate that are named, from its card.
+    The last column says what each metric sees at the given size and frame rate, from its card.
     """
     from lookaway.core import BoundMetric, plugins
     from lookaway.engine.reading import load_suite

@@ -97,7 +97,7 @@ def validate_command(source: Path, metrics: tuple[str, ...], **options: Any) -> 
 @click.option(
     "--vlm-max-retries", type=click.IntRange(min=0), default=3, show_default=True, help="Retries after the first try."
 )
-@click.option("--workers", type=COUNT, default=1, show_default=True, help="More than one needs Ray.")
+@click.option("--workers", type=COUNT, default=1, show_default=True, help="Number of workers; more than one needs Ray.")
 @click.option("--ignore-trigger", is_flag=True, help="Ignore the trigger gate and count every rollout.")
 @new_option
 @click.option("--no-progress-bar", is_flag=True, help="No progress bar; the table is still printed.")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def memobench_command() -> None:
     """Write the inputs of models for the cases of MemoBench, and analyse runs.
 
-    All numbers are computed from the rows that a run stores; nothing is measured again.
+    Analyses are computed from the rows that a run stores; nothing is measured again.
     """
 
 

@@ -157,7 +157,7 @@ def review_command(
 @click.argument("review", type=PATH)
 @click.option("-o", "--output", type=PATH, required=True, help="Bank to write: the next version, as .json.")
 def apply_command(bank: Path, review: Path, output: Path) -> None:
-    """Write the next version of BANK as a filled REVIEW decides."""
+    """Write the next version of BANK, with the decisions of a filled REVIEW."""
     from lookaway.judges.question_bank import write_question_bank
     from lookaway.reports.numbers import print_lines
     from lookaway.reports.question_review import apply_review
@@ -173,15 +173,19 @@ def apply_command(bank: Path, review: Path, output: Path) -> None:
 @click.argument("runs", type=FOLDER_OR_URL, nargs=-1, required=True)
 @_model_options(required=True)
 @click.option("-o", "--output", type=PATH, help="File to write with every question: .csv or .json.")
-@click.option("--min-discrimination", type=SHARE, default=0.4, show_default=True, help="Flag questions below it.")
-@click.option("--min-agreement", type=SHARE, default=0.6, show_default=True, help="Flag questions below it.")
+@click.option(
+    "--min-discrimination", type=SHARE, default=0.4, show_default=True, help="Flag questions that discriminate less."
+)
+@click.option(
+    "--min-agreement", type=SHARE, default=0.6, show_default=True, help="Flag questions that agree less under retest."
+)
 @json_option
 def analyse_command(
     runs: tuple[Path, ...], reference: str, failures: tuple[str, ...], output: Path | None, as_json: bool, **limits: Any
 ) -> None:
     """Find questions in RUNS that do not discriminate, have the wrong polarity, or are unstable under retest.
 
-    A run with --judge-repeats has the answers of a retest.
+    Retests need a run with --judge-repeats.
     """
     from lookaway.engine.question_banks import analyse_questions, read_answers
     from lookaway.engine.run import Run

@@ -28,7 +28,7 @@ FOLLOW_SECONDS = 60
 @click.option(
     "--follow",
     is_flag=True,
-    help="While a RUN goes on, write the site again every minute; an open page shows it.",
+    help="While a RUN is in progress, write the site again every minute; open pages show the update.",
 )
 @control_option
 def report_command(  # noqa: PLR0913 - one for each option

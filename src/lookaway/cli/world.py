@@ -32,9 +32,16 @@ def world_command() -> None:
 @world_command.command("render")
 @click.option("-o", "--output", type=PATH, required=True, help="Folder to write or resume.")
 @click.option("--families", callback=split_names, metavar="A,B", help="Families of scenes; by default all.")
-@click.option("--events", callback=split_names, default="none", show_default=True, metavar="A,B", help="Names, or all.")
 @click.option(
-    "--cameras", callback=split_names, default="yaw_right_60", show_default=True, metavar="A,B", help="Names, or all."
+    "--events", callback=split_names, default="none", show_default=True, metavar="A,B", help="Events, or all."
+)
+@click.option(
+    "--cameras",
+    callback=split_names,
+    default="yaw_right_60",
+    show_default=True,
+    metavar="A,B",
+    help="Camera paths, or all.",
 )
 @click.option("--camera-file", type=PATH, help="File with a camera path of your own, instead of --cameras.")
 @click.option("--faults", callback=split_names, default="", metavar="A,B", help="Faults to inject, or all.")
@@ -50,7 +57,7 @@ def world_command() -> None:
 @fps_option
 @click.option("--seconds", type=float, default=3.0, show_default=True, help="Length of a clip.")
 @click.option("--wait", type=float, default=1.0, show_default=True, help="Seconds during which the camera looks away.")
-@click.option("--workers", type=COUNT, default=1, show_default=True, help="More than one needs Ray.")
+@click.option("--workers", type=COUNT, default=1, show_default=True, help="Number of workers; more than one needs Ray.")
 @click.option("--quiet", is_flag=True, help="Print only errors.")
 @json_option
 def render_command(output: Path, workers: int, quiet: bool, as_json: bool, **options: Any) -> int:

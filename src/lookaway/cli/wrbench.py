@@ -36,7 +36,7 @@ def interface_option(command: Command) -> Command:
 def wrbench_command() -> None:
     """Analyse runs of WRBench, its published results, and human verdicts.
 
-    All numbers are computed from the rows that a run stores; nothing is measured again.
+    Numbers of a run are computed from the rows that it stores; nothing is measured again.
     """
 
 
