@@ -4,9 +4,11 @@ import shutil
 
 import pytest
 
+from lookaway.core.cases import case_title
 from lookaway.engine.evaluate import evaluate
 from lookaway.engine.reading import read
 from lookaway.io.world_clips import CARD
+from tests.support.rendered import copy_small
 from tests.support.runs import statuses
 from tests.support.world_clip import FOLDER, FRAMES, write_clip_folder
 
@@ -121,3 +123,12 @@ def test_one_run_measures_all_suites_on_a_world(world):
     scored = {name for name, status in statuses(world / "run").items() if status == "score"}
     assert {"mbencha.environment.spatial_epipolar", "mind.lcm.psnr", "memobench.all.psnr"} <= scored
     assert {"wrbench.static_hold", "revisited"} <= scored
+
+
+@pytest.mark.render
+def test_a_case_says_how_far_its_camera_is_asked_to_turn_and_a_still_one_says_nothing(world, tmp_path_factory):
+    root = copy_small(tmp_path_factory.mktemp("turned"), families=("kitchen",), events=("none",), faults=())
+    (turned,) = {(r.case.turn_degrees, case_title(r.case.id, r.case)) for r in read(root).rollouts}
+    assert turned == (60.0, "Kitchen, turn right 60 degrees and back")
+    (still,) = read(world).rollouts
+    assert still.case.turn_degrees is None

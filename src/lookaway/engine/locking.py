@@ -137,6 +137,8 @@ def _describe_case(rollout: Rollout) -> Mapping[str, Json]:
     case = rollout.case
     target, reference = case.target, case.reference
     known: dict[str, Json] = {}  # left out where there is none, so that keys of other suites stay as they are
+    if case.turn_degrees is not None:
+        known["turn_degrees"] = case.turn_degrees
     if case.controls is not None:
         known["controls"] = list(case.controls)
     if case.pairs is not None:

@@ -25,12 +25,16 @@ from lookaway.core import (
     Unmeasurable,
     UserError,
 )
+from lookaway.io.camera_steps import camera_steps, timed_action
 from lookaway.io.dataset_files import DatasetTree
 from lookaway.io.files import PICTURE_SUFFIXES
 from lookaway.io.limits import MAX_FOLDER_DEPTH
 from lookaway.io.world_clips import CARD, WorldClip, check_inside, clip_folders
+from lookaway.perception.poses.requested_poses import peak_turn_degrees
 
 VIDEO_SUFFIXES: Final = frozenset({".mp4", ".mov", ".mkv", ".webm", ".avi", ".m4v", ".gif"})
+SMALLEST_TURN_DEGREES: Final = 1.0
+"""Of a camera of the simulated world that is said to turn."""
 MANIFEST_LINES: Final = "manifest.jsonl"
 MANIFEST_TABLE: Final = "manifest.csv"
 PATTERN_FIELDS: Final = ("model", "case", "seed", "subset", "scene")
@@ -306,12 +310,15 @@ def _with_reference(rollout: Rollout, references: Mapping[str, Reference]) -> Ro
 def _rollout(clip: WorldClip) -> Rollout:
     card = clip.card
     box = card.target_box if any(card.target_box) else None
+    requested = clip.arrays().requested_camera_to_world
+    turned = round(abs(peak_turn_degrees(requested)), 1)
     case = Case(
         id=card.case,
         subset=card.event,
         scene=f"{card.family}-{card.seed}",
         prompt=card.caption_segments,
-        action=clip.timed_action(),
+        action=timed_action(camera_steps(requested).words()),
+        turn_degrees=turned if turned >= SMALLEST_TURN_DEGREES else None,
         target=Target(name=card.target.name, attributes=(card.process[1],), box=box),
     )
     phases = {name: getattr(card.phases, name) for name in PHASES}
