@@ -157,7 +157,7 @@ def _absence(expected: str, results: list[str], own: list[str]) -> OutputFinding
         return OutputFinding(OutputProblem.AMBIGUOUS, f"{expected} is missing, and several files could be it: {named}.")
     if own:
         return OutputFinding(
-            OutputProblem.TWIN, f"{expected} is missing; {own[0]} beside it is no result. Generate it again."
+            OutputProblem.TWIN, f"{expected} is missing; {own[0]} was found, but is not the result. Generate it again."
         )
     return OutputFinding(OutputProblem.MISSING, f"there is no {expected}. Run its run.sh again.")
 

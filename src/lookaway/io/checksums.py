@@ -62,7 +62,7 @@ def without_hash(value: Mapping[str, Any], path: Path) -> dict[str, Any]:
     if SHA256 in value and value[SHA256] != (found := digest(content)):
         raise DamagedFile(
             f"{path}: records the hash {value[SHA256]!r:.80}, but its content hashes to {found}: it was changed. "
-            "Restore the file, or run the same `lookaway eval` again, which writes it anew."
+            "Restore the file, or run the same `lookaway eval` again, which rewrites it."
         )
     return content
 

@@ -221,7 +221,7 @@ class CameraLeakage(PhaseMotions):
         if features["poses"].detail.get("median_depth") == EXTENT_AS_DEPTH:
             return Abstention(
                 Reason.MISSING_INPUT,
-                "the poses come without the depth of the scene, so that a move cannot be compared with a turn. "
+                "the poses come without the depth of the scene, so a move cannot be compared with a turn. "
                 "Supply depth, or set `assumed_depth`.",
             )
         return PhaseMotions.measure(self, rollout, features)

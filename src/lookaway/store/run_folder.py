@@ -170,7 +170,7 @@ class RunFolder:
             if recorded is not None and recorded != byte_hash(content):
                 raise DamagedFile(
                     f"{self.rollouts_file}: does not have the hash in run.json: it was changed, or a start of "
-                    "`lookaway eval` was interrupted. Run the same `lookaway eval` again, which writes it anew."
+                    "`lookaway eval` was interrupted. Run the same `lookaway eval` again, which rewrites it."
                 )
             return read_parquet(content, columns)
         except StorageError:

@@ -203,7 +203,7 @@ def a_score_is_not_finite(folder):
     exported(folder / "pairs", run)
 
 
-@refused("no measurement")
+@refused("cannot be measured")
 def a_score_is_beyond_all_bounds(folder):
     exported(folder / "pairs", plant(folder, bad_clip(1e308)))
 

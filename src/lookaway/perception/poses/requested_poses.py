@@ -89,7 +89,7 @@ class RequestedPath:
             raise ArtifactError(
                 Reason.INVALID_RECORD,
                 f"the sidecar declares a turn of {declared:g} degrees, but the path turns by {measured[0]:.1f}. "
-                "Write both anew from one request.",
+                "Write both again from one request.",
             )
 
 

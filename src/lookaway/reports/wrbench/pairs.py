@@ -295,7 +295,7 @@ def _held_out_scenes(decided: Decided) -> set[str]:
     scenes = {pair.scene for pair, _ in decided}
     if len(scenes) < 2:
         raise UserError(
-            f"All pairs are of the scene {min(scenes)!r}, so that no tie region can be chosen on others. Give one with "
+            f"All pairs are of the scene {min(scenes)!r}, so no tie region can be chosen on others. Give one with "
             "--tie-threshold."
         )
     ordered = sorted(scenes, key=lambda scene: hashlib.sha256(scene.encode()).hexdigest())

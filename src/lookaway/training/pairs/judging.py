@@ -164,7 +164,7 @@ def combine(axes: Sequence[JudgedAxis], protocol_sha256: str) -> CombinedAxis:
 def _check_size(axis: PreferenceAxis, found: ScoredRollouts) -> None:
     if np.abs(found.values).max(initial=0.0) > MAX_MARGIN * axis.smallest_difference:
         raise UserError(
-            f"{axis.name}: a score is {MAX_MARGIN:.0e} smallest differences from 0, which is no measurement. Delete "
+            f"{axis.name}: a score is {MAX_MARGIN:.0e} smallest differences from 0, which cannot be measured. Delete "
             "the damaged file in outcomes; the same `lookaway eval` measures its rollouts again."
         )
 

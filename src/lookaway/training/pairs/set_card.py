@@ -125,8 +125,8 @@ def uneven_wins(card: Mapping[str, Any]) -> list[str]:
         for model, count in wins.items():
             if count > UNEVEN * total:
                 notes.append(
-                    f"{axis}: {model} wins {count} of {total} pairs between models, so that its look may be learned in "
-                    "place of memory. --max-wins 0.5 or --same-model-only prevents that."
+                    f"{axis}: {model} wins {count} of {total} pairs between models, so its look may be learned "
+                    "instead of memory. --max-wins 0.5 or --same-model-only prevents that."
                 )
     return notes
 
