@@ -34,7 +34,7 @@ from lookaway.perception.poses.requested_poses import peak_turn_degrees
 
 VIDEO_SUFFIXES: Final = frozenset({".mp4", ".mov", ".mkv", ".webm", ".avi", ".m4v", ".gif"})
 SMALLEST_TURN_DEGREES: Final = 1.0
-"""Of a camera of the simulated world that is said to turn."""
+"""The camera of a simulated clip that turns less stands still."""
 MANIFEST_LINES: Final = "manifest.jsonl"
 MANIFEST_TABLE: Final = "manifest.csv"
 PATTERN_FIELDS: Final = ("model", "case", "seed", "subset", "scene")
