@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from lookaway.calibration.card import MeanRecord, MetricCard, Nuisance
+from lookaway.calibration.run_cards import shipped_cards
 from lookaway.reports.charts.card_matrix import DIFFERS, FOUND, MISSED, card_matrix
 from lookaway.reports.metric_guide import (
     GUIDE,
@@ -24,6 +25,11 @@ def planted(metric: str, score: object) -> MetricCard:
     card = card_of(score).model_copy(update={"metric": metric})
     faults = tuple(response.model_copy(update={"role": "must_find"}) for response in card.responses)
     return card.model_copy(update={"responses": faults})
+
+
+def with_exact_floor(card: MetricCard) -> MetricCard:
+    """Clean clips all score the same, as those that are compared with themselves do."""
+    return card.model_copy(update={"floor": card.floor.model_copy(update={"spread": 0.0})})
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +80,7 @@ def test_the_guide_names_what_moves_a_recommended_metric_more_than_two_models_ma
 
 
 def test_metrics_that_compare_with_the_reference_video_are_set_apart(cards):
-    compared = cards[1].model_copy(update={"chain": "fidelity=luma_fidelity, phases=phases"})
+    compared = with_exact_floor(cards[1]).model_copy(update={"chain": "fidelity=luma_fidelity, phases=phases"})
     assert "compare a clip with the reference video" in guide_markdown([compared])
     drawn, alone = str(card_matrix([compared], "t")), str(card_matrix(cards[1:2], "t"))
     assert (drawn.count(FOUND), drawn.count(DIFFERS)) == (1, 4), "the legend has one of each"
@@ -144,7 +150,21 @@ def test_the_guide_says_in_words_what_a_metric_needs_and_what_it_costs(cards):
         "fidelity=luma_fidelity, phases=phases": "a reference video, when the target is in view",
         "poses=tracked_poses, requested_poses=true_requested_poses": "the requested path",
     }
-    found = [cards[0].model_copy(update={"chain": chain}) for chain in chains]
+    found = [with_exact_floor(cards[0]).model_copy(update={"chain": chain}) for chain in chains]
     assert [needs_of(card) for card in found] == list(chains.values())
     changes, fidelity, camera = map(seconds_of, found)
     assert fidelity < camera < changes, "changes are looked for along tracked poses"
+
+
+def test_frames_of_the_way_back_need_no_reference_video_though_the_same_extractor_compares_them():
+    known = {card.metric: card for card in guide_cards(shipped_cards().cards)}
+    mirrored, referred = known["mind.gsc.psnr"], known["mind.lcm.psnr"]
+    assert mirrored.chain == referred.chain
+    assert (mirrored.compares_with_reference, needs_of(mirrored)) == (False, "nothing else")
+    assert (referred.compares_with_reference, needs_of(referred)) == (True, "a reference video")
+    assert "frozen" in won_by(mirrored)
+
+
+def test_of_two_samplings_of_one_metric_the_one_that_finds_more_is_shown(cards):
+    blind, jumpy, _ = (card.model_copy(update={"metric": "one"}) for card in cards)
+    assert guide_cards([jumpy, blind]) == guide_cards([blind, jumpy]) == [jumpy]

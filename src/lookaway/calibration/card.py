@@ -207,8 +207,12 @@ class MetricCard(_Record):
 
     @property
     def compares_with_reference(self) -> bool:
-        """Whether frames are compared with those of the reference video, which a clean clip equals exactly."""
-        return any(part.partition("=")[0] == "fidelity" for part in self.chain.split(", "))
+        """Whether frames are compared with those of the reference video, which a clean clip equals exactly.
+
+        Frames that are compared with others of the same video, as on the way back, never are quite equal.
+        """
+        is_compared = any(part.partition("=")[0] == "fidelity" for part in self.chain.split(", "))
+        return is_compared and (self.floor is None or self.floor.spread == 0)
 
     def tells_apart(self, difference: float, scenes: int) -> bool:
         """Whether two models whose means over some scenes differ by this much differ at all, by the floor's spread.

@@ -40,10 +40,11 @@ ATTACKS: Final = ("frozen", "overlay")
 JUDGED: Final = ("state_reset", "frozen_while_unseen")
 """Faults of an event, which pixels alone cannot decide: what should have happened is in the caption."""
 HALF, FULL = 0.5, 1.0
+REFERENCE_VIDEO: Final = "a reference video"
 NEEDS: Final = {
     "commanded_poses": "the commanded path",
-    "frame_fidelity": "a reference video",
-    "luma_fidelity": "a reference video",
+    "frame_fidelity": REFERENCE_VIDEO,
+    "luma_fidelity": REFERENCE_VIDEO,
     "phases": "when the target is in view",
     "reference_poses": "poses of the reference",
     "requested_poses": "the requested path",
@@ -113,9 +114,13 @@ def _form(card: MetricCard) -> Form:
 def _cards_of(
     cards: Sequence[MetricCard], form: Form, features: str = "shipped", look: str = CLEAN_LOOK
 ) -> list[MetricCard]:
-    """One card for each metric; where there are several, one whose poses are estimated, not supplied with the clips."""
+    """One card for each metric; where there are several, one whose poses are estimated, not supplied with the clips.
+
+    Suites may sample the frames of one metric differently; the card that finds more faults is shown.
+    """
     fitting = [card for card in cards if _form(card) == form and (card.features, card.look) == (features, look)]
-    by_metric = {card.metric: card for card in sorted(fitting, key=lambda card: SUPPLIED not in card.chain)}
+    ordered = sorted(fitting, key=lambda card: (SUPPLIED not in card.chain, len(card.found), card.chain_sha256))
+    by_metric = {card.metric: card for card in ordered}
     return sorted((card for card in by_metric.values() if card.responses), key=_order)
 
 
@@ -171,7 +176,10 @@ def guide_markdown(
 
 def needs_of(card: MetricCard) -> str:
     """What a metric needs beside the video, in words."""
-    return ", ".join(dict.fromkeys(NEEDS[name] for name in _extractors(card) if name in NEEDS)) or "nothing else"
+    needs = dict.fromkeys(NEEDS[name] for name in _extractors(card) if name in NEEDS)
+    if not card.compares_with_reference:
+        needs.pop(REFERENCE_VIDEO, None)
+    return ", ".join(needs) or "nothing else"
 
 
 def seconds_of(card: MetricCard) -> float:
