@@ -142,7 +142,7 @@ def test_one_set_of_rollouts_fills_three_tables_and_the_camera_is_tracked_once(t
     tracked, start = Counter(), TrackedPoses.start
 
     def counted(self, rollout, *arguments):
-        tracked[self, rollout.model] += 1
+        tracked[self, rollout.video] += 1
         return start(self, rollout, *arguments)
 
     monkeypatch.setattr(TrackedPoses, "start", counted)
@@ -150,7 +150,9 @@ def test_one_set_of_rollouts_fills_three_tables_and_the_camera_is_tracked_once(t
     protocol = "sana,sana_like,mbench-a,mind"
     run = lookaway.evaluate(tmp_path, tmp_path / "run", suite="revisit", protocol=protocol, metrics=names)
     assert set(tracked.values()) == {1}
-    assert {model for recipe, model in tracked if recipe == POSES} == {"perfect", "lighting_shift-1.00"}
+    videos = {rollout.video for rollout in lookaway.read(tmp_path, suite="revisit").rollouts}
+    assert {video for recipe, video in tracked if recipe == POSES} == videos
+    assert len(videos) == 2
 
     rows = {(row["model"], row["metric"]): row for row in run.items()}
     for name in COMPARED:
