@@ -149,7 +149,7 @@ def test_scores_print_as_a_line_for_each_metric_with_the_reason_where_there_is_n
     assert undone.startswith("undone  not_applicable: ")
 
 
-@pytest.mark.parametrize("option", [{"executor": "ray"}, {"smoke": True}, {"limit": 3}, {"new": True}])
+@pytest.mark.parametrize("option", [{"executor": "ray"}, {"smoke": True}, {"limit": 3}, {"on_note": print}])
 def test_options_of_runs_are_refused_where_no_run_is_written(arrays, option):
     with pytest.raises(UserError, match=f"{next(iter(option))}: for runs, and nothing says where to write one"):
         lookaway.evaluate(arrays[0], metrics=["light"], **option)

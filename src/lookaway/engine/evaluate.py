@@ -103,7 +103,8 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     """
     if output is None:
         of_runs = {"judge": judge, "resources": resources, "features": features, "shard": shard, "smoke": smoke}
-        _refuse_in_memory({**of_runs, "ignore_gates": ignore_gates, "new": new, **options}, executor)
+        told = {"on_progress": on_progress, "on_note": on_note}
+        _refuse_in_memory({**of_runs, **told, "ignore_gates": ignore_gates, "new": new, **options}, executor)
         suite = options.pop("suite", FALLBACK_SUITE)
         return _evaluate_videos(source, Scorer(metrics, suite=suite, using=using, compute=compute), options)
     dataset = _read(source, options)
