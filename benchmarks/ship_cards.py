@@ -7,6 +7,7 @@ python -m benchmarks.ship_cards             the guide alone, from the cards that
 from __future__ import annotations
 
 import argparse
+import gzip
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,13 +16,14 @@ from typing import Any
 from lookaway.calibration.calibrate import joined
 from lookaway.calibration.card import CARDS, MetricCard, read_cards, write_cards
 from lookaway.calibration.measured_card import CalibratedMetric, CalibrationSetting, make_card
+from lookaway.calibration.run_cards import shipped_cards
 from lookaway.calibration.scores import SCORES, Row, clip_of, metric_key, read_rows, scores_by_metric, write_rows
 from lookaway.core import canonical_json
-from lookaway.io.files import read_json, write_text
+from lookaway.io.files import read_json
 from lookaway.reports.metric_guide import MATRIX, guide_cards, write_guide
 
 REPOSITORY = Path(__file__).parents[1]
-SHIPPED = REPOSITORY / "src" / "lookaway" / "calibration" / "shipped"
+SHIPPED = REPOSITORY / "src" / "lookaway" / "calibration" / "shipped" / "cards.json.gz"
 GUIDE_FOLDER = REPOSITORY / "docs" / "how-to"
 KNOWN_SCORES = REPOSITORY / "benchmarks" / "cards" / SCORES
 """Every score behind the cards, so that a later calibration adds to them."""
@@ -31,7 +33,7 @@ PICTURES = REPOSITORY / "docs" / "images" / "cards"
 
 
 def ship(folders: Sequence[Path]) -> None:
-    """Write the cards into the package, made anew from all scores, one on a line, so that a change is seen."""
+    """Write the cards into the package, made anew from all scores."""
     rows: dict[tuple[Any, ...], Row] = {}
     described: list[MetricCard] = []
     for folder in folders:
@@ -42,15 +44,14 @@ def ship(folders: Sequence[Path]) -> None:
     known = [card for card in joined((), made).cards if card.floor]  # no weights, or nothing that it looks for
     with tempfile.TemporaryDirectory() as scratch:
         write_cards(Path(scratch), known)
-        content = read_json(Path(scratch) / CARDS)
-    lines = ",\n".join(canonical_json(entry) for entry in content["cards"])
-    write_text(SHIPPED / CARDS, f'{{"cards":[\n{lines}\n],"format":{content["format"]}}}\n')
+        content = canonical_json(read_json(Path(scratch) / CARDS))
+    SHIPPED.write_bytes(gzip.compress(content.encode(), mtime=0))
     write_rows(KNOWN_SCORES, ordered)
 
 
 def write_page(guide: Path = GUIDE_FOLDER, pictures: Path = PICTURES) -> None:
     """Write the page of the documentation and its picture."""
-    cards = read_cards(SHIPPED).cards
+    cards = shipped_cards().cards
     write_guide(guide, cards, pictures, f"../images/cards/{MATRIX}", held_out_cards(cards))
 
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from lookaway.calibration import doctor, doctor_checks
-from lookaway.calibration.card import CARDS, read_cards
+from lookaway.calibration import doctor, doctor_checks, run_cards
 from lookaway.calibration.doctor import CLIPS, FORM, examine, read_reference
 from lookaway.calibration.doctor_checks import CheckResult, check_decoder, check_poses, check_storage
-from lookaway.calibration.run_cards import SHIPPED
 from lookaway.core import JudgeModel
 from lookaway.io import video
 from lookaway.io.pose_files import layouts
@@ -171,12 +169,18 @@ def test_truncated_or_changed_values_are_found(monkeypatch, tmp_path, damage):
 
 @pytest.mark.usefixtures("no_networks")
 @pytest.mark.parametrize(
-    "damage", [lambda text: text[:100_000], lambda text: re.sub(r'"scenes":\d+', '"scenes":999', text, count=1)]
+    "damage",
+    [
+        lambda packed: packed[:100_000],
+        lambda packed: gzip.compress(re.sub(rb'"scenes":\d+', b'"scenes":999', gzip.decompress(packed), count=1)),
+        lambda packed: b"other",
+    ],
 )
 def test_a_truncated_or_changed_card_is_found(monkeypatch, tmp_path, damage):
-    shipped = Path(str(resources.files("lookaway.calibration") / SHIPPED / CARDS))
-    (tmp_path / CARDS).write_text(damage(shipped.read_text()))
-    monkeypatch.setattr(doctor, "shipped_cards", lambda: read_cards(tmp_path))
+    damaged = tmp_path / run_cards.SHIPPED.name
+    damaged.write_bytes(damage(run_cards.SHIPPED.read_bytes()))
+    monkeypatch.setattr(run_cards, "SHIPPED", damaged)
+    monkeypatch.setattr(doctor, "shipped_cards", run_cards.shipped_cards.__wrapped__)
     found = faults(examine(tmp_path))
     assert "truncated or changed card" in found["cards"].reason
 

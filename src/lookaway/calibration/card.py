@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from lookaway.core import BoundMetric, DamagedFile, Estimate, Json, describe, digest
-from lookaway.io.dataset_files import read_record
+from lookaway.io.dataset_files import checked, read_dataset_json
 from lookaway.io.files import write_json, write_whole
 from lookaway.statistics.paired_difference import exceeds_floor
 
@@ -308,11 +308,16 @@ def write_cards(folder: Path, cards: Iterable[MetricCard]) -> None:
 def read_cards(folder: Path) -> CardSet:
     """The cards of a folder; a `DamagedFile` if one is not as it was written, a `DatasetError` if it is not valid."""
     path = folder / CARDS
-    for entry in (file := read_record(path, _CardFile)).cards:
+    return parse_cards(read_dataset_json(path), str(path), "Run the same `lookaway calibrate` again.")
+
+
+def parse_cards(content: Json, where: str, advice: str) -> CardSet:
+    """The cards of a parsed file; where one was changed, the `DamagedFile` says what to do by `advice`."""
+    for entry in (file := checked(_CardFile, content, where)).cards:
         if entry.card.sha256 != entry.sha256:
             raise DamagedFile(
-                f"{path}: the card of {entry.card.metric} has the hash {entry.card.sha256[:12]}, expected "
-                f"{entry.sha256[:12]}: it was changed after it was written. Run the same `lookaway calibrate` again."
+                f"{where}: the card of {entry.card.metric} has the hash {entry.card.sha256[:12]}, expected "
+                f"{entry.sha256[:12]}: it was changed after it was written. {advice}"
             )
     return CardSet(tuple(entry.card for entry in file.cards))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -9,14 +11,16 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from lookaway.calibration.card import CardSet, MetricCard, chain_of, read_cards
-from lookaway.core import VideoError
+from lookaway.calibration.card import CardSet, MetricCard, chain_of, parse_cards
+from lookaway.core import DamagedFile, VideoError
 from lookaway.engine.run import Run
+from lookaway.io.files import parse_json
 from lookaway.io.video import Video
 from lookaway.store.run_folder import RunFolder
 
-SHIPPED: Final = "shipped"
-"""Folder of the cards that come with this package."""
+SHIPPED: Final = resources.files("lookaway.calibration") / "shipped" / "cards.json.gz"
+"""The cards that come with this package."""
+REINSTALL: Final = "Install lookaway again."
 
 Form = tuple[tuple[int, int], int]
 """Height and width, and frames per second."""
@@ -33,8 +37,12 @@ class RunCards:
 @cache
 def shipped_cards() -> CardSet:
     """The cards that come with this package; a `DamagedFile` if one is not as it was written."""
-    with resources.as_file(resources.files("lookaway.calibration") / SHIPPED) as folder:
-        return read_cards(folder)
+    packed = SHIPPED.read_bytes()
+    try:
+        content = gzip.decompress(packed)
+    except (EOFError, OSError, zlib.error) as error:
+        raise DamagedFile(f"{SHIPPED}: the cards cannot be unpacked ({error}). {REINSTALL}") from error
+    return parse_cards(parse_json(content, str(SHIPPED)), str(SHIPPED), REINSTALL)
 
 
 def cards_of(run: Run, cards: CardSet | None = None) -> RunCards:
