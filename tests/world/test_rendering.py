@@ -16,7 +16,9 @@ from lookaway.engine.inline import Inline
 from lookaway.engine.on_ray.executor import RayExecutor
 from lookaway.io.world_clips import open_world
 from lookaway.world.grid import Grid
+from lookaway.world.recipe import ClipRecipe
 from lookaway.world.rendering import CaseRenderer, render_set
+from lookaway.world.studio import Studio
 from tests.support.world import FORM, render_small, small
 
 pytestmark = pytest.mark.render
@@ -75,6 +77,18 @@ def test_what_cannot_be_made_is_refused_with_its_reason_and_the_rest_is_made(tmp
     (reason,) = report.refused
     assert "state_reset" in reason
     assert "nothing happens" in reason
+
+
+def test_nothing_is_drawn_to_refuse_an_event_fault_where_nothing_happens(tmp_path, monkeypatch):
+    asked = {"events": ("none",), "faults": ("state_reset",), "severities": (1.0,)}
+    render_small(tmp_path, **asked)
+
+    def draw_no_more(self: Studio, recipe: ClipRecipe) -> None:
+        raise AssertionError(recipe)
+
+    monkeypatch.setattr(Studio, "_clean_shot", draw_no_more)
+    (report,) = render_small(tmp_path, **asked)
+    assert (report.rendered, report.kept, len(report.refused)) == (0, 1, 1)
 
 
 def test_the_order_in_which_cases_are_drawn_changes_no_hash(world, tmp_path):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lookaway.core import Floats, UserError
 from lookaway.world.clip import Clip, build_clip
 from lookaway.world.drawing import Drawer, DrawnFrame, Quality, intrinsics
-from lookaway.world.faults import FAULTS, FaultyCase, find_fault
+from lookaway.world.faults import FAULTS, Fault, FaultyCase, find_fault
 from lookaway.world.phases import Phases, find_phases, is_cut
 from lookaway.world.recipe import ClipRecipe
 from lookaway.world.states import StateTable
@@ -56,6 +56,9 @@ class CannotShoot(UserError):
 class CannotInject(CannotShoot):
     """A fault that does not apply to a case, such as undoing an event where nothing happens."""
 
+    def __init__(self, recipe: ClipRecipe, fault: Fault, reason: str) -> None:
+        super().__init__(f"{recipe.case}: {fault.name} cannot be injected: {reason}.")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shot:
@@ -89,6 +92,10 @@ class Studio:
 
     def shoot(self, recipe: ClipRecipe) -> Shot:
         """The clip of a recipe."""
+        for injection in recipe.injections:
+            fault = find_fault(injection.fault)
+            if refusal := fault.declines_recipe(recipe):
+                raise CannotInject(recipe, fault, refusal)
         clean = self._clean_shot(recipe.clean)
         if not recipe.injections:
             return replace(clean, recipe=recipe)  # a model without faults, or another take, keeps its own name
@@ -150,7 +157,7 @@ def injected(recipe: ClipRecipe, clean: Shot) -> tuple[StateTable, tuple[float, 
         fault = FAULTS[injection.fault]
         case = FaultyCase(clip=clean.clip, phases=clean.phases, take=recipe.take)
         if refusal := fault.declines(case):
-            raise CannotInject(f"{recipe.case}: {fault.name} cannot be injected: {refusal}.")
+            raise CannotInject(recipe, fault, refusal)
         if injection.severity > 0:
             case = replace(case, clip=replace(clean.clip, table=table))
             table = fault.edit(case, table, injection.severity)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from lookaway.core import Floats
 from lookaway.world.clip import Clip
 from lookaway.world.phases import Phases
+from lookaway.world.recipe import ClipRecipe
 from lookaway.world.states import StateTable
 
 LEVELS = 5
@@ -73,6 +74,10 @@ class Fault(ABC):
     spares: ClassVar[tuple[str, ...]] = ("camera_interaction",)
     """Metrics that must not react to it."""
 
+    def declines_recipe(self, recipe: ClipRecipe) -> str | None:
+        """Why it cannot be injected, where that is known before anything is rendered."""
+        return None
+
     def declines(self, case: FaultyCase) -> str | None:
         """Why it cannot be injected into this case; `None` if it can."""
         return needs_disappearance(case)
@@ -97,13 +102,6 @@ def needs_disappearance(case: FaultyCase) -> str | None:
     if case.phases.is_lost and case.phases.returns:
         return None
     return f"the target does not disappear and return with the camera {case.clip.path.name}"
-
-
-def needs_event(case: FaultyCase) -> str | None:
-    """The reason to decline if there is no event."""
-    if case.clip.recipe.event == "none":
-        return "nothing happens to the target"
-    return needs_disappearance(case)
 
 
 def replaced(

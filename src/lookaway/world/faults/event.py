@@ -7,15 +7,19 @@ from numpy.typing import NDArray
 
 from lookaway.core import Floats
 from lookaway.world.events import with_process
-from lookaway.world.faults.contract import Fault, FaultyCase, needs_event, replaced
+from lookaway.world.faults.contract import Fault, FaultyCase, needs_disappearance, replaced
 from lookaway.world.part_motion import with_idle_motion
+from lookaway.world.recipe import ClipRecipe
 from lookaway.world.states import StateTable
 from lookaway.world.turns import between_frames
 
 
 class _EventFault(Fault):
+    def declines_recipe(self, recipe: ClipRecipe) -> str | None:
+        return "nothing happens to the target" if recipe.event == "none" else None
+
     def declines(self, case: FaultyCase) -> str | None:
-        return needs_event(case)
+        return self.declines_recipe(case.clip.recipe) or needs_disappearance(case)
 
 
 class StateReset(_EventFault):
