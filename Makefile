@@ -116,9 +116,11 @@ cards:  ## The cards of metrics that need no downloaded weights: faults, control
 	test -f $(CARDS)/scores.parquet || cp $(KNOWN_SCORES) $(CARDS)/
 	set -e; for form in $(FORMS); do for step in $(STEPS); do $(MEASURE) $$form $$step --changes ""; done; done
 	set -e; for form in $(FORMS); do $(MEASURE) $$form --faults "" --changes $(CONTROLS); done
-	$(SUITE) $(SMALL) --suite mbench-a
-	$(SUITE) $(SMALL) --suite mbench-t
-	$(SUITE) $(SMALL) --suite mind --use reference_poses=true_reference_poses
+	set -e; for form in $(FORMS); do \
+		$(SUITE) $$form --suite mbench-a; \
+		$(SUITE) $$form --suite mbench-t; \
+		$(SUITE) $$form --suite mind --use reference_poses=true_reference_poses; \
+	done
 	$(MEASURE) $(SMALL) --features truth --severities 0.5,1 --changes ""
 	$(MEASURE) $(SMALL) --look generator_like --severities 0.5,1 --changes ""
 	$(MEASURE) $(SMALL) --faults "" --changes all
