@@ -9,10 +9,12 @@ from lookaway.calibration.calibrate import CalibrationPlan, calibrate, cards_of_
 from lookaway.calibration.card import CARDS, FIGURES, CardSet, read_cards
 from lookaway.core import JudgeModel, MetricBase, Outcome, Score, UnknownName, UserError
 from lookaway.engine.evaluate import evaluate
+from lookaway.engine.inline import Inline
 from lookaway.engine.reading import read
 from lookaway.judges.oracle import OracleServer
 from lookaway.judges.server import Connection
 from lookaway.judges.settings import JudgeSettings
+from lookaway.perception.truth import TRUTH
 from lookaway.world.grid import Grid
 from tests.support.command import lookaway
 from tests.support.rendered import copy_small
@@ -52,7 +54,7 @@ def world(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def cards(world, tmp_path_factory) -> CardSet:
     folder = tmp_path_factory.mktemp("cards")
-    dataset, labels = with_changes(read(world), CHOSEN, folder / "changed")
+    dataset, labels = with_changes(read(world), CHOSEN, folder / "changed", Inline())
     run = evaluate(dataset, folder / "run", metrics=[LastLight()])
     return CardSet(tuple(cards_of_run(run, labels, folder)))
 
@@ -82,7 +84,7 @@ def test_a_metric_that_asks_the_oracle_finds_a_reset_event_and_its_card_says_it_
     )
     with OracleServer(world) as server:
         judge = JudgeSettings(model=JudgeModel(model="oracle"), connection=Connection(url=server.base_url))
-        dataset, labels = with_changes(read(world), (), tmp_path / "changed")
+        dataset, labels = with_changes(read(world), (), tmp_path / "changed", Inline())
         run = evaluate(dataset, tmp_path / "run", metrics=["mbencha.causal.state_progress"], judge=judge)
     (card,) = cards_of_run(run, labels, tmp_path)
     (reset,) = card.responses
@@ -93,21 +95,50 @@ def test_a_world_without_a_clean_clip_is_refused(world, tmp_path):
     dataset = read(world)
     faulty = replace(dataset, rollouts=tuple(r for r in dataset.rollouts if r.model != "perfect"))
     with pytest.raises(UserError, match="no clip without a fault"):
-        with_changes(faulty, (), tmp_path)
+        with_changes(faulty, (), tmp_path, Inline())
 
 
 def test_a_single_scene_is_calibrated_without_a_wrong_scene(world, tmp_path):
     dataset = read(world, models=["perfect"], limit=1)
-    found, _ = with_changes(dataset, ("wrong_scene", "frozen"), tmp_path)
+    found, _ = with_changes(dataset, ("wrong_scene", "frozen"), tmp_path, Inline())
     assert [rollout.model for rollout in found.rollouts] == ["perfect", "perfect+frozen"]
 
 
 def test_only_the_changes_that_are_asked_for_are_measured_whatever_clips_are_there(world, tmp_path):
     dataset = read(world, models=["perfect"], limit=1)
-    with_changes(dataset, ("frozen", "noise"), tmp_path)
-    later, labels = with_changes(dataset, ("noise",), tmp_path)
+    with_changes(dataset, ("frozen", "noise"), tmp_path, Inline())
+    later, labels = with_changes(dataset, ("noise",), tmp_path, Inline())
     assert [rollout.model for rollout in later.rollouts] == ["perfect", "perfect+noise"]
     assert labels[later.rollouts[-1].id].name == "noise"
+
+
+class _Counting(Inline):
+    """Remembers what it was given to do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given: list[str] = []
+
+    def map(self, make_worker, items, **options):
+        items = list(items)
+        self.given += [f"{rollout.model}+{change.name}" for rollout, change, _ in items]
+        return super().map(make_worker, items, **options)
+
+
+def test_workers_make_the_changed_clips_that_are_not_there_and_no_others(world, tmp_path):
+    dataset, workers = read(world, models=["perfect"], limit=1), _Counting()
+    with_changes(dataset, ("frozen",), tmp_path, workers)
+    with_changes(dataset, ("frozen", "noise"), tmp_path, workers)
+    assert workers.given == ["perfect+frozen", "perfect+noise"]
+
+
+def test_a_changed_clip_that_a_worker_left_half_made_is_made(world, tmp_path):
+    dataset = read(world, models=["perfect"], limit=1)
+    found, _ = with_changes(dataset, ("reversed",), tmp_path, Inline())
+    truth = found.rollouts[-1].artifacts[TRUTH]
+    truth.unlink()
+    with_changes(dataset, ("reversed",), tmp_path, Inline())
+    assert truth.is_file()
 
 
 def test_a_misspelt_change_is_refused_before_anything_is_rendered():

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from lookaway.calibration.card import CARDS, CLEAN_LOOK, CardSet, MetricCard, read_cards, write_cards
-from lookaway.calibration.clip_changes import CHANGES, LOOKS, change_rollout, find_change
+from lookaway.calibration.clip_changes import CHANGES, LOOKS, ClipChange, change_rollout, changed_folder, find_change
 from lookaway.calibration.measured_card import (
     CalibratedMetric,
     CalibrationSetting,
@@ -43,6 +43,8 @@ TRUE_EXTRACTORS: Final[Mapping[str, str]] = {
 }
 """Extractors that read the ground truth, by feature."""
 Features = Literal["truth", "shipped"]
+_Work = tuple[Rollout, ClipChange, Rollout | None]
+"""A clip, how it is changed, and a clip of another scene if there is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +106,7 @@ def calibrate(
     rendered, wanted = read(world), plan.clips
     asked = tuple(rollout for rollout in rendered.rollouts if (rollout.case.id, rollout.model) in wanted)
     dataset = with_look(replace(rendered, rollouts=asked), plan.look, changed, chosen)
-    dataset, labels = with_changes(dataset, plan.changes, changed)
+    dataset, labels = with_changes(dataset, plan.changes, changed, chosen)
     cards: list[MetricCard] = []
     for features in plan.features:
         run = evaluate(
@@ -130,13 +132,13 @@ def with_look(dataset: Dataset, look: str, folder: Path, executor: Executor) -> 
     change = LOOKS[look]
     if change is None:
         return dataset
-    give_look = partial(change_rollout, change=change, folder=folder)
-    for _ in executor.map(lambda clients: give_look, dataset.rollouts):
-        pass
-    return replace(dataset, rollouts=tuple(map(give_look, dataset.rollouts)))
+    works = [(rollout, change, None) for rollout in dataset.rollouts]
+    return replace(dataset, rollouts=tuple(_changed(works, folder, executor)))
 
 
-def with_changes(dataset: Dataset, changes: Sequence[str], folder: Path) -> tuple[Dataset, dict[str, ClipLabel]]:
+def with_changes(
+    dataset: Dataset, changes: Sequence[str], folder: Path, executor: Executor
+) -> tuple[Dataset, dict[str, ClipLabel]]:
     """A world with its clean clips under controls and nuisances, and the label of every rollout by its id.
 
     A clip with several faults has no label. A single scene has no clip of another one, so that change is left out.
@@ -150,17 +152,31 @@ def with_changes(dataset: Dataset, changes: Sequence[str], folder: Path) -> tupl
             clean += [rollout] if label.kind == "clean" else []
     if not clean:
         raise UserError(f"{dataset.root}: there is no clip without a fault to compare with. Render some.")
-    changed = []
+    works: list[_Work] = []
     for rollout in clean:
         donor = _donor(rollout, clean)
-        for change in (find_change(name) for name in changes):
-            if change.is_of_another_scene and donor is None:
-                continue
-            made = change_rollout(rollout, change, folder, donor)
-            kind: Literal["control", "nuisance"] = "control" if change.kind == "control" else "nuisance"
-            labels[made.id] = replace(labels[rollout.id], kind=kind, name=change.name)
-            changed.append(made)
+        chosen = (find_change(name) for name in changes)
+        works += [(rollout, change, donor) for change in chosen if donor or not change.is_of_another_scene]
+    changed = _changed(works, folder, executor)
+    for (rollout, change, _), made in zip(works, changed, strict=True):
+        kind: Literal["control", "nuisance"] = "control" if change.kind == "control" else "nuisance"
+        labels[made.id] = replace(labels[rollout.id], kind=kind, name=change.name)
     return replace(dataset, rollouts=(*dataset.rollouts, *changed)), labels
+
+
+def _changed(works: Sequence[_Work], folder: Path, executor: Executor) -> list[Rollout]:
+    """Changed rollouts, in the order of their works; their videos are written by the workers."""
+    new = [work for work in works if not changed_folder(work[0], work[1], folder).exists()]
+    if new:  # an executor without work may start a cluster all the same
+        for _ in executor.map(lambda clients: partial(_change, folder=folder), new):
+            pass
+    # What is written is kept; what a worker gave up on is tried again here, where its error is raised.
+    return [_change(work, folder) for work in works]
+
+
+def _change(work: _Work, folder: Path) -> Rollout:
+    rollout, change, donor = work
+    return change_rollout(rollout, change, folder, donor)
 
 
 def cards_of_run(run: Run, labels: Mapping[str, ClipLabel], folder: Path, look: str = CLEAN_LOOK) -> list[MetricCard]:
