@@ -43,7 +43,7 @@ TRUE_EXTRACTORS: Final[Mapping[str, str]] = {
 }
 """Extractors that read the ground truth, by feature."""
 Features = Literal["truth", "shipped"]
-_Work = tuple[Rollout, ClipChange, Rollout | None]
+_Job = tuple[Rollout, ClipChange, Rollout | None]
 """A clip, how it is changed, and a clip of another scene if there is one."""
 
 
@@ -132,8 +132,8 @@ def with_look(dataset: Dataset, look: str, folder: Path, executor: Executor) -> 
     change = LOOKS[look]
     if change is None:
         return dataset
-    works = [(rollout, change, None) for rollout in dataset.rollouts]
-    return replace(dataset, rollouts=tuple(_changed(works, folder, executor)))
+    jobs = [(rollout, change, None) for rollout in dataset.rollouts]
+    return replace(dataset, rollouts=tuple(_changed(jobs, folder, executor)))
 
 
 def with_changes(
@@ -152,30 +152,30 @@ def with_changes(
             clean += [rollout] if label.kind == "clean" else []
     if not clean:
         raise UserError(f"{dataset.root}: there is no clip without a fault to compare with. Render some.")
-    works: list[_Work] = []
+    jobs: list[_Job] = []
     for rollout in clean:
         donor = _donor(rollout, clean)
         chosen = (find_change(name) for name in changes)
-        works += [(rollout, change, donor) for change in chosen if donor or not change.is_of_another_scene]
-    changed = _changed(works, folder, executor)
-    for (rollout, change, _), made in zip(works, changed, strict=True):
+        jobs += [(rollout, change, donor) for change in chosen if donor or not change.is_of_another_scene]
+    changed = _changed(jobs, folder, executor)
+    for (rollout, change, _), made in zip(jobs, changed, strict=True):
         kind: Literal["control", "nuisance"] = "control" if change.kind == "control" else "nuisance"
         labels[made.id] = replace(labels[rollout.id], kind=kind, name=change.name)
     return replace(dataset, rollouts=(*dataset.rollouts, *changed)), labels
 
 
-def _changed(works: Sequence[_Work], folder: Path, executor: Executor) -> list[Rollout]:
-    """Changed rollouts, in the order of their works; their videos are written by the workers."""
-    new = [work for work in works if not changed_folder(work[0], work[1], folder).exists()]
+def _changed(jobs: Sequence[_Job], folder: Path, executor: Executor) -> list[Rollout]:
+    """Changed rollouts, in the order of their jobs; their videos are written by the workers."""
+    new = [job for job in jobs if not changed_folder(job[0], job[1], folder).exists()]
     if new:  # an executor without work may start a cluster all the same
         for _ in executor.map(lambda clients: partial(_change, folder=folder), new):
             pass
     # What is written is kept; what a worker gave up on is tried again here, where its error is raised.
-    return [_change(work, folder) for work in works]
+    return [_change(job, folder) for job in jobs]
 
 
-def _change(work: _Work, folder: Path) -> Rollout:
-    rollout, change, donor = work
+def _change(job: _Job, folder: Path) -> Rollout:
+    rollout, change, donor = job
     return change_rollout(rollout, change, folder, donor)
 
 
