@@ -102,10 +102,11 @@ PROBES = wrbench.d3.visible_spatial wrbench.d4.visible_state wrbench.d5.returned
 RATINGS = mbencha.causal.state_progress mbencha.causal.progress_correctness triggered
 ASKED = $(subst $() ,$(SEPARATOR),$(strip $(PROBES) $(RATINGS)))
 SMALL = --size 192x336 --fps 8
-FORMS = "$(SMALL)" "--size 256x448 --fps 12"
+LARGE = --size 256x448 --fps 12
+FORMS = "$(SMALL)" "$(LARGE)"
 STEPS = "--severities 1" "--severities 0.5" "--severities 0.25" "--severities 0.75" "--severities 0.1"
 CONTROLS = frozen,overlay,wrong_scene,reversed,shuffled,noise,crop,loop
-EVENTS = -o $(JUDGED_CARDS) $(SMALL) --events in_place --faults state_reset,frozen_while_unseen --changes "" \
+EVENTS = -o $(JUDGED_CARDS) --events in_place --faults state_reset,frozen_while_unseen --changes "" \
 	--severities 0.1,0.25,0.5,0.75,1
 KNOWN_SCORES = benchmarks/cards/scores.parquet
 
@@ -122,11 +123,15 @@ cards:  ## The cards of metrics that need no downloaded weights: faults, control
 		$(SUITE) $$form --suite mind --use reference_poses=true_reference_poses; \
 	done
 	$(MEASURE) $(SMALL) --features truth --severities 0.5,1 --changes ""
+	$(MEASURE) $(LARGE) --features truth --faults "" --changes ""
 	$(MEASURE) $(SMALL) --look generator_like --severities 0.5,1 --changes ""
 	$(MEASURE) $(SMALL) --faults "" --changes all
-	$(CALIBRATE) $(EVENTS) --metrics revisited
-	$(PYTHON) -c "from lookaway.cli import main; main()" judge oracle $(JUDGED_CARDS)/worlds/192x336-8fps-3s-world2 -- \
-		$(CALIBRATE) $(EVENTS) --metrics $(ASKED)
+	set -e; for form in $(FORMS); do \
+		$(CALIBRATE) $(EVENTS) $$form --metrics revisited; \
+		set -- $$form; \
+		$(PYTHON) -c "from lookaway.cli import main; main()" judge oracle $(JUDGED_CARDS)/worlds/$$2-$$4fps-3s-world2 -- \
+			$(CALIBRATE) $(EVENTS) $$form --metrics $(ASKED); \
+	done
 	$(PYTHON) -m benchmarks.ship_cards $(CARDS) $(JUDGED_CARDS)
 
 guide:  ## The guide to metrics, from the cards in the package
