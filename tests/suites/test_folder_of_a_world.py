@@ -7,6 +7,7 @@ import pytest
 from lookaway.core.cases import case_title
 from lookaway.engine.evaluate import evaluate
 from lookaway.engine.reading import read
+from lookaway.io.phases import phases_of
 from lookaway.io.world_clips import CARD
 from tests.support.rendered import copy_small
 from tests.support.runs import statuses
@@ -33,7 +34,6 @@ def test_what_a_card_knows_becomes_part_of_the_case(world):
     assert rollout.case.target.box == (0.2, 0.5, 0.1, 0.2)
     assert rollout.case.prompt == ("1", "2", "3", "4", "5")
     assert (rollout.case.subset, rollout.case.scene, rollout.case.action) == ("none", "room-0", "wait")
-    assert rollout.phases == {"visible": (0, 2), "disappeared": (2, 4), "reappeared": (4, FRAMES)}
 
 
 def test_a_target_that_is_unseen_in_the_first_frame_has_no_box(world):
@@ -59,10 +59,34 @@ def test_the_clip_without_a_fault_is_the_reference_of_its_case(world):
         assert dict(reference.phase_starts) == {"visible": 0, "disappeared": 2, "reappeared": 4}
 
 
+def phases(card):
+    visible, disappeared, reappeared = card
+    return {"visible": visible, "disappeared": disappeared, "reappeared": reappeared, "causes": []}
+
+
+def test_a_target_that_never_comes_back_is_looked_for_where_the_reference_shows_it_again(world):
+    write_clip_folder(
+        world / FOLDER.replace("perfect", "vanish-1"),
+        model="vanish-1",
+        injections=[FAULT],
+        phases=phases([(0, 2), (2, FRAMES), (FRAMES, FRAMES)]),
+    )
+    for rollout in read(world).rollouts:
+        assert [(phase.start, phase.stop) for phase in phases_of(rollout, FRAMES)] == [(0, 2), (2, 4), (4, FRAMES)]
+
+
+def test_where_no_clip_shows_the_target_again_each_has_its_own_phases(world):
+    write_clip_folder(world / FOLDER, phases=phases([(0, 3), (3, FRAMES), (FRAMES, FRAMES)]))
+    (rollout,) = read(world).rollouts
+    assert dict(rollout.case.reference.phase_starts) == {}
+    assert rollout.phases == {"visible": (0, 3), "disappeared": (3, FRAMES), "reappeared": (FRAMES, FRAMES)}
+
+
 def test_a_case_whose_clips_all_have_faults_has_no_reference(world):
     write_clip_folder(world / FOLDER, model="vanish-1", injections=[FAULT])
     (rollout,) = read(world).rollouts
     assert rollout.case.reference is None
+    assert rollout.phases == {"visible": (0, 2), "disappeared": (2, 4), "reappeared": (4, FRAMES)}
 
 
 def test_a_card_that_is_not_valid_is_listed_and_the_others_are_read(world):

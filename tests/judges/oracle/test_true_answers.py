@@ -87,7 +87,7 @@ def test_probes_find_what_is_wrong_and_nothing_else(oracle: OracleServer, rollou
 
 
 def test_the_target_is_judgeable_in_the_seconds_whose_shown_frames_show_it(
-    oracle: OracleServer, rollouts: Rollouts
+    world: Path, oracle: OracleServer, rollouts: Rollouts
 ) -> None:
     recipe, rollout = Reobservation(), rollouts["perfect"]
     question = recipe.question_about((0, 1), rollout)
@@ -96,7 +96,8 @@ def test_the_target_is_judgeable_in_the_seconds_whose_shown_frames_show_it(
         request = question.request(SYSTEM, JudgeModel(model="asked"), pictures(rollout, frames), 0)
         return [row.judgeable for row in question.read(put(oracle, completion_fields(request)).reply).seconds]
 
-    start, end = rollout.phases["disappeared"]
+    clip = next(clip for clip in open_world(world) if clip.video == rollout.video)
+    start, end = clip.card.phases.disappeared
     assert judgeable((0, 4, 8, 12)) == [True, True]
     assert judgeable((start, end - 1)) == [False, False]
     assert judgeable((0, end - 1)) == [True, False]

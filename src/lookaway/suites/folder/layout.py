@@ -294,17 +294,24 @@ def world_rollouts(root: Path) -> tuple[tuple[Rollout, ...], list[Problem]]:
 
 
 def _reference(clip: WorldClip) -> Reference:
-    phases = clip.card.phases
+    starts = {name: getattr(clip.card.phases, name)[0] for name in PHASES}
     return Reference(
         video=clip.video,
         end=clip.card.frames,
         artifacts={"truth": clip.folder / CARD},
-        phase_starts={name: getattr(phases, name)[0] for name in PHASES},
+        phase_starts=starts if max(starts.values()) < clip.card.frames else {},
     )
 
 
 def _with_reference(rollout: Rollout, references: Mapping[str, Reference]) -> Rollout:
-    return replace(rollout, case=replace(rollout.case, reference=references.get(rollout.case.id)))
+    """With the clip of its case that has no fault, whose phases are those of all clips of the case.
+
+    Benchmarks annotate their reference videos alone. By its own phases, a clip whose target is gone would have no frame
+    in which it should be back.
+    """
+    reference = references.get(rollout.case.id)
+    phases = {} if reference is not None and reference.phase_starts else rollout.phases
+    return replace(rollout, case=replace(rollout.case, reference=reference), phases=phases)
 
 
 def _rollout(clip: WorldClip) -> Rollout:
