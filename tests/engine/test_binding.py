@@ -147,6 +147,20 @@ def test_another_extractor_takes_the_place_of_a_feature_wherever_it_is_used(data
     assert bound.recipes["matches"].pairs == plain.recipes["matches"].pairs
 
 
+def test_an_extractor_named_instead_of_another_compares_the_same_frames(dataset):
+    bound, _ = bind_metrics(dataset, ["spatial_epipolar"], using={"matches": "true_matches", "poses": "true_poses"})
+    plain, _ = bind_metrics(dataset, ["spatial_epipolar"])
+    assert bound.recipes["matches"].name == "true_matches"
+    assert bound.recipes["matches"].pairs == plain.recipes["matches"].pairs
+    assert bound.recipes["matches"].poses == bound.recipes["poses"] != plain.recipes["poses"]
+
+
+def test_an_extractor_that_misses_what_the_replaced_one_does_not_have_is_refused(dataset):
+    message = "'true_matches' cannot replace 'supplied_poses' by name alone: it has no default for poses, pairs"
+    with pytest.raises(UserError, match=message):
+        bind_metrics(dataset, ["spatial_epipolar"], using={"poses": "true_matches"})
+
+
 def test_another_extractor_is_another_lock(dataset):
     plain, changed = (
         metric_key(bind_metrics(dataset, ["spatial_epipolar"], using=using)[0])

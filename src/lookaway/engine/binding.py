@@ -28,8 +28,11 @@ from lookaway.judges.judge_feature import JudgeFeature
 class Overrides:
     """Changes to the recipes of a protocol."""
 
-    using: Mapping[str, Extractor] = field(default_factory=dict)
-    """Recipes that replace those of the suite for a feature, wherever the feature is used."""
+    using: Mapping[str, Extractor | type[Extractor]] = field(default_factory=dict)
+    """Recipes that replace those of the suite for a feature, wherever the feature is used.
+
+    Of a class, fields without a default are those of the recipe that it replaces.
+    """
     compute: Compute | None = None
     """Device and precision of all networks."""
     judge: JudgeModel | None = None
@@ -71,6 +74,8 @@ class Overrides:
         """The recipe of a feature; one for the generated and one for the reference video never change places."""
         if (chosen := self.using.get(feature)) is None:
             return usual
+        if isinstance(chosen, type):
+            chosen = _in_place_of(usual, chosen)
         if chosen.of_reference != usual.of_reference:
             video = {True: "the reference video", False: "the generated video"}
             raise UserError(
@@ -79,6 +84,22 @@ class Overrides:
                 "Leave it out, or name another extractor."
             )
         return chosen
+
+
+def _in_place_of(usual: Any, kind: type[Any]) -> Extractor:
+    """A recipe with its defaults; what has none, such as which frames are paired, is that of the usual one."""
+    required = [
+        entry.name
+        for entry in dataclasses.fields(kind)
+        if entry.default is dataclasses.MISSING and entry.default_factory is dataclasses.MISSING
+    ]
+    if missing := [name for name in required if not hasattr(usual, name)]:
+        raise UserError(
+            f"The extractor {kind.name!r} cannot replace {usual.name!r} by name alone: it has no default for "
+            f"{', '.join(missing)}. Bind the metric in a suite that gives it a recipe, or give its fields defaults."
+        )
+    recipe: Extractor = kind(**{name: getattr(usual, name) for name in required})
+    return recipe
 
 
 def feature_names(recipes: Mapping[str, Extractor]) -> Iterator[str]:
@@ -102,8 +123,8 @@ def bind_metrics(
     for one metric of it. `using` names other extractors for features; `compute` is the device and precision of all
     networks.
     """
-    recipes = {feature: _default_recipe(extractor) for feature, extractor in (using or {}).items()}
-    return Overrides(using=recipes, compute=compute).apply(_chosen(dataset, metrics))
+    kinds = {feature: plugins.load("extractors", extractor) for feature, extractor in (using or {}).items()}
+    return Overrides(using=kinds, compute=compute).apply(_chosen(dataset, metrics))
 
 
 def _chosen(dataset: Dataset, metrics: Sequence[str | Metric] | None) -> tuple[BoundMetric, ...]:
