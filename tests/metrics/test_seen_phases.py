@@ -66,7 +66,7 @@ PHASES = Feature({"bounds": np.array([[0, 9], [9, 12], [12, 21]])}, {"phases": [
 def depth(maps, indices=(0, 4, 8, 12, 16, 20), metric=None, phases=PHASES):
     feature = Feature({"inverse_depth": np.array(maps), "frame_indices": np.array(indices)})
     metric = metric or DepthConsistency()
-    return metric.measure(ROLLOUT, {"depth": feature, "phases": phases})
+    return metric.measure(ROLLOUT, {"inverse_depth": feature, "phases": phases})
 
 
 def test_equal_shapes_score_1_whatever_their_scale_and_shift():
@@ -100,6 +100,16 @@ def test_a_phase_that_is_too_short_counts_as_0_only_as_published():
     assert depth(shown, (0, 4, 8, 12)).value == pytest.approx(1, abs=1e-6)
     published = depth(shown, (0, 4, 8, 12), DepthConsistency(as_published=True))
     assert published.value == pytest.approx(0.7 * 0.5)
+
+
+def test_a_phase_without_any_frame_of_depth_does_not_count():
+    never_back = Feature(
+        {"bounds": np.array([[0, 9], [9, 21], [21, 21]])}, {"phases": ["visible", "gone", "reappeared"]}
+    )
+    outcome = depth([MAPS[0]] * 3, (0, 4, 8), phases=never_back)
+    assert outcome.value == pytest.approx(1, abs=1e-6)
+    assert [unit.name for unit in outcome.units] == ["f0_f4", "f4_f8"]
+    assert depth(np.zeros((0, 5, 7)), (), phases=never_back).reason is Reason.TOO_SHORT
 
 
 def test_without_pairs_or_phases_it_abstains():

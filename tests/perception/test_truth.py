@@ -9,9 +9,12 @@ import pytest
 from lookaway.core import MaskTrack, Reason, Reference, Rollout, Trajectory, Unmeasurable
 from lookaway.io.sampling import EveryFrame, UniformFrames
 from lookaway.io.world_clips import CARD, DEPTH, VIDEO
+from lookaway.metrics.reappearance import ReappearanceScore
 from lookaway.perception.truth import (
     TrueBoxes,
     TrueDepth,
+    TrueDetections,
+    TrueInverseDepth,
     TrueMasks,
     TruePoses,
     TrueReferencePoses,
@@ -34,7 +37,9 @@ ALL = [
     TrueRequestedPoses(),
     TrueMasks(EveryFrame()),
     TrueBoxes(EveryFrame()),
+    TrueDetections(EveryFrame()),
     TrueDepth(EveryFrame()),
+    TrueInverseDepth(EveryFrame()),
     TrueStates(),
 ]
 
@@ -120,7 +125,14 @@ def test_boxes_hold_the_target_and_nothing_around_it(rollout):
         assert box.round(3).tolist() == [5 + index, 20, 15 + index, 30]
 
 
-def test_a_target_that_is_unseen_has_no_box_but_was_looked_for(tmp_path):
+def test_a_detector_that_never_errs_is_sure_of_what_the_target_covers(rollout):
+    feature = perceive(TrueDetections(UniformFrames(3)), rollout)
+    assert feature["detection_frames"].tolist() == [0, 2, 5]
+    np.testing.assert_allclose(feature["coverages"], 100 / (WIDTH * HEIGHT))
+    assert feature["scores"].tolist() == [1, 1, 1]
+
+
+def test_a_target_that_is_unseen_is_looked_for_and_not_found(tmp_path):
     card = write_clip_folder(tmp_path)
     things = [thing.model_dump() for thing in card.things]
     things[0]["id"] = 99
@@ -129,12 +141,23 @@ def test_a_target_that_is_unseen_has_no_box_but_was_looked_for(tmp_path):
     feature = perceive(TrueBoxes(UniformFrames(2)), rollout)
     assert feature["boxes"].shape == (0, 4)
     assert feature["looked_at"].tolist() == [0, 5]
+    outcome = ReappearanceScore().measure(rollout, {"detections": perceive(TrueDetections(UniformFrames(2)), rollout)})
+    assert (outcome.value, outcome.detail["frames_detected"]) == (0, 0)
 
 
 def test_depth_is_taken_from_the_middle_of_every_so_many_pixels(rollout):
     feature = perceive(TrueDepth(UniformFrames(2), stride=4), rollout)
     expected = depth_planes()[5][2::4, 2::4] / 1000
     np.testing.assert_allclose(feature["depth"][1], expected, rtol=1e-3)
+
+
+def test_inverse_depth_is_one_over_depth_and_0_for_the_sky(rollout):
+    feature = perceive(TrueInverseDepth(UniformFrames(2), stride=4), rollout)
+    metres = depth_planes()[5][2::4, 2::4] / 1000
+    assert feature["frame_indices"].tolist() == [0, 5]
+    assert (metres == 0).any()
+    assert (feature["inverse_depth"][1][metres == 0] == 0).all()
+    np.testing.assert_allclose(feature["inverse_depth"][1][metres > 0], 1 / metres[metres > 0], rtol=1e-3)
 
 
 def test_damaged_depth_is_an_abstention(rollout):

@@ -92,8 +92,8 @@ def test_as_published_changes_what_is_known_to_be_wrong_and_nothing_else():
     assert changed["memobench.object_identity"] == {"tokens.frames.as_published", "tokens.fit"}
     assert changed["memobench.geo3d"] == {
         "metric.as_published",
-        "depth.frames.as_published",
-        "depth.height",
+        "inverse_depth.frames.as_published",
+        "inverse_depth.height",
         "phases.as_published",
     }
     assert changed["memobench.ors"] == {

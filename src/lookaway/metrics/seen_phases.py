@@ -62,7 +62,7 @@ def _unit_length(tokens: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class DepthConsistency(MetricBase):
-    """0.7 m + 0.3 l, from cosines of depth maps of consecutive sampled frames in each phase.
+    """0.7 m + 0.3 l, from cosines of maps of inverse depth of consecutive sampled frames in each phase.
 
     Every map is scaled to 0 to 1, so that it is compared by its shape alone. m is the mean over phases of the mean of
     their cosines, l the least cosine. Most maps are much alike, whatever they show: values are near 1. There is no raw
@@ -76,7 +76,7 @@ class DepthConsistency(MetricBase):
     """
 
     name = "depth_consistency"
-    needs = ("depth", "phases")
+    needs = ("inverse_depth", "phases")
 
     phases: Annotated[tuple[str, ...], "names of the phases"] = ("visible", "reappeared")
     as_published: Annotated[bool, "counts a phase that is too short as 0, as MemoBench's own code does"] = False
@@ -86,7 +86,8 @@ class DepthConsistency(MetricBase):
         bounds = dict(zip(features["phases"].detail["phases"], features["phases"]["bounds"].tolist(), strict=True))
         if missing := [name for name in self.phases if name not in bounds]:
             return Abstention(Reason.MISSING_INPUT, f"phases {', '.join(missing)} are not annotated.")
-        frames, maps = features["depth"]["frame_indices"], features["depth"]["inverse_depth"]
+        feature = features["inverse_depth"]
+        frames, maps = feature["frame_indices"], feature["inverse_depth"]
         units: list[Unit] = []
         found: list[Floats] = []
         for start, stop in (bounds[name] for name in self.phases):
@@ -109,9 +110,9 @@ class DepthConsistency(MetricBase):
 
 def _consecutive_cosines(maps: Floats) -> Floats:
     """[N - 1] cosines of neighbouring maps [N, rows, columns], clipped to 0 to 1."""
-    flat = maps.reshape(len(maps), -1)
-    if len(flat) < 2:
+    if len(maps) < 2:
         return np.zeros(0)
+    flat = maps.reshape(len(maps), -1)
     lowest, highest = flat.min(axis=1, keepdims=True), flat.max(axis=1, keepdims=True)
     scaled = (flat - lowest) / (highest - lowest + FLAT)
     scaled /= np.maximum(np.linalg.norm(scaled, axis=1, keepdims=True), FLAT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Final
 
@@ -16,6 +16,7 @@ from lookaway.core import (
     DatasetError,
     Feature,
     Features,
+    Floats,
     FramelessExtractor,
     Mask,
     MaskTrack,
@@ -28,6 +29,7 @@ from lookaway.io.sampling import UniformFrames
 from lookaway.io.video import probe
 from lookaway.io.world_clips import WorldClip
 from lookaway.perception.masks.grounding_dino_boxes import BOX_ARRAYS
+from lookaway.perception.masks.text_detections import TextDetections
 
 TRUTH: Final = "truth"
 """The artifact that names the `clip.json` of a clip."""
@@ -184,6 +186,34 @@ def _box(mask: Mask) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class TrueDetections(TruthExtractor):
+    """What a detector that never errs finds of the target, from the truth of the simulated world; its scores are 1."""
+
+    name: ClassVar[str] = "true_detections"
+    bytes_per_frame: ClassVar[float] = 32.0
+    arrays: ClassVar[Mapping[str, str]] = TextDetections.arrays
+
+    frames: Annotated[Sampler, "which frames are looked at"]
+
+    def read(self, rollout: Rollout, timeline: Timeline, features: Features) -> Feature:
+        """Read how much of the sampled frames the target covers."""
+        clip, wanted = open_truth(rollout, timeline), self.frames.indices(timeline, rollout)
+        covered = {
+            index: mask.mean()
+            for index, mask in enumerate(clip.masks(clip.card.things[0].id))
+            if index in wanted and mask.any()
+        }
+        return Feature(
+            {
+                "coverages": np.array(list(covered.values()), np.float64),
+                "scores": np.ones(len(covered)),
+                "detection_frames": np.array(list(covered), np.int64),
+                "frame_indices": np.array(wanted, np.int64),
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class TrueDepth(TruthExtractor):
     """Depth of sampled frames, from the truth of the simulated world; every so many pixels in both directions."""
 
@@ -201,15 +231,41 @@ class TrueDepth(TruthExtractor):
     def read(self, rollout: Rollout, timeline: Timeline, features: Features) -> Feature:
         """Read the depth of the sampled frames."""
         clip, wanted = open_truth(rollout, timeline), self.frames.indices(timeline, rollout)
-        pixels = slice(self.stride // 2, None, self.stride)
-        depths = [plane[pixels, pixels] for index, plane in enumerate(clip.depth()) if index in wanted]
         return Feature(
             {
-                "depth": np.stack(depths).astype(np.float16),
+                "depth": _depth_maps(clip, wanted, self.stride).astype(np.float16),
                 "frame_indices": np.array(wanted, np.int64),
                 "size": np.array([clip.card.width, clip.card.height]),
             }
         )
+
+
+@dataclass(frozen=True, slots=True)
+class TrueInverseDepth(TruthExtractor):
+    """Inverse depth of sampled frames, from the truth of the simulated world; every so many pixels both ways."""
+
+    name: ClassVar[str] = "true_inverse_depth"
+    bytes_per_frame: ClassVar[float] = 50_000.0
+    arrays: ClassVar[Mapping[str, str]] = {
+        "inverse_depth": "float16 [frames, rows, columns]: 1 / metres along the axis of the camera, 0 for the sky",
+        "frame_indices": "int64 [frames]: the frame of each row",
+    }
+
+    frames: Annotated[Sampler, "which frames are sampled"]
+    stride: Annotated[int, "every so many pixels are kept, the first in the middle of the first so many"] = 4
+
+    def read(self, rollout: Rollout, timeline: Timeline, features: Features) -> Feature:
+        """Read the depth of the sampled frames, and invert it."""
+        clip, wanted = open_truth(rollout, timeline), self.frames.indices(timeline, rollout)
+        depth = _depth_maps(clip, wanted, self.stride)
+        inverse = np.divide(1, depth, out=np.zeros_like(depth), where=depth > 0)
+        return Feature({"inverse_depth": inverse.astype(np.float16), "frame_indices": np.array(wanted, np.int64)})
+
+
+def _depth_maps(clip: WorldClip, wanted: Sequence[int], stride: int) -> Floats:
+    """[wanted, rows, columns] metres, 0 for the sky."""
+    pixels = slice(stride // 2, None, stride)
+    return np.stack([plane[pixels, pixels] for index, plane in enumerate(clip.depth()) if index in wanted])
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,7 @@ def _consistency(as_published: bool) -> tuple[BoundMetric, ...]:
         BoundMetric(
             name="memobench.geo3d",
             metric=DepthConsistency(phases=SEEN, as_published=as_published),
-            recipes={"depth": depth, "phases": PhaseBounds(as_published=as_published)},
+            recipes={"inverse_depth": depth, "phases": PhaseBounds(as_published=as_published)},
             is_consistency=True,
         ),
     )
