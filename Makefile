@@ -1,7 +1,7 @@
 # The same commands for people and for CI.
 PYTHON ?= python
 
-.PHONY: install vllm lock check check-all check-nightly format lint types contracts test test-all test-nightly docs bench bench-scale bench-sensitivity bench-report bench-same cards guide
+.PHONY: install vllm lock check check-all check-nightly static format lint types contracts test test-all test-nightly docs bench bench-scale bench-sensitivity bench-report bench-same cards guide
 
 # Which build of torch fits depends on the machine, so it is not in the lock, but what it asks for is.
 TORCH = torch==2.13.0
@@ -33,13 +33,17 @@ lock:  ## Resolve the locks anew
 		--python-platform x86_64-manylinux_2_28 --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet \
 		--output-file locks/vllm.lock
 
-check: lint types contracts test  ## Every push: at most 15 minutes of two cores
+check: static test  ## Every push: at most 15 minutes of two cores
 
-check-all: lint types contracts test-all  ## Before a merge, and what CI runs: at most 30 minutes with installation
+check-all: static test-all  ## Before a merge, and what CI runs: at most 30 minutes with installation
 
 # Needs the package index, `make vllm VLLM=FOLDER` and LOOKAWAY_VLLM_PYTHON=FOLDER/bin/python.
 check-nightly: test-nightly  ## Whole simulations, all damage, kills, full disks, a real vLLM, environments, many rollouts
 	$(PYTHON) -m benchmarks.many_rollouts
+
+# Types take one core longer than the other two together take the second one.
+static:  ## Lint, types and import contracts
+	$(MAKE) --no-print-directory --jobs 2 --output-sync types lint contracts
 
 format:
 	$(PYTHON) -m ruff format .
