@@ -92,6 +92,7 @@ bench-report:  ## The report of the simulated actors: how long it takes to build
 
 CARDS ?= runs/cards
 JUDGED_CARDS ?= $(CARDS)-judged
+SIDEWAYS_CARDS ?= $(CARDS)-sideways
 WORKERS ?= 2
 SEPARATOR := ,
 CALIBRATE = $(PYTHON) -c "from lookaway.cli import main; main()" calibrate --quiet --workers $(WORKERS)
@@ -112,31 +113,38 @@ STEPS = "--severities 1" "--severities 0.5" "--severities 0.25" "--severities 0.
 CONTROLS = frozen,overlay,wrong_scene,reversed,shuffled,noise,crop,loop
 EVENTS = -o $(JUDGED_CARDS) --events in_place --faults state_reset,frozen_while_unseen --changes "" \
 	--severities 0.1,0.25,0.5,0.75,1
+SIDEWAYS = $(CALIBRATE) -o $(SIDEWAYS_CARDS) --cameras pan_left $(SMALL) --severities 0.5,1 --changes ""
 KNOWN_SCORES = benchmarks/cards/scores.parquet
 
 # Rendered clips, features, outcomes and scores stay in CARDS, so the same command goes on where it was stopped. The
 # oracle needs clips to answer about, so those with events are rendered by a gate, which asks nothing and has no card.
-cards:  ## The cards of metrics that need no downloaded weights: faults, controls, nuisances, true features, another look
+cards:  ## The cards of metrics that need no downloaded weights: faults, controls, nuisances, true features, another look and path
 	mkdir -p $(CARDS)
 	test -f $(CARDS)/scores.parquet || cp $(KNOWN_SCORES) $(CARDS)/
 	set -e; for form in $(FORMS); do for step in $(STEPS); do $(MEASURE) $$form $$step --changes ""; done; done
 	set -e; for form in $(FORMS); do $(MEASURE) $$form --faults "" --changes $(CONTROLS); done
 	set -e; for form in $(FORMS); do \
-		$(SUITE) $$form --suite mbench-a; \
-		$(SUITE) $$form --suite mbench-t; \
+		$(SUITE) $$form --suite mbench-a --features both; \
+		$(SUITE) $$form --suite mbench-t --features both; \
 		$(SUITE) $$form --suite mind --use reference_poses=true_reference_poses; \
+		$(CALIBRATE) -o $(CARDS) $$form --metrics mind.action.rpe_rot,mind.action.rpe_trans --features truth --faults "" \
+			--changes "" --use reference_poses=true_reference_poses; \
+		$(CALIBRATE) -o $(CARDS) $$form --metrics memobench.geo3d,memobench.ors --features truth --severities 0.1,0.25,0.5,0.75,1 \
+			--changes $(CONTROLS); \
 	done
 	$(MEASURE) $(SMALL) --features truth --severities 0.5,1 --changes ""
 	$(MEASURE) $(LARGE) --features truth --faults "" --changes ""
 	$(MEASURE) $(SMALL) --look generator_like --severities 0.5,1 --changes ""
 	$(MEASURE) $(SMALL) --faults "" --changes all
+	$(SIDEWAYS) --metrics $(subst $() ,$(SEPARATOR),$(strip $(OWN)))
+	$(SIDEWAYS) --metrics mbencha.causal.camera_interaction --use poses=tracked_poses
 	set -e; for form in $(FORMS); do \
 		$(CALIBRATE) $(EVENTS) $$form --metrics revisited; \
 		set -- $$form; \
 		$(PYTHON) -c "from lookaway.cli import main; main()" judge oracle $(JUDGED_CARDS)/worlds/$$2-$$4fps-3s-world2 -- \
 			$(CALIBRATE) $(EVENTS) $$form --metrics $(ASKED); \
 	done
-	$(PYTHON) -m benchmarks.ship_cards $(CARDS) $(JUDGED_CARDS)
+	$(PYTHON) -m benchmarks.ship_cards $(CARDS) $(JUDGED_CARDS) $(SIDEWAYS_CARDS)
 
 guide:  ## The guide to metrics, from the cards in the package
 	$(PYTHON) -m benchmarks.ship_cards

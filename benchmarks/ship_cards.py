@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from lookaway.calibration.run_cards import shipped_cards
 from lookaway.calibration.scores import SCORES, Row, clip_of, metric_key, read_rows, scores_by_metric, write_rows
 from lookaway.core import canonical_json
 from lookaway.io.files import read_json
-from lookaway.reports.metric_guide import MATRIX, guide_cards, write_guide
+from lookaway.reports.metric_guide import HELD_OUT, MATRIX, SIDEWAYS, guide_cards, write_guide
 
 REPOSITORY = Path(__file__).parents[1]
 SHIPPED = REPOSITORY / "src" / "lookaway" / "calibration" / "shipped" / "cards.json.gz"
@@ -29,6 +29,8 @@ KNOWN_SCORES = REPOSITORY / "benchmarks" / "cards" / SCORES
 """Every score behind the cards, so that a later calibration adds to them."""
 HELD_OUT_FAMILIES = ("lobby", "office", "park", "playroom", "plaza", "street")
 """Constants were chosen on real clips, on other families, and those of what moves by itself on pond and fireside."""
+CAMERA, SIDEWAYS_CAMERA = "yaw_left_60", "pan_left"
+"""The path of the clips that cards are about, and another one, on which recommended metrics are tried."""
 PICTURES = REPOSITORY / "docs" / "images" / "cards"
 
 
@@ -40,7 +42,7 @@ def ship(folders: Sequence[Path]) -> None:
         described += read_cards(folder).cards
         rows |= {clip_of(row): row for row in read_rows(folder / SCORES)}
     ordered = [rows[clip] for clip in sorted(rows)]
-    made = made_from(described, ordered)
+    made = made_from(described, along(CAMERA, ordered))
     known = [card for card in joined((), made).cards if card.floor]  # no weights, or nothing that it looks for
     with tempfile.TemporaryDirectory() as scratch:
         write_cards(Path(scratch), known)
@@ -52,13 +54,24 @@ def ship(folders: Sequence[Path]) -> None:
 def write_page(guide: Path = GUIDE_FOLDER, pictures: Path = PICTURES) -> None:
     """Write the page of the documentation and its picture."""
     cards = shipped_cards().cards
-    write_guide(guide, cards, pictures, f"../images/cards/{MATRIX}", held_out_cards(cards))
+    others = {HELD_OUT: held_out_cards(cards), SIDEWAYS: sideways_cards(cards)}
+    write_guide(guide, cards, pictures, f"../images/cards/{MATRIX}", others)
 
 
 def held_out_cards(cards: Sequence[MetricCard]) -> list[MetricCard]:
     """The cards of the guide, made again from the families on which no constant was chosen."""
-    rows = [row for row in read_rows(KNOWN_SCORES) if row["family"] in HELD_OUT_FAMILIES]
+    rows = [row for row in along(CAMERA, read_rows(KNOWN_SCORES)) if row["family"] in HELD_OUT_FAMILIES]
     return made_from(guide_cards(cards), rows)
+
+
+def sideways_cards(cards: Sequence[MetricCard]) -> list[MetricCard]:
+    """The cards of the guide, made from clips whose camera moves sideways instead of turning."""
+    return made_from(guide_cards(cards), along(SIDEWAYS_CAMERA, read_rows(KNOWN_SCORES)))
+
+
+def along(camera: str, rows: Iterable[Row]) -> list[Row]:
+    """The scores of clips along one path; cases are named by family, event, camera and seed."""
+    return [row for row in rows if row["case"].split("-")[2] == camera]
 
 
 def made_from(cards: Sequence[MetricCard], rows: Sequence[Row]) -> list[MetricCard]:
@@ -66,8 +79,9 @@ def made_from(cards: Sequence[MetricCard], rows: Sequence[Row]) -> list[MetricCa
     known, made = scores_by_metric(rows), []
     for card in cards:
         metric = CalibratedMetric(
-            name=card.metric, chain=card.chain, chain_sha256=card.chain_sha256, unit=card.unit, range=card.range,
-            higher_is_better=card.higher_is_better, reads_truth=card.features == "truth",
+            name=card.metric, chain=card.chain, chain_sha256=card.chain_sha256, protocol_sha256=card.protocol_sha256,
+            unit=card.unit, range=card.range, higher_is_better=card.higher_is_better,
+            reads_truth=card.features == "truth",
         )  # fmt: skip
         setting = CalibrationSetting(world_version=card.world_version, look=card.look)
         form = (card.height, card.width, card.fps)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lookaway.calibration.calibrate import CalibrationPlan, calibrate, cards_of_run, with_changes
+from lookaway.calibration.calibrate import CalibrationPlan, calibrate, cards_of_run, joined, with_changes
 from lookaway.calibration.card import CARDS, FIGURES, CardSet, read_cards
 from lookaway.core import JudgeModel, MetricBase, Outcome, Score, UnknownName, UserError
 from lookaway.engine.evaluate import evaluate
@@ -76,6 +76,16 @@ def test_the_light_is_found_at_its_realised_dose_and_a_frozen_video_wins(cards):
     assert card.is_won_by_frozen
     assert {control.name for control in card.controls} == {"reference", "frozen", "wrong_scene"}
     assert [nuisance.name for nuisance in card.nuisances] == ["crf35"]
+
+
+def test_the_floor_of_true_features_goes_to_the_metric_that_compares_the_same_frames(cards):
+    (card,) = cards.cards
+    own, other, true = (
+        card.model_copy(update={"chain_sha256": chain * 32, "protocol_sha256": protocol * 32, "features": features})
+        for chain, protocol, features in (("a", "1", "shipped"), ("b", "2", "shipped"), ("c", "1", "truth"))
+    )
+    found = {card.chain_sha256[0]: card.truth_floor for card in joined([own, other], [true]).cards}
+    assert found == {"a": card.floor, "b": None, "c": card.floor}
 
 
 def test_a_metric_that_asks_the_oracle_finds_a_reset_event_and_its_card_says_it_read_the_truth(tmp_path):

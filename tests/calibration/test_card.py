@@ -5,8 +5,22 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from lookaway.calibration.card import CARDS, FIGURES, CardSet, MetricCard, chain_of, read_cards, write_cards
-from lookaway.core import DamagedFile, DatasetError
+from lookaway.calibration.card import (
+    CARDS,
+    FIGURES,
+    TRUE_EXTRACTORS,
+    CardSet,
+    MetricCard,
+    bound_chain,
+    bound_protocol,
+    chain_of,
+    protocol_of,
+    read_cards,
+    write_cards,
+)
+from lookaway.calibration.run_cards import shipped_cards
+from lookaway.core import DamagedFile, Dataset, DatasetError
+from lookaway.engine.binding import bind_metrics, feature_names
 from tests.calibration.planted import card_of, prefers_frozen, reacts_to_everything, reacts_to_nothing
 
 
@@ -92,6 +106,35 @@ def test_how_a_requested_path_reaches_a_metric_does_not_change_its_card():
     ]
     assert chains[0][1] == chains[1][1] == chain_of(entries)[1]
     assert chains[0][0] != chains[1][0]
+
+
+def matched(**changed: object) -> dict[str, object]:
+    poses = {"kind": "tracked_poses", "height": 240}
+    recipe = {"kind": "sift_matches", "pairs": {"kind": "FoldPairs", "most": 20}, "poses": poses, "keypoints": 2048}
+    return {"metric": {"kind": "spatial_epipolar"}, "features": {"matches": {**recipe, **changed}, "poses": poses}}
+
+
+def test_true_and_estimated_features_have_one_protocol_and_other_pairs_of_frames_another():
+    true = matched(kind="true_matches", poses={"kind": "true_poses"}, rows=32)
+    true["features"]["poses"] = {"kind": "true_poses"}
+    assert protocol_of(true) == protocol_of(matched())
+    assert chain_of(true) != chain_of(matched())
+    assert protocol_of(matched(pairs={"kind": "SegmentPairs", "most": 5})) != protocol_of(matched())
+    assert protocol_of({**matched(), "metric": {"kind": "spatial_capped"}}) != protocol_of(matched())
+
+
+@pytest.mark.parametrize("suite", ["mbench-a", "mbench-t", "revisit"])
+def test_cards_with_true_features_and_as_shipped_have_the_protocol_of_the_installed_metric(suite, tmp_path):
+    known = {card.chain_sha256: card for card in shipped_cards().cards}
+    dataset, found = Dataset(suite="revisit", root=tmp_path, rollouts=()), set()
+    needed = {name for bound in bind_metrics(dataset, [suite]) for name in feature_names(bound.recipes)}
+    true = {name: kind for name, kind in TRUE_EXTRACTORS.items() if name in needed}
+    for using in ({}, {"poses": "tracked_poses"}, true):
+        for bound in bind_metrics(dataset, [suite], using=using):
+            if card := known.get(bound_chain(bound)[1]):
+                assert card.protocol_sha256 == bound_protocol(bound)
+                found.add(card.features)
+    assert found == {"shipped", "truth"}
 
 
 def test_the_share_of_the_extractors_is_what_a_perfect_memory_loses(cards):

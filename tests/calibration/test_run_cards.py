@@ -67,7 +67,7 @@ def test_the_lock_names_the_card_and_keeps_its_own_hash(run, card, tmp_path, mon
 
 def test_a_card_of_another_version_is_not_taken_for_the_one_that_the_lock_names(run, card):
     RunFolder(run.path).add_cards({LIGHT: "0" * 64})
-    assert cards_of(run, CardSet((card,))).missing[LIGHT] == "its card 000000000000 is of another version"
+    assert cards_of(run, CardSet((card,))).missing[LIGHT] == "card 000000000000 is of another version"
 
 
 def test_environments_stay_beside_the_cards(run):

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from benchmarks.ship_cards import KNOWN_SCORES
+from benchmarks.ship_cards import CAMERA, KNOWN_SCORES, along
 from lookaway.calibration.card import CLEAN_LOOK, MetricCard
 from lookaway.calibration.run_cards import shipped_cards
 from lookaway.calibration.scores import Row, read_rows
@@ -36,7 +36,7 @@ def cards_of(metric: str) -> list[MetricCard]:
 
 @cache
 def known_rows() -> list[Row]:
-    return list(read_rows(KNOWN_SCORES))
+    return along(CAMERA, read_rows(KNOWN_SCORES))
 
 
 def clean_scores(card: MetricCard) -> np.ndarray:

@@ -37,9 +37,9 @@ FENCE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 ORIGIN = re.compile(r"^<!-- goes on from: (\S+) -->$", re.MULTILINE)
-HASH = re.compile(r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{12,}\b")
+HASH = re.compile(r"(?<!\.)\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{12,}\b")
 TIME = re.compile(r"\b\d+(\.\d+)? ?(s|min|h|d)\b")
-DECIMAL = re.compile(r"-?\d+\.\d+")
+DECIMAL = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
 HOW_FAR = re.compile(r"Waiting for a worker: ")
 """What a command says if it takes long."""
 TOLERANCE = 0.02

@@ -81,6 +81,8 @@ def _steps(block):
         ("score 0.700", "score 0.760", False),
         ("[0.689, 0.709]", "[0.690, 0.709]", True),
         ("raw 12.0", "raw 12.2", True),
+        ("raw 3.792230823991996e-15", "raw 1.4237550381249956e-15", True),
+        ("raw 3.792230823991996e-15", "raw 3.792230823991996", False),
         ("3 of 3", "2 of 3", False),
         ("lock 06859d159846d759", "lock 864267d705708014", True),
         ("about 9 s", "about 12 min", True),

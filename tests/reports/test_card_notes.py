@@ -18,7 +18,7 @@ from lookaway.reports.site.warnings import warnings
 from lookaway.reports.table import print_table
 from lookaway.store.run_folder import RunFolder
 from tests.calibration.planted import card_of, prefers_frozen
-from tests.support.chosen_run import LIGHT, STYLE, chosen_run, clips
+from tests.support.chosen_run import LIGHT, LPIPS, STYLE, chosen_run, clips
 
 SCENES = 20
 
@@ -60,10 +60,46 @@ def test_the_table_for_programs_has_the_hash_of_the_card(tmp_path, card, monkeyp
     assert found["is_won_by_frozen"]
 
 
-def test_a_table_without_cards_says_so(tmp_path, capsys):
-    run = chosen_run(tmp_path / "run", clips(STYLE, [0.5] * 3))
+@pytest.mark.parametrize(
+    ("has_chain", "metrics", "told"),
+    [
+        (True, [LIGHT], "no card for this size and rate."),
+        (False, [LIGHT], "no card for these extractors."),
+        (True, [STYLE], "no card."),
+        (True, [LIGHT, STYLE], "no card for any metric."),
+    ],
+)
+def test_a_table_without_cards_says_why(tmp_path, card, monkeypatch, capsys, has_chain, metrics, told):
+    run = chosen_run(tmp_path / "run", [clip for metric in metrics for clip in clips(metric, [0.5] * 3)])
+    chain = chain_of(run.lock.entries["metrics"].get(LIGHT, {}))[1] if has_chain else "of other extractors"
+    own = card.model_copy(update={"chain_sha256": chain})
+    monkeypatch.setattr(run_cards, "shipped_cards", lambda: CardSet((own,)))
     print_table(run, run.table(), as_json=False)
-    assert "note: no card for this size and rate.\n" in capsys.readouterr().out
+    assert f"note: {told}\n" in capsys.readouterr().out
+    assert (
+        dict(facts(load_run(run, "run")))["Cards"] == f"{told.removesuffix('.')}: what a metric sees here is not known"
+    )
+
+
+def test_a_table_names_the_metrics_without_a_card_by_reason(tmp_path, card, monkeypatch, capsys):
+    metrics = (LIGHT, STYLE, LPIPS)
+    run = chosen_run(tmp_path / "run", [clip for metric in metrics for clip in clips(metric, [0.5] * 3)])
+    own = card.model_copy(update={"chain_sha256": chain_of(run.lock.entries["metrics"][LIGHT])[1]})
+    other = card.model_copy(update={"metric": LPIPS, "chain_sha256": "of other extractors"})
+    monkeypatch.setattr(run_cards, "shipped_cards", lambda: CardSet((own, other)))
+    RunFolder(run.path).add_cards({LIGHT: own.sha256})
+    print_table(run, run.table(), as_json=False)
+    assert f"note: no card: {STYLE}; no card for these extractors: {LPIPS}.\n" in capsys.readouterr().out
+
+
+def test_a_comparison_of_runs_with_different_cards_says_so(tmp_path, card, monkeypatch):
+    runs = [run_of(tmp_path / name, card, monkeypatch, 0.1) for name in ("old", "new")]
+    own = card.model_copy(update={"chain_sha256": chain_of(runs[1].lock.entries["metrics"][LIGHT])[1]})
+    another = own.model_copy(update={"scenes": own.scenes + 1})
+    monkeypatch.setattr(run_cards, "shipped_cards", lambda: CardSet((own, another)))
+    assert not [note for note in compare_runs(*runs, ["a", "b"]).notes if "card" in note and "frozen" not in note]
+    RunFolder(runs[1].path).add_cards({LIGHT: another.sha256})
+    assert "another card in each run." in compare_runs(*runs, ["a", "b"]).notes
 
 
 @pytest.mark.parametrize(("times", "verdict"), [(0.9, Verdict.BELOW_CARD), (2.0, Verdict.BETTER)])
@@ -100,7 +136,7 @@ def test_reports_warn_of_metrics_that_a_frozen_video_wins_and_state_where_there_
     assert [details for text, details in texts.items() if text.startswith("A frozen video")] == [(LIGHT,)]
     assert dict(facts(loaded))["Cards"] == "for 1 of 1 metric"
     other = load_run(chosen_run(tmp_path / "other", clips(STYLE, [0.5] * 3)), "other")
-    assert dict(facts(other))["Cards"].startswith("no card for this size and rate")
+    assert dict(facts(other))["Cards"] == "no card: what a metric sees here is not known"
 
 
 def test_a_metric_that_a_frozen_video_wins_does_not_answer_for_a_suite(tmp_path, card, monkeypatch):

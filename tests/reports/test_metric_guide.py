@@ -9,6 +9,9 @@ from lookaway.calibration.run_cards import shipped_cards
 from lookaway.reports.charts.card_matrix import DIFFERS, FOUND, MISSED, card_matrix
 from lookaway.reports.metric_guide import (
     GUIDE,
+    HELD_OUT,
+    MATRIX,
+    SIDEWAYS,
     guide_cards,
     guide_markdown,
     is_recommended,
@@ -105,6 +108,17 @@ def test_a_narrow_strip_shows_what_true_poses_would_find(cards):
     assert "narrow part" not in str(card_matrix([perceived], "t"))
 
 
+def test_true_features_of_a_metric_that_compares_other_frames_are_not_shown_beside_it(cards, tmp_path):
+    blind, jumpy, still = cards
+    true = blind.model_copy(update={"metric": "jumpy", "features": "truth"})
+    write_guide(tmp_path, [blind, jumpy, still, true.model_copy(update={"protocol_sha256": "b" * 32})])
+    assert "true features |" not in (tmp_path / GUIDE).read_text().split("## By metric")[0]
+    assert "narrow part" not in (tmp_path / MATRIX).read_text()
+    write_guide(tmp_path, [blind, jumpy, still, true])
+    assert "| `vanish` | `jumpy` | 1.00 / 1.00 | 0.53 / 0.62 |" in (tmp_path / GUIDE).read_text()
+    assert "narrow part" in (tmp_path / MATRIX).read_text()
+
+
 def test_the_guide_is_about_the_form_of_which_most_clips_were_measured(cards):
     small = [card.model_copy(update={"height": 96, "width": 160, "clips": 1}) for card in cards]
     assert {card.height for card in guide_cards([*small, *cards])} == {cards[0].height}
@@ -119,24 +133,52 @@ def test_a_metric_is_in_the_guide_once_with_poses_that_are_estimated(cards):
     assert guide_cards([tracked, supplied]) == guide_cards([supplied, tracked]) == [tracked]
 
 
-def test_the_guide_shows_recommended_metrics_at_other_sizes_looks_and_on_held_out_scenes(cards, tmp_path):
+def test_the_guide_shows_recommended_metrics_at_other_sizes_looks_scenes_and_paths(cards, tmp_path):
     blind, jumpy, _ = cards
     at_other_size = blind.model_copy(update={"metric": "jumpy", "height": 96, "width": 160, "clips": 1})
     grainy = jumpy.model_copy(update={"look": "generator_like"})
-    write_guide(tmp_path, [*cards, at_other_size, grainy], held_out=[jumpy])
+    declining = jumpy.model_copy(update={"floor": None, "responses": ()})
+    write_guide(tmp_path, [*cards, at_other_size, grainy], others={HELD_OUT: [jumpy], SIDEWAYS: [declining]})
     section = (tmp_path / GUIDE).read_text().split("\n## ")[2]
     header, _, *rows = (line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("|"))
-    assert header[3:] == ["96x160 at 12", "generator-like look", "held-out families"]
-    assert rows[0] == ["`vanish`", "`jumpy`", "1.00 / 1.00", "0.53 / 0.62", "1.00 / 1.00", "1.00 / 1.00"]
+    assert header[3:] == ["96x160 at 12", "generator-like look", "held-out families", "sideways path"]
+    assert rows[0][2:] == ["1.00 / 1.00", "0.53 / 0.62", "1.00 / 1.00", "1.00 / 1.00", "declines"]
 
 
 def test_the_guide_says_what_a_judge_that_knows_the_truth_finds_of_an_event(cards, tmp_path):
     reset = cards[1].responses[0].model_copy(update={"fault": "state_reset"})
     judged = cards[1].model_copy(update={"metric": "progress", "features": "truth", "responses": (reset,)})
-    write_guide(tmp_path, [*cards, judged])
+    smaller = judged.model_copy(update={"height": 192, "width": 336, "fps": 8})
+    write_guide(tmp_path, [*cards, judged, smaller])
     page = (tmp_path / GUIDE).read_text()
-    assert "| `progress` | 1.00 / 1.00 | - |" in page
+    both = [
+        f"`{fault}`, {form}"
+        for fault in ("state_reset", "frozen_while_unseen")
+        for form in ("192x336 at 8", "256x448 at 12")
+    ]
+    assert " | ".join(["| metric", *both]) in page
+    assert row_of(page, "progress") == "| `progress` | 1.00 / 1.00 | 1.00 / 1.00 | - | - |"
     assert "With a judge that knows the truth, on 20 scenes with an event" in page
+
+
+def test_the_guide_shows_the_floor_that_true_features_would_have(cards):
+    floor = cards[1].floor
+    better = floor.model_copy(update={"score": floor.score.model_copy(update={"mean": 0.987})})
+    page = guide_markdown([cards[0], cards[1].model_copy(update={"truth_floor": better})])
+    metric = page.split("\n## ")[3]
+    assert [row_of(metric, name).split(" | ")[4] for name in ("jumpy", "blind")] == ["0.987", "-"]
+
+
+def test_a_metric_that_runs_with_true_features_only_has_a_table_of_its_own(cards, tmp_path):
+    true = [card.model_copy(update={"features": "truth"}) for card in cards]
+    write_guide(tmp_path, [*cards[1:], *true])
+    first, section = (tmp_path / GUIDE).read_text().split("## With true features only")
+    rows = [line for line in section.split("\n## ")[0].splitlines() if line.startswith("| `")]
+    assert [row.split("`")[1] for row in rows] == ["blind"]
+    assert "vanish, teleport, lighting_shift" in rows[0], "what it misses"
+    assert "`blind`" not in first
+    write_guide(tmp_path, [*cards, *true])
+    assert "With true features only" not in (tmp_path / GUIDE).read_text()
 
 
 def test_truth_fed_cards_are_not_in_the_guide(cards, tmp_path):

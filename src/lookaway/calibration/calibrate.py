@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from lookaway.calibration.card import CARDS, CLEAN_LOOK, CardSet, MetricCard, read_cards, write_cards
+from lookaway.calibration.card import CARDS, CLEAN_LOOK, TRUE_EXTRACTORS, CardSet, MetricCard, read_cards, write_cards
 from lookaway.calibration.clip_changes import CHANGES, LOOKS, ClipChange, change_rollout, changed_folder, find_change
 from lookaway.calibration.measured_card import (
     CalibratedMetric,
@@ -34,14 +34,6 @@ from lookaway.world.rendering import CaseReport, render_set
 
 CHANGES_VERSION: Final = 1
 """Raised whenever a control or nuisance gives other frames, so that those on disk are not taken for it."""
-TRUE_EXTRACTORS: Final[Mapping[str, str]] = {
-    "depth": "true_depth",
-    "masks": "true_masks",
-    "poses": "true_poses",
-    "reference_poses": "true_reference_poses",
-    "requested_poses": "true_requested_poses",
-}
-"""Extractors that read the ground truth, by feature."""
 Features = Literal["truth", "shipped"]
 _Job = tuple[Rollout, ClipChange, Rollout | None]
 """A clip, how it is changed, and a clip of another scene if there is one."""
@@ -210,16 +202,18 @@ def _truth_for(dataset: Dataset, metrics: Sequence[str] | None) -> dict[str, str
 
 
 def joined(before: Iterable[MetricCard], made: Sequence[MetricCard]) -> CardSet:
-    """All cards, newer ones in place of older ones, and each with the floor that the truth gives its metric."""
+    """All cards, newer ones in place of older ones, and each with the floor that the truth gives its metric.
+
+    Suites may look at other frames for a metric of one name, so that the protocol has to be the same too.
+    """
     cards = {_key(card): card for card in (*before, *made)}
-    truth = {_form(card): card.floor for card in cards.values() if card.features == "truth"}
+    truth = {_protocol(card): card.floor for card in cards.values() if card.features == "truth"}
     return CardSet(tuple(_with_truth(cards.values(), truth)))
 
 
 def _with_truth(cards: Iterable[MetricCard], truth: Mapping[Any, Any]) -> Iterator[MetricCard]:
     for card in cards:
-        floor = truth.get(_form(card))
-        yield card if floor is None else card.model_copy(update={"truth_floor": floor})
+        yield card.model_copy(update={"truth_floor": truth.get(_protocol(card))})
 
 
 def _form(card: MetricCard) -> tuple[Any, ...]:
@@ -228,3 +222,7 @@ def _form(card: MetricCard) -> tuple[Any, ...]:
 
 def _key(card: MetricCard) -> tuple[Any, ...]:
     return (*_form(card), card.chain_sha256)
+
+
+def _protocol(card: MetricCard) -> tuple[Any, ...]:
+    return (*_form(card), card.protocol_sha256)

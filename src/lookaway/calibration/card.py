@@ -16,6 +16,7 @@ from lookaway.io.files import write_json, write_whole
 from lookaway.statistics.paired_difference import exceeds_floor
 
 CARDS: Final = "cards.json"
+NO_CARD: Final = "no card"
 NO_FORM: Final = "no card for this size and rate"
 FIGURES: Final = "cards.parquet"
 """Every number of every card as one row, for tables and plots; `cards.json` is what is read back."""
@@ -28,6 +29,20 @@ CLEAN_LOOK: Final = "clean"
 HASH_CHARACTERS: Final = 32
 GIVEN: Final = ("reference_poses", "requested_poses", "commanded_poses")
 """Features that a benchmark delivers with its cases: known to it, in the world as elsewhere."""
+TRUE_EXTRACTORS: Final[Mapping[str, str]] = {
+    "depth": "true_depth",
+    "detections": "true_detections",
+    "inverse_depth": "true_inverse_depth",
+    "masks": "true_masks",
+    "matches": "true_matches",
+    "poses": "true_poses",
+    "reference_poses": "true_reference_poses",
+    "requested_poses": "true_requested_poses",
+}
+"""Extractors that read the ground truth, by feature."""
+JUDGE: Final = "judge"
+PAIRS: Final = "pairs"
+"""Parts of recipes: who answers, and which frames are compared."""
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -158,6 +173,8 @@ class MetricCard(_Record):
     """Extractors by feature, such as `poses=tracked_poses`."""
     chain_sha256: str
     """Hash of the metric's constants and of all its recipes; the key of the card with size and rate."""
+    protocol_sha256: str
+    """Hash of the metric and of the frames that it compares, the same for true and for shipped features."""
     features: Literal["truth", "shipped"]
     """Whether features were read from the ground truth, where that has them."""
     height: Count
@@ -244,10 +261,43 @@ def chain_of(entries: Mapping[str, Any]) -> tuple[str, str]:
     return text, digest(fixed)[:HASH_CHARACTERS]
 
 
+def protocol_of(entries: Mapping[str, Any]) -> str:
+    """Hash of a metric and of the frames that it compares, whatever estimates, or knows, what it measures there."""
+    fixed: dict[str, Json] = {name: entries[name] for name in ("metric", "source") if name in entries}
+    extracted = {name: recipe for name, recipe in entries.get("features", {}).items() if name not in GIVEN}
+    fixed["features"] = _without_estimates(extracted)
+    return digest(fixed)[:HASH_CHARACTERS]
+
+
+def _without_estimates(value: Any) -> Any:
+    """A description of recipes; of those that the ground truth can replace, only which frames they pair."""
+    if isinstance(value, list):
+        return [_without_estimates(entry) for entry in value]
+    if not isinstance(value, Mapping):
+        return value
+    return {
+        name: _pairs_of(entry) if name in TRUE_EXTRACTORS or name == JUDGE else _without_estimates(entry)
+        for name, entry in value.items()
+    }
+
+
+def _pairs_of(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    return {PAIRS: recipe[PAIRS]} if PAIRS in recipe else {}
+
+
 def bound_chain(bound: BoundMetric) -> tuple[str, str]:
     """Chain and its hash of an installed metric, as a run with it would have them."""
+    return chain_of(_entries(bound))
+
+
+def bound_protocol(bound: BoundMetric) -> str:
+    """The protocol of an installed metric."""
+    return protocol_of(_entries(bound))
+
+
+def _entries(bound: BoundMetric) -> dict[str, Any]:
     features = {feature: describe(recipe) for feature, recipe in bound.recipes.items()}
-    return chain_of({"metric": describe(bound.metric), "features": features})
+    return {"metric": describe(bound.metric), "features": features}
 
 
 class _Entry(_Record):
@@ -281,12 +331,22 @@ class CardSet:
         )
         return next(fitting, self.why_none(metric, chain_sha256))
 
+    def find_similar(self, protocol_sha256: str, size: tuple[int, int], fps: int) -> MetricCard | None:
+        """A card of the same metric on the same frames with other extractors; as shipped rather than with the truth."""
+        fitting = [
+            card
+            for card in self.cards
+            if card.protocol_sha256 == protocol_sha256
+            and (card.height, card.width, card.fps, card.look) == (*size, fps, CLEAN_LOOK)
+        ]
+        return min(fitting, key=lambda card: (card.features == "truth", card.chain), default=None)
+
     def why_none(self, metric: str, chain_sha256: str) -> str:
         """Why a metric has no card at some size and rate."""
         if any(card.chain_sha256 == chain_sha256 for card in self.cards):
             return NO_FORM
         is_named = any(card.metric == metric for card in self.cards)
-        return "no card for these extractors" if is_named else "no card"
+        return "no card for these extractors" if is_named else NO_CARD
 
 
 def write_cards(folder: Path, cards: Iterable[MetricCard]) -> None:

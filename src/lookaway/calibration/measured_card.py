@@ -23,6 +23,7 @@ from lookaway.calibration.card import (
     MetricCard,
     Nuisance,
     chain_of,
+    protocol_of,
 )
 from lookaway.core import Estimate, Floats
 from lookaway.io.clip_card import ClipCard
@@ -106,6 +107,7 @@ class CalibratedMetric:
     name: str
     chain: str = ""
     chain_sha256: str = ""
+    protocol_sha256: str = ""
     higher_is_better: bool = True
     unit: str = "score"
     range: Range = (0.0, 1.0)
@@ -119,7 +121,7 @@ class CalibratedMetric:
         low, high = entry["range"]
         extracted = {name: recipe for name, recipe in lock["features"].items() if name not in GIVEN}
         return cls(
-            name=entry["name"], chain=chain, chain_sha256=sha256, range=(low, high),
+            name=entry["name"], chain=chain, chain_sha256=sha256, protocol_sha256=protocol_of(lock), range=(low, high),
             higher_is_better=entry["higher_is_better"], unit=entry["unit"], reads_truth=_reads_truth(extracted),
         )  # fmt: skip
 
@@ -210,6 +212,7 @@ def make_card(metric: CalibratedMetric, scores: Sequence[LabelledScore], setting
         metric=metric.name,
         chain=metric.chain,
         chain_sha256=metric.chain_sha256,
+        protocol_sha256=metric.protocol_sha256,
         features="truth" if metric.reads_truth else "shipped",
         height=first.size[0],
         width=first.size[1],

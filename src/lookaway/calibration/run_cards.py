@@ -82,7 +82,7 @@ def _named(
 ) -> MetricCard | str:
     if sha256 is None:
         return cards.why_none(name, chain_of(entries)[1])
-    return known.get(sha256, f"its card {sha256[:12]} is of another version")
+    return known.get(sha256, f"card {sha256[:12]} is of another version")
 
 
 def _form(run: Run) -> Form | None:

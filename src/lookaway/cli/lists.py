@@ -84,16 +84,20 @@ def metrics_command(suite: str | None, cards: Path | None, size: tuple[int, int]
 
 
 def _card_lines(folder: Path | None, size: tuple[int, int], fps: int) -> Callable[[BoundMetric], str]:
-    """What the card of a metric says in one line, or why there is none."""
-    from lookaway.calibration.card import bound_chain, read_cards
+    """What the card of a metric, or one with other extractors, says in one line, or why there is none."""
+    from lookaway.calibration.card import bound_chain, bound_protocol, read_cards
     from lookaway.calibration.run_cards import shipped_cards
-    from lookaway.reports.metric_facts import card_line
+    from lookaway.reports.metric_facts import card_line, card_origin
 
     cards = shipped_cards() if folder is None else read_cards(folder)
 
     def line_of(bound: BoundMetric) -> str:
-        found = cards.find(bound.name, bound_chain(bound)[1], size, fps)
-        return found if isinstance(found, str) else card_line(found)
+        chain, sha256 = bound_chain(bound)
+        found = cards.find(bound.name, sha256, size, fps)
+        if not isinstance(found, str):
+            return card_line(found)
+        similar = cards.find_similar(bound_protocol(bound), size, fps)
+        return found if similar is None else f"with {card_origin(similar, chain)}: {card_line(similar)}"
 
     return line_of
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any, Final
 
-from lookaway.calibration.card import NO_FORM, MetricCard
+from lookaway.calibration.card import MetricCard
 from lookaway.calibration.run_cards import RunCards
 from lookaway.core import Cell
 from lookaway.reports.numbers import fixed
@@ -37,16 +37,25 @@ def equal_to_best(cells: Iterable[Cell], cards: Mapping[str, MetricCard]) -> set
     return found
 
 
-def card_notes(cards: Mapping[str, MetricCard], metrics: Collection[str]) -> Iterator[str]:
-    """One line for each metric that a frozen video wins, and one for all that have no card."""
-    if not cards:
-        yield f"{NO_FORM}."
-        return
-    yield from (f"{name}: a frozen video scores as well as a perfect memory." for name in won_by_frozen(cards))
-    missing = [name for name in metrics if name not in cards]
-    if missing:
-        more = f" and {len(missing) - MAX_NAMES} more" if len(missing) > MAX_NAMES else ""
-        yield f"{NO_FORM}: {', '.join(missing[:MAX_NAMES])}{more}."
+def card_notes(cards: RunCards) -> Iterator[str]:
+    """One line for each metric that a frozen video wins, and one for all that have no card, by reason."""
+    yield from (f"{name}: a frozen video scores as well as a perfect memory." for name in won_by_frozen(cards.found))
+    if not cards.found:
+        yield f"{why_no_cards(cards)}."
+    elif reasons := sorted(set(cards.missing.values())):
+        yield "; ".join(f"{reason}: {_names_without(cards, reason)}" for reason in reasons) + "."
+
+
+def why_no_cards(cards: RunCards) -> str:
+    """What all metrics lack, where none has a card; `show --json` has the reason of each."""
+    reasons = set(cards.missing.values())
+    return reasons.pop() if len(reasons) == 1 else "no card for any metric"
+
+
+def _names_without(cards: RunCards, reason: str) -> str:
+    missing = [name for name, why in cards.missing.items() if why == reason]
+    more = f" and {len(missing) - MAX_NAMES} more" if len(missing) > MAX_NAMES else ""
+    return ", ".join(missing[:MAX_NAMES]) + more
 
 
 def won_by_frozen(cards: Mapping[str, MetricCard]) -> list[str]:

@@ -62,9 +62,17 @@ def card_line(card: MetricCard) -> str:
     parts = [f"clean {fixed(card.floor.score.mean, 2)}", _found(card)]
     if card.is_won_by_frozen:
         parts.append("won by a frozen video")
-    if card.smallest_difference is not None:
+    if card.smallest_difference is not None and fixed(card.smallest_difference) != fixed(0.0):
         parts.append(f"differences below {fixed(card.smallest_difference)} are equal")
     return "; ".join(parts)
+
+
+def card_origin(card: MetricCard, chain: str) -> str:
+    """What the features of a card come from, where those of another chain would not."""
+    if card.features == "truth":
+        return "features from the ground truth"
+    known = chain.split(", ")
+    return ", ".join(part for part in card.chain.split(", ") if part not in known) or "other extractors"
 
 
 def card_row(card: MetricCard) -> dict[str, str]:

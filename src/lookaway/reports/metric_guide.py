@@ -26,11 +26,13 @@ GUIDE, MATRIX = "which-metric.md", "card-matrix.svg"
 Form = tuple[int, int, int]
 """Height, width and frame rate."""
 HELD_OUT: Final = "held-out families"
-TRUE_POSES: Final = "true poses"
+SIDEWAYS: Final = "sideways path"
+TRUE_FEATURES: Final = "true features"
 EXPLAINED: Final = {
-    TRUE_POSES: "*true poses* come from the simulator, which leaves the metric's own share of an error",
+    TRUE_FEATURES: "*true features* are those of the simulator, which leaves the metric's own share of an error",
     "generator-like look": "the *generator-like look* is soft, warped and grainy",
     HELD_OUT: "on *held-out families* no constant was chosen",
+    SIDEWAYS: "on the *sideways path* the camera moves to the left and comes back, where here it turns by 60 degrees",
 }
 """What the columns of other conditions mean."""
 SUPPLIED: Final = "supplied_poses"
@@ -54,6 +56,8 @@ NEEDS: Final = {
 """What an extractor needs beside the video, in words; the others need nothing."""
 BELOW: Final = {"revisit_changes": ("tracked_poses",), "sift_matches": ("tracked_poses",)}
 """Extractors that others ask for what they found."""
+FIGURES: Final = ("seconds a frame", "true features", "smallest", "others spared")
+"""Columns of numbers."""
 MIN_SPARED: Final = 0.9
 """From this share of other faults spared on, a metric that finds a fault by the way is worth naming for it."""
 
@@ -63,18 +67,18 @@ def write_guide(
     cards: Sequence[MetricCard],
     pictures: Path | None = None,
     link: str = MATRIX,
-    held_out: Sequence[MetricCard] = (),
+    others: Mapping[str, Sequence[MetricCard]] | None = None,
 ) -> None:
     """Write the guide, and the matrix into `pictures`, by default beside it; `link` is how the guide refers to it.
 
-    `held_out` are cards of the same metrics, from scenes that nothing was chosen on.
+    `others` are cards of the same metrics from other scenes, by the title of their column.
     """
     chosen = guide_cards(cards)
     if not chosen:
         return
-    drawing = f"{card_matrix(chosen, TITLE, _cards_of(cards, _form(chosen[0]), 'truth'))}\n"
-    others = {**elsewhere(cards), **({HELD_OUT: held_out} if held_out else {})}
-    text = guide_markdown(chosen, link, others, judged_cards(cards))
+    drawing = f"{card_matrix(chosen, TITLE, _true_cards(cards, chosen))}\n"
+    everywhere = {**elsewhere(cards), **{name: own for name, own in (others or {}).items() if own}}
+    text = guide_markdown(chosen, link, everywhere, judged_cards(cards), truth_only_cards(cards))
     write_whole((folder if pictures is None else pictures) / MATRIX, lambda file: file.write(drawing.encode()))
     write_whole(folder / GUIDE, lambda file: file.write(text.encode()))
 
@@ -88,14 +92,14 @@ def guide_cards(cards: Sequence[MetricCard]) -> list[MetricCard]:
 
 
 def elsewhere(cards: Sequence[MetricCard]) -> dict[str, list[MetricCard]]:
-    """Cards of the same metrics at other sizes and rates, with poses from the truth, and of another look."""
+    """Cards of the same metrics at other sizes and rates, with features from the truth, and of another look."""
     chosen = guide_cards(cards)
     if not chosen:
         return {}
     form = _form(chosen[0])
     others = sorted({_form(card) for card in cards} - {form}, reverse=True)
-    found = {f"{height}x{width} at {fps}": _cards_of(cards, (height, width, fps)) for height, width, fps in others}
-    found[TRUE_POSES] = _cards_of(cards, form, "truth")
+    found = {_form_name(other): _cards_of(cards, other) for other in others}
+    found[TRUE_FEATURES] = _true_cards(cards, chosen)
     for look in sorted({card.look for card in cards} - {CLEAN_LOOK}):
         found[f"{look.replace('_', '-')} look"] = _cards_of(cards, form, look=look)
     return {name: own for name, own in found.items() if own}
@@ -107,8 +111,27 @@ def judged_cards(cards: Sequence[MetricCard]) -> list[MetricCard]:
     return sorted(judged, key=lambda card: card.metric)
 
 
+def truth_only_cards(cards: Sequence[MetricCard]) -> list[MetricCard]:
+    """Cards of metrics that have none as shipped, since a network of theirs needs weights that no package carries."""
+    chosen = guide_cards(cards)
+    shown = {card.metric for card in (*chosen, *judged_cards(cards))}
+    return [card for card in _cards_of(cards, _form(chosen[0]), "truth") if card.metric not in shown] if chosen else []
+
+
+def _true_cards(cards: Sequence[MetricCard], chosen: Sequence[MetricCard]) -> list[MetricCard]:
+    """Cards with true features of the same metrics, on the frames that these compare."""
+    wanted = {(card.metric, card.protocol_sha256, *_form(card), card.look) for card in chosen}
+    fitting = (card for card in cards if card.features == "truth" and card.responses)
+    return [card for card in fitting if (card.metric, card.protocol_sha256, *_form(card), card.look) in wanted]
+
+
 def _form(card: MetricCard) -> Form:
     return card.height, card.width, card.fps
+
+
+def _form_name(form: Form) -> str:
+    height, width, fps = form
+    return f"{height}x{width} at {fps}"
 
 
 def _cards_of(
@@ -129,10 +152,11 @@ def guide_markdown(
     link: str = MATRIX,
     others: Mapping[str, Sequence[MetricCard]] | None = None,
     judged: Sequence[MetricCard] = (),
+    truth_only: Sequence[MetricCard] = (),
 ) -> str:
     """The guide as a page; `others` are cards of the same metrics measured elsewhere, by the title of their column.
 
-    `judged` are cards of metrics that asked a judge about faults of an event.
+    `judged` are cards of metrics that asked a judge about faults of an event, `truth_only` those of `truth_only_cards`.
     """
     first = cards[0]
     scenes = max(card.scenes for card in cards)
@@ -158,15 +182,17 @@ def guide_markdown(
         *_elsewhere_parts(cards, others or {}),
         *_nuisance_parts(cards, faults),
         "## By metric",
-        "*Clean* is what a perfect memory gets, with the range of 90 % of the scenes; smaller differences between two "
-        "models than the *smallest* count as equal. *Others spared* is the share of the other faults that leave the "
-        "metric as it is: near 0, it says that something differs from the clean clip, whatever that is. *Needs* is "
-        "what it asks for beside the video, *seconds a frame* what its extractors take on one core for a frame that "
-        "they look at; metrics that share them share their time. *Won by* are controls that score as well as clean "
-        "clips; one that is played backwards, in a loop or shuffled, or shows another scene, is a consistent world of "
-        "its own, which only a reference or a requested path tells from the right one.",
-        markdown_table([_metric_row(card) for card in cards], right=("seconds a frame", "smallest", "others spared")),
+        "*Clean* is what a perfect memory gets, with the range of 90 % of the scenes; *true features* is the same mean "
+        "with poses, matches, masks and depth from the simulator, so that what differs is the extractors' share. "
+        "Smaller differences between two models than the *smallest* count as equal. *Others spared* is the share of "
+        "the other faults that leave the metric as it is: near 0, it says that something differs from the clean clip, "
+        "whatever that is. *Needs* is what it asks for beside the video, *seconds a frame* what its extractors take on "
+        "one core for a frame that they look at; metrics that share them share their time. *Won by* are controls that "
+        "score as well as clean clips; one that is played backwards, in a loop or shuffled, or shows another scene, is "
+        "a consistent world of its own, which only a reference or a requested path tells from the right one.",
+        markdown_table([_metric_row(card) for card in cards], right=FIGURES),
         *_reference_note(cards),
+        *_truth_only_parts(truth_only),
         "## How much was measured",
         markdown_table(list(_support_rows(cards, faults))),
         "",
@@ -238,11 +264,16 @@ def _judged_parts(judged: Sequence[MetricCard]) -> Iterator[str]:
         "the AUC at severity 1 / 0.5 is as follows. A real judge finds at most as much; "
         "`lookaway audit-judge` measures how far it can be relied on."
     )
+    by_form = {form: [card for card in judged if _form(card) == form] for form in sorted(map(_form, judged))}
     yield markdown_table(
         [
-            {"metric": f"`{card.metric}`"}
-            | {f"`{fault}`": _two_aucs(_response_to([card], card.metric, fault)) for fault in JUDGED}
-            for card in judged
+            {"metric": f"`{metric}`"}
+            | {
+                f"`{fault}`, {_form_name(form)}": _two_aucs(_response_to(own, metric, fault))
+                for fault in JUDGED
+                for form, own in by_form.items()
+            }
+            for metric in dict.fromkeys(card.metric for card in judged)
         ]
     )
 
@@ -261,7 +292,7 @@ def _elsewhere_parts(cards: Sequence[MetricCard], others: Mapping[str, Sequence[
                 "fault": f"`{fault}`",
                 "metric": f"`{card.metric}`",
                 "here": _two_aucs(response),
-                **{name: _two_aucs(_response_to(own, card.metric, fault)) for name, own in others.items()},
+                **{name: _aucs_elsewhere(own, card.metric, fault) for name, own in others.items()},
             }
             for fault in faults
             for card, response in recommended(cards, fault)
@@ -312,6 +343,12 @@ def _response_to(cards: Sequence[MetricCard], metric: str, fault: str) -> FaultR
     return next(found, None)
 
 
+def _aucs_elsewhere(cards: Sequence[MetricCard], metric: str, fault: str) -> str:
+    if any(card.metric == metric and card.floor is None for card in cards):
+        return "declines"
+    return _two_aucs(_response_to(cards, metric, fault))
+
+
 def _two_aucs(response: FaultResponse | None) -> str:
     if response is None:
         return "-"
@@ -351,6 +388,7 @@ def _metric_row(card: MetricCard) -> dict[str, str]:
         "needs": needs_of(card),
         "seconds a frame": f"{seconds_of(card):.1g}",
         "clean": clean,
+        "true features": "-" if card.truth_floor is None else fixed(card.truth_floor.score.mean),
         "smallest": "any" if card.smallest_difference == 0 else fixed(card.smallest_difference),
         "finds": ", ".join(found) or "-",
         "misses, though there to find": ", ".join(missed) or "-",
@@ -368,6 +406,20 @@ def _reference_note(cards: Sequence[MetricCard]) -> Iterator[str]:
             "change is therefore found here, even another encoding. A generated video never equals its reference, so "
             "these figures do not recommend them."
         )
+
+
+def _truth_only_parts(cards: Sequence[MetricCard]) -> Iterator[str]:
+    """What metrics find whose networks could not be run: only their own share of an error is known."""
+    if not cards:
+        return
+    yield "## With true features only"
+    yield (
+        "These metrics ask networks whose weights no package carries. With masks, depth and poses from the simulator "
+        "they find what follows; real networks add their own errors, which are not in these figures."
+    )
+    unknown = ("needs", "seconds a frame", "true features")
+    rows = [{name: cell for name, cell in _metric_row(card).items() if name not in unknown} for card in cards]
+    yield markdown_table(rows, right=[name for name in FIGURES if name not in unknown])
 
 
 def _support_rows(cards: Sequence[MetricCard], faults: Sequence[str]) -> Iterator[dict[str, str]]:

@@ -12,7 +12,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from lookaway.calibration.card import MetricCard
-from lookaway.calibration.run_cards import cards_of
+from lookaway.calibration.run_cards import RunCards, cards_of
 from lookaway.core import TESTED, TRIGGERED, Cell, Estimate, Table
 from lookaway.engine.merging import missing_shards
 from lookaway.engine.run import Run
@@ -73,14 +73,14 @@ def print_table(
 
 def _print_cells(run: Run, table: Table, controls: Mapping[str, str]) -> None:
     """One line a number, with its interval and its reasons."""
-    cells, cards = table.cells, cards_of(run).found
-    equal = equal_to_best(cells, cards)
+    cells, cards = table.cells, cards_of(run)
+    equal = equal_to_best(cells, cards.found)
     label = next((cell.gated.label for cell in cells if cell.gated), None)
     has_untested = any(cell.untested for cell in cells)
     spans = {metric.name: metric.span for metric in run.metrics}
     rows = [
         {
-            **_with_card(_row(cell, controls, spans), cell, cards, equal),
+            **_with_card(_row(cell, controls, spans), cell, cards.found, equal),
             **(_gate_columns(cell, label) if label else {}),
             **({"untested": f"{cell.untested}"} if has_untested else {}),
         }
@@ -98,16 +98,15 @@ def _print_notes(
     run: Run,
     table: Table,
     controls: Mapping[str, str],
-    cards: Mapping[str, MetricCard],
+    cards: RunCards,
     equal: Collection[tuple[str, str, str]],
     *,
     has_marks: bool,
 ) -> None:
-    notes = card_notes(cards, [metric.name for metric in run.metrics if not metric.is_gate])
     lines = [group.line for group in missing_values(run, table.cells)]
-    lines += [f"note: {note}" for note in (*table.notes, *_scene_notes(run, table), *notes)]
+    lines += [f"note: {note}" for note in (*table.notes, *_scene_notes(run, table), *card_notes(cards))]
     if equal:
-        least = smallest_differences(cards, sorted({metric for _, metric, _ in equal}))
+        least = smallest_differences(cards.found, sorted({metric for _, metric, _ in equal}))
         lines.append(f"{EQUAL} not told from the best; smallest differences: {least}")
     lines += [f"control: {model}: {what}" for model, what in controls.items()]
     about = run.about
@@ -145,8 +144,8 @@ def _print_models(run: Run, table: Table, controls: Mapping[str, str]) -> None:
     found = [board for board in leaderboards([loaded]) if board.has_findings]
     memory = [board for board in found if board.metric.is_consistency]
     found = [*memory, *(board for board in found if not board.metric.is_consistency)]
-    cards = loaded.cards.found
-    equal = equal_to_best(table.cells, cards)
+    cards = loaded.cards
+    equal = equal_to_best(table.cells, cards.found)
     columns = [_column(board, equal, has_subsets=len({board.subset for board in found}) > 1) for board in found]
     models = ordered_models(memory or found)
     width = shutil.get_terminal_size().columns

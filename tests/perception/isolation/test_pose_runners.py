@@ -189,8 +189,9 @@ def vipe(home):
     command = python.parent / "vipe"
     command.write_text(f"#!{python} -I\n{VIPE_COMMAND}")
     command.chmod(0o755)
-    (site_packages(python) / "vipe" / "utils").mkdir(parents=True)
-    (site_packages(python) / "vipe" / "utils" / "io.py").write_text(VIPE_DEPTH)
+    reader = site_packages(python) / "vipe" / "utils" / "io.py"
+    reader.parent.mkdir(parents=True, exist_ok=True)
+    reader.write_text(VIPE_DEPTH)
     return environment
 
 

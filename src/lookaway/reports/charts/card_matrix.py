@@ -114,7 +114,7 @@ def _legend(y: float, *, has_truth: bool) -> list[Markup]:
     words = "found, but so is any change: compares with the reference video, pixel by pixel"
     parts += [outline, _text("the metric is there to find it", 40, y + 22), differs, _text(words, 260, y + 22)]
     if has_truth:
-        note = "wide part of a cell: from pixels, as shipped; narrow part: the same metric with true poses"
+        note = "wide part of a cell: from pixels, as shipped; narrow part: with features from the ground truth"
         parts.append(_text(note, 20, y + 44))
     return parts
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 
 from lookaway.calibration.card import MetricCard
+from lookaway.calibration.run_cards import RunCards
 from lookaway.core import Estimate, Json, UnknownName, UserError
 from lookaway.engine.run import Run
 from lookaway.reports.card_notes import card_notes
@@ -57,6 +58,7 @@ def paired_models(before: LoadedRun, after: LoadedRun, models: Sequence[str] | N
 
 
 NOT_INSTALLED = "its metric is not installed here, so whether higher is better is not known"
+OTHER_CARD = "another card in each run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,7 +219,7 @@ def compare_runs(
             dimensions.append(_dimension(key, metric, pairs, seed))
             clips += _changed_clips(key, metric, pairs.pairs)
     tests = false_discovery([entry.p for entry in dimensions])
-    moved, cards = environment_tolerances(before.lock, after.lock), _shared_cards(first, second)
+    moved, cards = environment_tolerances(before.lock, after.lock), _shared_cards(first, second, metrics)
     worse = sorted(
         (clip for clip in clips if clip.difference < -_moved(moved, clip.metric)),
         key=lambda clip: (clip.share, *clip.rollouts),
@@ -226,7 +228,7 @@ def compare_runs(
         before=str(before.path),
         after=str(after.path),
         dimensions=tuple(
-            _with_q(entry, q, _moved(moved, entry.metric), cards.get(entry.metric))
+            _with_q(entry, q, _moved(moved, entry.metric), cards.found.get(entry.metric))
             for entry, q in zip(dimensions, tests.q, strict=True)
         ),
         worst=_with_videos(worse[:worst], first, second),
@@ -237,7 +239,7 @@ def compare_runs(
         notes=(
             *_notes(first, second, chosen, across_locks=across_locks),
             *_environment_notes(before, after, moved),
-            *card_notes(cards, metrics),
+            *card_notes(cards),
             *few_scene_notes((entry.difference for entry in dimensions), "dimension"),
             *_seed_notes(first, second, chosen),
         ),
@@ -293,10 +295,18 @@ def _detectable(found: PairedDifference | None) -> float | None:
     return detectable_effect(found.deviation, found.difference.scenes)
 
 
-def _shared_cards(before: LoadedRun, after: LoadedRun) -> dict[str, MetricCard]:
-    """Cards that hold for both runs, by metric."""
-    own = before.cards.found
-    return {name: card for name, card in after.cards.found.items() if name in own and own[name] == card}
+def _shared_cards(before: LoadedRun, after: LoadedRun, metrics: Collection[str]) -> RunCards:
+    """Cards that hold for both runs, and why others have none."""
+    found, missing = {}, {}
+    for name in metrics:
+        card = before.cards.found.get(name)
+        if card is not None and card == after.cards.found.get(name):
+            found[name] = card
+        elif why := before.cards.missing.get(name) or after.cards.missing.get(name):
+            missing[name] = why
+        elif card is not None:
+            missing[name] = OTHER_CARD
+    return RunCards(found=found, missing=missing)
 
 
 def _moved(tolerances: Mapping[str, Tolerance], metric: str) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from lookaway.calibration.card import MetricCard
+from lookaway.calibration.card import NO_CARD, MetricCard
 from lookaway.calibration.run_cards import cards_of
 from lookaway.core import Json, Lock, UnknownName, UserError, digest
 from lookaway.engine.about import differences_in_words
@@ -132,7 +132,7 @@ def _metrics_of(run: Run) -> list[_Measured]:
             asked,
             entries[asked.name],
             locked.get(asked.name, {}),
-            cards.found.get(asked.name, cards.missing.get(asked.name, "no card")),
+            cards.found.get(asked.name, cards.missing.get(asked.name, NO_CARD)),
             tuple(gate for gate in every if asked.depends_on(gate)),
         )
         for asked in every
