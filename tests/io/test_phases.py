@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lookaway.core import Case, Reason, Reference, Rollout, Timeline, Unmeasurable, VideoError
 from lookaway.io.phases import EveryInPhases, SpreadInPhases, phases_of
@@ -92,6 +94,26 @@ def test_a_phase_without_frames_is_too_short(rollout):
     with pytest.raises(Unmeasurable) as raised:
         SpreadInPhases(("visible",), 2).indices(one, replace(rollout, phases={"visible": (0, 0)}))
     assert raised.value.reason is Reason.TOO_SHORT
+
+
+def test_frames_of_overlapping_phases_are_taken_once(rollout):
+    overlapping = replace(rollout, phases={"a": (0, 5), "b": (2, 7)})
+    assert SpreadInPhases(("a", "b"), 3).indices(TIMELINE, overlapping) == (0, 2, 4, 6)
+
+
+@given(st.integers(2, 500), st.integers(-5, 100), st.integers(-5, 100))
+def test_a_phase_gives_frames_of_its_own_or_a_reason(count, start, stop):
+    case = Case(id="a", subset="s", scene="a")
+    marked = Rollout(case=case, model="m", video=Path("clip.mp4"), phases={"phase": (start, stop)})
+    inside = range(max(0, start), min(stop, TIMELINE.frame_count))
+    if not inside:
+        with pytest.raises(Unmeasurable):
+            SpreadInPhases(("phase",), count).indices(TIMELINE, marked)
+        return
+    indices = SpreadInPhases(("phase",), count).indices(TIMELINE, marked)
+    assert list(indices) == sorted(set(indices))
+    assert {inside[0], inside[-1]} <= set(indices) <= set(inside)
+    assert len(indices) == min(count, len(inside))
 
 
 def test_samplers_refuse_what_chooses_nothing():

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookaway.core import Case, Reason, Rollout, Timeline, Unmeasurable, describe
+from lookaway.core import Case, Rollout, Timeline, describe
 from lookaway.core.frames import segment_bounds
 from lookaway.io.sampling import (
     AtFps,
-    ByPhase,
     BySegment,
     EveryFrame,
     SpreadFrames,
@@ -30,9 +29,9 @@ def steady(frames, fps=16.0):
     return timeline(np.arange(frames) / fps)
 
 
-def rollout(*, segments=1, **phases):
+def rollout(*, segments=1):
     case = Case(id="case", subset="subset", scene="scene", prompt=("a segment",) * segments)
-    return Rollout(case=case, model="model", video=Path("video.mp4"), phases=phases)
+    return Rollout(case=case, model="model", video=Path("video.mp4"))
 
 
 def check(indices, frame_count):
@@ -106,33 +105,6 @@ def test_segments_without_frames_give_none():
     assert BySegment(4).indices(steady(2), rollout(segments=5)) == (0, 1)
 
 
-def test_phases_are_sampled_where_they_lie():
-    marked = rollout(before=(0, 5), away=(5, 20), after=(20, 30))
-    assert ByPhase(2, ("before", "after")).indices(steady(30), marked) == (0, 4, 20, 29)
-    assert ByPhase(99, ("before",)).indices(steady(30), marked) == (0, 1, 2, 3, 4)
-
-
-def test_frames_of_overlapping_phases_are_taken_once():
-    assert ByPhase(3, ("a", "b")).indices(steady(9), rollout(a=(0, 5), b=(2, 7))) == (0, 2, 4, 6)
-
-
-def test_a_phase_that_runs_past_the_video_ends_with_it():
-    assert ByPhase(2, ("after",)).indices(steady(10), rollout(after=(4, 99))) == (4, 9)
-
-
-@pytest.mark.parametrize("bounds", [(10, 20), (5, 5), (7, 3)])
-def test_a_phase_without_frames_is_too_short(bounds):
-    with pytest.raises(Unmeasurable, match="'after'") as raised:
-        ByPhase(2, ("after",)).indices(steady(10), rollout(after=bounds))
-    assert raised.value.reason is Reason.TOO_SHORT
-
-
-def test_a_phase_that_is_not_marked_is_missing_and_the_marked_ones_are_named():
-    with pytest.raises(Unmeasurable, match="after are not annotated; the rollout has: before") as raised:
-        ByPhase(2, ("before", "after")).indices(steady(10), rollout(before=(0, 5)))
-    assert raised.value.reason is Reason.MISSING_INPUT
-
-
 def test_spread_frames_are_rounded_down():
     assert SpreadFrames(5).indices(steady(82), rollout()) == tuple(int(i * 81 / 4) for i in range(5))
     assert SpreadFrames(5).indices(steady(2), rollout()) == (0, 1)
@@ -140,7 +112,7 @@ def test_spread_frames_are_rounded_down():
         SpreadFrames(1)
 
 
-SAMPLERS = [UniformFrames(8), SpreadFrames(5), EveryFrame(2), AtFps(2.0), BySegment(3), ByPhase(2, ("before",))]
+SAMPLERS = [UniformFrames(8), SpreadFrames(5), EveryFrame(2), AtFps(2.0), BySegment(3)]
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
@@ -166,7 +138,6 @@ def test_samplers_that_choose_alike_but_mean_different_things_are_not_equal():
         (AtFps, (float("nan"),)),
         (AtFps, (float("inf"),)),
         (BySegment, (0,)),
-        (ByPhase, (0, ("before",))),
     ],
 )
 def test_a_sampler_of_nothing_cannot_be_made(kind, values):
@@ -217,20 +188,6 @@ def test_segments_give_their_share(count, segments, frames):
     check(indices, frames)
     lengths = [stop - start for start, stop in segment_bounds(frames, segments)]
     assert len(indices) == sum(min(count, length) for length in lengths)
-
-
-@given(COUNTS, st.integers(-5, 100), st.integers(-5, 100))
-def test_a_phase_gives_frames_of_its_own_or_a_reason(count, start, stop):
-    sampler, marked = ByPhase(count, ("phase",)), rollout(phase=(start, stop))
-    inside = range(max(0, start), min(stop, 60))
-    if not inside:
-        with pytest.raises(Unmeasurable):
-            sampler.indices(steady(60), marked)
-        return
-    indices = sampler.indices(steady(60), marked)
-    check(indices, 60)
-    assert set(indices) <= set(inside)
-    assert len(indices) == min(count, len(inside))
 
 
 @given(st.integers(0, 50), st.integers(0, 50), st.integers(0, 60))

@@ -11,7 +11,8 @@ import torch
 import transformers
 
 from lookaway.core import Compute, Feature, Frame, MaskTrack, Reason, Rollout, Target, Timeline, Unmeasurable
-from lookaway.io.sampling import ByPhase, EveryFrame
+from lookaway.io.phases import SpreadInPhases
+from lookaway.io.sampling import EveryFrame
 from lookaway.perception.masks.grounding_dino_boxes import GroundingDinoBoxes
 from lookaway.perception.masks.sam2_track import Sam2Track, box_of_case
 from tests.support.hub import COMMIT, as_saved
@@ -178,7 +179,7 @@ def test_without_a_box_in_the_first_frame_nothing_is_tracked(recipe):
 
 
 def test_the_first_frame_is_looked_at_even_where_the_sampler_leaves_it_out(recipe):
-    later = replace(recipe, frames=ByPhase(2, ("after",)))
+    later = replace(recipe, frames=SpreadInPhases(("after",), 2))
     rollout = of_box(BOX, phases={"after": (3, 6)})
     feature = perceive_frames(later, pictures(6), rollout=rollout)
     assert feature["frame_indices"].tolist() == [0, 3, 5]

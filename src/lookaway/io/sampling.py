@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from lookaway.core import Reason, Rollout, Timeline, Unmeasurable
+from lookaway.core import Rollout, Timeline
 from lookaway.core.frames import segment_bounds
 
 CLOCK_ERROR_SECONDS = 0.51e-3
@@ -165,37 +165,6 @@ class FirstAndLast:
     def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
         """Increasing frame indices, none twice."""
         return (0, *range(max(1, timeline.frame_count - self.last), timeline.frame_count))
-
-
-@dataclass(frozen=True, slots=True)
-class ByPhase:
-    """A number of frames from each named phase of the rollout."""
-
-    count: Annotated[int, "frames of each phase"]
-    phases: Annotated[tuple[str, ...], "names of the phases"]
-
-    def __post_init__(self) -> None:
-        _check_positive(count=self.count)
-
-    def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
-        """Increasing frame indices, none twice."""
-        missing = [phase for phase in self.phases if phase not in rollout.phases]
-        if missing:
-            known = ", ".join(rollout.phases) or "none"
-            raise Unmeasurable(
-                Reason.MISSING_INPUT, f"phases {', '.join(missing)} are not annotated; the rollout has: {known}."
-            )
-        chosen: set[int] = set()
-        for phase in self.phases:
-            start, stop = rollout.phases[phase]
-            frames = spread(max(0, start), min(stop, timeline.frame_count), self.count)
-            if not frames:
-                raise Unmeasurable(
-                    Reason.TOO_SHORT,
-                    f"phase {phase!r} spans the frames {start} to {stop}, the video has {timeline.frame_count}.",
-                )
-            chosen.update(frames)
-        return tuple(sorted(chosen))
 
 
 def spread(start: int, stop: int, count: int) -> tuple[int, ...]:
