@@ -63,10 +63,10 @@ def test_the_table_for_programs_has_the_hash_of_the_card(tmp_path, card, monkeyp
 @pytest.mark.parametrize(
     ("has_chain", "metrics", "told"),
     [
-        (True, [LIGHT], "no card for this size and rate."),
-        (False, [LIGHT], "no card for these extractors."),
-        (True, [STYLE], "no card."),
-        (True, [LIGHT, STYLE], "no card for any metric."),
+        (True, [LIGHT], "no card for this size and rate"),
+        (False, [LIGHT], "no card for these extractors"),
+        (True, [STYLE], "no card"),
+        (True, [LIGHT, STYLE], "no card for any metric"),
     ],
 )
 def test_a_table_without_cards_says_why(tmp_path, card, monkeypatch, capsys, has_chain, metrics, told):
@@ -75,10 +75,9 @@ def test_a_table_without_cards_says_why(tmp_path, card, monkeypatch, capsys, has
     own = card.model_copy(update={"chain_sha256": chain})
     monkeypatch.setattr(run_cards, "shipped_cards", lambda: CardSet((own,)))
     print_table(run, run.table(), as_json=False)
-    assert f"note: {told}\n" in capsys.readouterr().out
-    assert (
-        dict(facts(load_run(run, "run")))["Cards"] == f"{told.removesuffix('.')}: what a metric sees here is not known"
-    )
+    said = f"{told}: what a metric sees here is not known"
+    assert f"note: {said}.\n" in capsys.readouterr().out
+    assert dict(facts(load_run(run, "run")))["Cards"] == said
 
 
 def test_a_table_names_the_metrics_without_a_card_by_reason(tmp_path, card, monkeypatch, capsys):
@@ -99,7 +98,8 @@ def test_a_comparison_of_runs_with_different_cards_says_so(tmp_path, card, monke
     monkeypatch.setattr(run_cards, "shipped_cards", lambda: CardSet((own, another)))
     assert not [note for note in compare_runs(*runs, ["a", "b"]).notes if "card" in note and "frozen" not in note]
     RunFolder(runs[1].path).add_cards({LIGHT: another.sha256})
-    assert "another card in each run." in compare_runs(*runs, ["a", "b"]).notes
+    (note,) = [note for note in compare_runs(*runs, ["a", "b"]).notes if "card" in note]
+    assert note == "a different card in each run: what a metric sees here is not known."
 
 
 @pytest.mark.parametrize(("times", "verdict"), [(0.9, Verdict.BELOW_CARD), (2.0, Verdict.BETTER)])

@@ -41,15 +41,16 @@ def card_notes(cards: RunCards) -> Iterator[str]:
     """One line for each metric that a frozen video wins, and one for all that have no card, by reason."""
     yield from (f"{name}: a frozen video scores as well as a perfect memory." for name in won_by_frozen(cards.found))
     if not cards.found:
-        yield f"{why_no_cards(cards)}."
+        yield f"{without_any(cards)}."
     elif reasons := sorted(set(cards.missing.values())):
         yield "; ".join(f"{reason}: {_names_without(cards, reason)}" for reason in reasons) + "."
 
 
-def why_no_cards(cards: RunCards) -> str:
-    """What all metrics lack, where none has a card; `show --json` has the reason of each."""
+def without_any(cards: RunCards) -> str:
+    """What all metrics lack, where none has a card, and what follows; `show --json` has the reason of each."""
     reasons = set(cards.missing.values())
-    return reasons.pop() if len(reasons) == 1 else "no card for any metric"
+    why = reasons.pop() if len(reasons) == 1 else "no card for any metric"
+    return f"{why}: what a metric sees here is not known"
 
 
 def _names_without(cards: RunCards, reason: str) -> str:

@@ -58,7 +58,7 @@ def paired_models(before: LoadedRun, after: LoadedRun, models: Sequence[str] | N
 
 
 NOT_INSTALLED = "its metric is not installed here, so whether higher is better is not known"
-OTHER_CARD = "another card in each run"
+OTHER_CARD = "a different card in each run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

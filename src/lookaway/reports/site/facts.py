@@ -15,7 +15,7 @@ from lookaway.engine.timings import IDLE, RunCosts, SessionCosts, StageTiming, S
 from lookaway.io.checksums import unseal_line
 from lookaway.io.journal import Journal
 from lookaway.io.object_storage import is_remote
-from lookaway.reports.card_notes import why_no_cards
+from lookaway.reports.card_notes import without_any
 from lookaway.reports.case_page.reproduce import run_command
 from lookaway.reports.numbers import amount, duration, size
 from lookaway.reports.runs import LoadedRun
@@ -100,7 +100,7 @@ def _cards(run: LoadedRun) -> str:
     """How many metrics it is known of what they see at this size and frame rate."""
     asked = len(run.cards.found) + len(run.cards.missing)
     if not run.cards.found:
-        return f"{why_no_cards(run.cards)}: what a metric sees here is not known"
+        return without_any(run.cards)
     return f"for {len(run.cards.found)} of {amount(asked, 'metric')}"
 
 
