@@ -132,7 +132,7 @@ cards:  ## The cards of metrics that need no downloaded weights: faults, control
 		$(CALIBRATE) -o $(CARDS) $$form --metrics memobench.geo3d,memobench.ors --features truth --severities 0.1,0.25,0.5,0.75,1 \
 			--changes $(CONTROLS); \
 	done
-	$(MEASURE) $(SMALL) --features truth --severities 0.5,1 --changes ""
+	$(MEASURE) $(SMALL) --features truth --severities 0.1,0.25,0.5,0.75,1 --changes ""
 	$(MEASURE) $(LARGE) --features truth --faults "" --changes ""
 	$(MEASURE) $(SMALL) --look generator_like --severities 0.5,1 --changes ""
 	$(MEASURE) $(SMALL) --faults "" --changes all
