@@ -39,8 +39,8 @@ def shipped_cards() -> CardSet:
     """The cards that come with this package; a `DamagedFile` if one is not as it was written."""
     packed = SHIPPED.read_bytes()
     try:
-        content = gzip.decompress(packed)
-    except (EOFError, OSError, zlib.error) as error:
+        content = gzip.decompress(packed).decode()
+    except (EOFError, OSError, UnicodeDecodeError, zlib.error) as error:
         raise DamagedFile(f"{SHIPPED}: the cards cannot be unpacked ({error}). {REINSTALL}") from error
     return parse_cards(parse_json(content, str(SHIPPED)), str(SHIPPED), REINSTALL)
 
@@ -55,8 +55,7 @@ def cards_of(run: Run, cards: CardSet | None = None) -> RunCards:
         form = _form(run)
         results = {name: _fitting(cards, name, entries[name], form) for name in asked}
     else:
-        known = {card.sha256: card for card in cards.cards}
-        results = {name: _named(cards, known, name, entries[name], lock.cards.get(name)) for name in asked}
+        results = {name: _named(cards, name, entries[name], lock.cards.get(name)) for name in asked}
     return RunCards(
         found={name: card for name, card in results.items() if isinstance(card, MetricCard)},
         missing={name: why for name, why in results.items() if isinstance(why, str)},
@@ -77,12 +76,12 @@ def _fitting(cards: CardSet, name: str, entries: Mapping[str, Any], form: Form |
     return cards.why_none(name, chain) if form is None else cards.find(name, chain, *form)
 
 
-def _named(
-    cards: CardSet, known: Mapping[str, MetricCard], name: str, entries: Mapping[str, Any], sha256: str | None
-) -> MetricCard | str:
+def _named(cards: CardSet, name: str, entries: Mapping[str, Any], sha256: str | None) -> MetricCard | str:
+    chain = chain_of(entries)[1]
     if sha256 is None:
-        return cards.why_none(name, chain_of(entries)[1])
-    return known.get(sha256, f"card {sha256[:12]} is of another version")
+        return cards.why_none(name, chain)
+    own = (card for card in cards.cards if card.chain_sha256 == chain and card.sha256 == sha256)
+    return next(own, f"card {sha256[:12]} is of another version")
 
 
 def _form(run: Run) -> Form | None:
