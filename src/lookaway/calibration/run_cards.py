@@ -55,7 +55,8 @@ def cards_of(run: Run, cards: CardSet | None = None) -> RunCards:
         form = _form(run)
         results = {name: _fitting(cards, name, entries[name], form) for name in asked}
     else:
-        results = {name: _named(cards, name, entries[name], lock.cards.get(name)) for name in asked}
+        known = {card.sha256: card for card in cards.cards}
+        results = {name: _named(cards, known, name, entries[name], lock.cards.get(name)) for name in asked}
     return RunCards(
         found={name: card for name, card in results.items() if isinstance(card, MetricCard)},
         missing={name: why for name, why in results.items() if isinstance(why, str)},
@@ -76,12 +77,12 @@ def _fitting(cards: CardSet, name: str, entries: Mapping[str, Any], form: Form |
     return cards.why_none(name, chain) if form is None else cards.find(name, chain, *form)
 
 
-def _named(cards: CardSet, name: str, entries: Mapping[str, Any], sha256: str | None) -> MetricCard | str:
-    chain = chain_of(entries)[1]
+def _named(
+    cards: CardSet, known: Mapping[str, MetricCard], name: str, entries: Mapping[str, Any], sha256: str | None
+) -> MetricCard | str:
     if sha256 is None:
-        return cards.why_none(name, chain)
-    own = (card for card in cards.cards if card.chain_sha256 == chain and card.sha256 == sha256)
-    return next(own, f"card {sha256[:12]} is of another version")
+        return cards.why_none(name, chain_of(entries)[1])
+    return known.get(sha256, f"card {sha256[:12]} is of another version")
 
 
 def _form(run: Run) -> Form | None:
