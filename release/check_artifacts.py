@@ -38,7 +38,9 @@ def build(root: Path, into: Path, work: Path) -> Artifacts:
     """Build the sdist of a checkout, and the wheel from the unpacked sdist, as an installer does it."""
     sdist = _build("sdist", root, into)
     with tarfile.open(sdist) as archive:
-        archive.extractall(work, filter="data")
+        # Python before 3.11.4 takes no filter as an argument.
+        archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, path: member)
+        archive.extractall(work)  # noqa: S202 - filtered where this Python can, and made by us
     unpacked = work / sdist.name.removesuffix(".tar.gz")
     return Artifacts(sdist, _build("wheel", unpacked, into), unpacked)
 

@@ -30,7 +30,8 @@ sys.meta_path.insert(0, Declare())
 def torch_python() -> Path:
     """The Python of the environment in which Depth Anything 3 runs, made where it is not there yet."""
     python = DA3_ENVIRONMENT.ensure()
-    (site_packages(python) / "sitecustomize.py").write_text(SCHEMAS)
+    (site_packages(python) / "declared_schemas.py").write_text(SCHEMAS)
+    (site_packages(python) / "declared_schemas.pth").write_text("import declared_schemas\n")
     return python
 
 
