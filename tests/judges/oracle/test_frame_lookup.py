@@ -65,6 +65,25 @@ def test_a_clip_is_known_without_labels_of_time(lookup: FrameLookup, rollouts: R
     assert list(found.frames) == sorted(found.frames)
 
 
+@pytest.mark.parametrize("labels", [True, False])
+@pytest.mark.parametrize("name", CLIPS)
+def test_a_clip_that_is_not_compared_is_not_the_nearest(
+    lookup: FrameLookup, rollouts: Rollouts, name: str, labels: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = pictures(rollouts[name], height=48)
+    found, compared = seen(lookup, rollouts[name], shown, "jpeg", labels=labels), []
+    narrowed = FrameLookup._candidates
+
+    def everything(own: FrameLookup, *question: Any) -> list[Any]:
+        compared.extend(narrowed(own, *question))
+        return own._clips
+
+    monkeypatch.setattr(FrameLookup, "_candidates", everything)
+    monkeypatch.setattr(lookup, "_matches", {})
+    assert seen(lookup, rollouts[name], shown, "jpeg", labels=labels) == found
+    assert 0 < len(compared) < len(lookup._clips)
+
+
 def test_frames_are_found_in_the_order_of_time_though_others_are_nearer() -> None:
     assert _in_order(np.array([[1.0, 9.0, 0.0], [9.0, 0.0, 9.0]])).tolist() == [0, 1]
     assert _in_order(np.array([[9.0, 0.0, 9.0], [9.0, 0.0, 9.0]])).tolist() == [1, 1]
