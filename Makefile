@@ -111,8 +111,7 @@ LARGE = --size 256x448 --fps 12
 FORMS = "$(SMALL)" "$(LARGE)"
 STEPS = "--severities 1" "--severities 0.5" "--severities 0.25" "--severities 0.75" "--severities 0.1"
 CONTROLS = frozen,overlay,wrong_scene,reversed,shuffled,noise,crop,loop
-EVENTS = -o $(JUDGED_CARDS) --events in_place --faults state_reset,frozen_while_unseen --changes "" \
-	--severities 0.1,0.25,0.5,0.75,1
+EVENTS = -o $(JUDGED_CARDS) --events in_place --faults all --changes "" --features truth --severities 0.1,0.25,0.5,0.75,1
 SIDEWAYS = $(CALIBRATE) -o $(SIDEWAYS_CARDS) --cameras pan_left $(SMALL) --severities 0.5,1 --changes ""
 KNOWN_SCORES = benchmarks/cards/scores.parquet
 

@@ -161,6 +161,20 @@ def test_the_guide_says_what_a_judge_that_knows_the_truth_finds_of_an_event(card
     assert "With a judge that knows the truth, on 20 scenes with an event" in page
 
 
+def test_the_guide_says_which_faults_of_pixels_a_judge_finds_and_which_metrics_decline_them(cards, tmp_path):
+    found = cards[1].responses[0].model_copy(update={"fault": "teleport"})
+    missed = cards[0].responses[0].model_copy(update={"fault": "style_shift"})
+    points = [point.model_copy(update={"auc": None, "score": None}) for point in found.points]
+    declined = found.model_copy(update={"fault": "vanish", "points": tuple(points)})
+    reset = found.model_copy(update={"fault": "state_reset"})
+    update = {"metric": "place", "features": "truth", "responses": (reset, found, missed, declined)}
+    write_guide(tmp_path, [*cards, cards[1].model_copy(update=update)])
+    _, table = (tmp_path / GUIDE).read_text().split("The same for other faults")
+    assert "None of them finds `style_shift`." in table
+    assert "| metric | `teleport` | `vanish` |" in table
+    assert row_of(table, "place") == "| `place` | 1.00 / 1.00 | - / - |"
+
+
 def test_the_guide_shows_the_floor_that_true_features_would_have(cards):
     floor = cards[1].floor
     better = floor.model_copy(update={"score": floor.score.model_copy(update={"mean": 0.987})})

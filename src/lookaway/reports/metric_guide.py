@@ -256,7 +256,7 @@ def _auc(point: DosePoint | None) -> float | None:
 
 
 def _judged_parts(judged: Sequence[MetricCard]) -> Iterator[str]:
-    """What metrics that ask a judge find of an event, if the judge is right."""
+    """What metrics that ask a judge find of an event, and of other faults, if the judge is right."""
     if not judged:
         return
     yield (
@@ -265,14 +265,24 @@ def _judged_parts(judged: Sequence[MetricCard]) -> Iterator[str]:
         "`lookaway audit-judge` measures how far it can be relied on."
     )
     by_form = {form: [card for card in judged if _form(card) == form] for form in sorted(map(_form, judged))}
-    yield markdown_table(
+    named = [(f"`{fault}`, {_form_name(form)}", own, fault) for fault in JUDGED for form, own in by_form.items()]
+    yield _judged_table(judged, named)
+    form, own = max(by_form.items(), key=lambda entry: sum(len(card.responses) for card in entry[1]))
+    others = [response for card in own for response in card.responses if response.fault not in JUDGED]
+    seen = list(dict.fromkeys(r.fault for r in others if is_found(r) or _auc(r.at(FULL)) is None))
+    if seen:
+        unseen = ", ".join(f"`{fault}`" for fault in dict.fromkeys(r.fault for r in others) if fault not in seen)
+        none = f" None of them finds {unseen}." if unseen else ""
+        yield f"The same for other faults, at {_form_name(form)}; a dash stands where every clip is declined.{none}"
+        yield _judged_table(own, [(f"`{fault}`", own, fault) for fault in seen])
+
+
+def _judged_table(judged: Sequence[MetricCard], columns: Sequence[tuple[str, Sequence[MetricCard], str]]) -> str:
+    """A row for each metric; a column has a title, the cards that it is about, and a fault."""
+    return markdown_table(
         [
             {"metric": f"`{metric}`"}
-            | {
-                f"`{fault}`, {_form_name(form)}": _two_aucs(_response_to(own, metric, fault))
-                for fault in JUDGED
-                for form, own in by_form.items()
-            }
+            | {title: _two_aucs(_response_to(own, metric, fault)) for title, own, fault in columns}
             for metric in dict.fromkeys(card.metric for card in judged)
         ]
     )
