@@ -273,7 +273,8 @@ def _judged_parts(judged: Sequence[MetricCard]) -> Iterator[str]:
     if seen:
         unseen = ", ".join(f"`{fault}`" for fault in dict.fromkeys(r.fault for r in others) if fault not in seen)
         none = f" None of them finds {unseen}." if unseen else ""
-        yield f"The same for other faults, at {_form_name(form)}; a dash stands where every clip is declined.{none}"
+        size = f"{form[0]}x{form[1]} and {form[2]} frames per second"
+        yield f"The same for other faults, at {size}; a dash stands where every clip is declined.{none}"
         yield _judged_table(own, [(f"`{fault}`", own, fault) for fault in seen])
 
 
