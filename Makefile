@@ -111,12 +111,13 @@ LARGE = --size 256x448 --fps 12
 FORMS = "$(SMALL)" "$(LARGE)"
 STEPS = "--severities 1" "--severities 0.5" "--severities 0.25" "--severities 0.75" "--severities 0.1"
 CONTROLS = frozen,overlay,wrong_scene,reversed,shuffled,noise,crop,loop
-EVENTS = -o $(JUDGED_CARDS) --events in_place --faults all --changes "" --features truth --severities 0.1,0.25,0.5,0.75,1
+REORDERED = frozen,reversed,shuffled,loop
+EVENTS = -o $(JUDGED_CARDS) --metrics $(ASKED) --oracle --events in_place --severities 0.1,0.25,0.5,0.75,1 \
+	--changes $(REORDERED) --features truth
 SIDEWAYS = $(CALIBRATE) -o $(SIDEWAYS_CARDS) --cameras pan_left $(SMALL) --severities 0.5,1 --changes ""
 KNOWN_SCORES = benchmarks/cards/scores.parquet
 
-# Rendered clips, features, outcomes and scores stay in CARDS, so the same command goes on where it was stopped. The
-# oracle needs clips to answer about, so those with events are rendered by a gate, which asks nothing and has no card.
+# Rendered clips, features, outcomes and scores stay in CARDS, so the same command goes on where it was stopped.
 cards:  ## The cards of metrics that need no downloaded weights: faults, controls, nuisances, true features, another look and path
 	mkdir -p $(CARDS)
 	test -f $(CARDS)/scores.parquet || cp $(KNOWN_SCORES) $(CARDS)/
@@ -137,12 +138,7 @@ cards:  ## The cards of metrics that need no downloaded weights: faults, control
 	$(MEASURE) $(SMALL) --faults "" --changes all
 	$(SIDEWAYS) --metrics $(subst $() ,$(SEPARATOR),$(strip $(OWN)))
 	$(SIDEWAYS) --metrics mbencha.causal.camera_interaction --use poses=tracked_poses
-	set -e; for form in $(FORMS); do \
-		$(CALIBRATE) $(EVENTS) $$form --metrics revisited; \
-		set -- $$form; \
-		$(PYTHON) -c "from lookaway.cli import main; main()" judge oracle $(JUDGED_CARDS)/worlds/$$2-$$4fps-3s-world2 -- \
-			$(CALIBRATE) $(EVENTS) $$form --metrics $(ASKED); \
-	done
+	set -e; for form in $(FORMS); do $(CALIBRATE) $(EVENTS) $$form; done
 	$(PYTHON) -m benchmarks.ship_cards $(CARDS) $(JUDGED_CARDS) $(SIDEWAYS_CARDS)
 
 guide:  ## The guide to metrics, from the cards in the package

@@ -156,6 +156,31 @@ def test_a_misspelt_change_is_refused_before_anything_is_rendered():
         CalibrationPlan(grid=GRID, form=FORM, changes=("frosen",))
 
 
+def test_the_oracle_is_not_asked_about_frames_that_it_cannot_know():
+    with pytest.raises(UserError, match=r"the truth about noise, wrong_scene\. .* frozen, reversed"):
+        CalibrationPlan(grid=GRID, form=FORM, changes=("frozen", "noise", "wrong_scene"), judge="oracle")
+
+
+def test_a_second_judge_beside_the_oracle_is_refused(tmp_path):
+    made = lookaway("calibrate", "-o", tmp_path / "cards", "--oracle", "--judge-model", "another")
+    assert made.code == 2
+    assert "the judge 'another' as well. Leave one out" in made.err
+    assert not (tmp_path / "cards").exists()
+
+
+@pytest.mark.merge
+def test_the_oracle_shows_which_answers_of_a_judge_a_frozen_video_wins(tmp_path):
+    form = ("--size", "128x224", "--fps", 8, "--seconds", 2, "--families", "playroom", "--events", "in_place")
+    asked = ("wrbench.d3.visible_spatial", "wrbench.d4.visible_state")
+    made = lookaway("calibrate", "-o", tmp_path, "--oracle", "--metrics", ",".join(asked), "--faults", "", *form)
+    assert made.code == 0, made.err
+    verdicts = {
+        card.metric: {control.name: control.verdict for control in card.controls} for card in read_cards(tmp_path).cards
+    }
+    assert [verdicts[metric]["frozen"] for metric in asked] == ["wins", "loses"]
+    assert set(verdicts[asked[0]]) == {"reference", "frozen", "reversed", "shuffled", "loop"}
+
+
 @pytest.mark.merge
 def test_a_calibration_is_resumed_and_adds_to_the_cards_that_are_there(tmp_path):
     plan = CalibrationPlan(

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from lookaway.calibration.card import CARDS, CLEAN_LOOK, TRUE_EXTRACTORS, CardSet, MetricCard, read_cards, write_cards
-from lookaway.calibration.clip_changes import CHANGES, LOOKS, ClipChange, change_rollout, changed_folder, find_change
+from lookaway.calibration.clip_changes import (
+    CHANGES,
+    LOOKS,
+    REORDERED,
+    ClipChange,
+    change_rollout,
+    changed_folder,
+    find_change,
+)
 from lookaway.calibration.measured_card import (
+    ORACLE,
     CalibratedMetric,
     CalibrationSetting,
     ClipLabel,
@@ -19,13 +29,15 @@ from lookaway.calibration.measured_card import (
     make_cards,
 )
 from lookaway.calibration.scores import add_scores, metric_key
-from lookaway.core import Dataset, Executor, Resources, Rollout, UnknownName, UserError, plugins
+from lookaway.core import Dataset, Executor, JudgeModel, Resources, Rollout, UnknownName, UserError, plugins
 from lookaway.engine.binding import bind_metrics, feature_names
 from lookaway.engine.evaluate import evaluate
 from lookaway.engine.reading import read
 from lookaway.engine.run import Run
 from lookaway.engine.session import Progress
 from lookaway.io.world_clips import WorldClip
+from lookaway.judges.oracle import OracleServer
+from lookaway.judges.server import Connection
 from lookaway.judges.settings import JudgeSettings
 from lookaway.perception.truth import TRUTH
 from lookaway.world.grid import Grid
@@ -56,12 +68,17 @@ class CalibrationPlan:
     """Controls and nuisances that clean clips are measured under."""
     look: str = CLEAN_LOOK
     """Look of all clips, with and without faults."""
-    judge: JudgeSettings | None = None
-    """Answers metrics that ask a judge; without one they abstain."""
+    judge: JudgeSettings | Literal["oracle"] | None = None
+    """Answers metrics that ask a judge, from the ground truth if it is the oracle; without one they abstain."""
 
     def __post_init__(self) -> None:
         for name in self.changes:
             find_change(name)
+        if self.judge == ORACLE and (others := [name for name in self.changes if name not in REORDERED]):
+            raise UserError(
+                f"The oracle knows a clip by its frames, so it cannot tell the truth about {', '.join(others)}. "
+                f"Choose changes that show frames as they are: {', '.join(REORDERED)}."
+            )
         if self.look not in LOOKS:
             raise UnknownName("look", self.look, LOOKS)
 
@@ -100,23 +117,35 @@ def calibrate(
     dataset = with_look(replace(rendered, rollouts=asked), plan.look, changed, chosen)
     dataset, labels = with_changes(dataset, plan.changes, changed, chosen)
     cards: list[MetricCard] = []
-    for features in plan.features:
-        run = evaluate(
-            dataset,
-            output / "runs" / "-".join([plan.name, features, *([plan.look] if plan.look != CLEAN_LOOK else [])]),
-            metrics=plan.metrics,
-            using={**plan.using, **(_truth_for(dataset, plan.metrics) if features == "truth" else {})},
-            executor=executor,
-            resources=resources,
-            judge=plan.judge,
-            features=output / "features",
-            new=True,
-            on_progress=on_progress,
-        )
-        cards += cards_of_run(run, labels, output, plan.look)
+    with _judge(plan, dataset) as judge:
+        for features in plan.features:
+            run = evaluate(
+                dataset,
+                output / "runs" / "-".join([plan.name, features, *([plan.look] if plan.look != CLEAN_LOOK else [])]),
+                metrics=plan.metrics,
+                using={**plan.using, **(_truth_for(dataset, plan.metrics) if features == "truth" else {})},
+                executor=executor,
+                resources=resources,
+                judge=judge,
+                features=output / "features",
+                new=True,
+                on_progress=on_progress,
+            )
+            cards += cards_of_run(run, labels, output, plan.look)
     found = joined(read_cards(output).cards if (output / CARDS).is_file() else (), cards)
     write_cards(output, found.cards)
     return found
+
+
+@contextmanager
+def _judge(plan: CalibrationPlan, dataset: Dataset) -> Iterator[JudgeSettings | None]:
+    """The judge of a plan; the oracle is served for as long."""
+    if plan.judge != ORACLE:
+        yield plan.judge
+        return
+    folders = dict.fromkeys(rollout.artifacts[TRUTH].parent for rollout in dataset.rollouts)
+    with OracleServer([WorldClip.open(folder) for folder in folders]) as server:
+        yield JudgeSettings(model=JudgeModel(model=ORACLE), connection=Connection(url=server.base_url))
 
 
 def with_look(dataset: Dataset, look: str, folder: Path, executor: Executor) -> Dataset:

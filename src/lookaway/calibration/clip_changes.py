@@ -252,6 +252,8 @@ NUISANCES: Final[Mapping[str, ClipChange]] = {
     )
 }
 CHANGES: Final[Mapping[str, ClipChange]] = {**CONTROLS, **NUISANCES}
+REORDERED: Final = tuple(name for name, change in CHANGES.items() if change.order is not None)
+"""Those that show frames of the clip as they are, in another order."""
 LOOKS: Final[Mapping[str, ClipChange | None]] = {
     CLEAN_LOOK: None,
     "generator_like": ClipChange(

@@ -81,6 +81,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @use_option
 @click.option("--workers", type=COUNT, default=1, show_default=True, help="Number of workers; more than one needs Ray.")
+@click.option("--oracle", is_flag=True, help="Answer metrics that ask a judge from the ground truth.")
 @judge_options
 @click.option("--quiet", is_flag=True, help="Print only errors.")
 @json_option
@@ -91,7 +92,8 @@ def calibrate_command(output: Path, workers: int, quiet: bool, as_json: bool, **
     video, and under nuisances, such as another encoding. The same command resumes; cards of other sizes, frame rates
     and metrics in the folder are kept. `which-metric.md` says what finds which fault, `card-matrix.svg` shows it, and
     `lookaway metrics --cards FOLDER` lists what each metric sees. Metrics that need a judge call the one named by
-    --judge-model or LOOKAWAY_JUDGE_MODEL; `lookaway judge oracle FOLDER/worlds/...` is one that knows the truth.
+    --judge-model or LOOKAWAY_JUDGE_MODEL, or with --oracle one that knows the truth, as it does of clean clips whose
+    frames come in another order, such as frozen ones, but of no other changes.
     """
     from lookaway.calibration.calibrate import calibrate
     from lookaway.core import Resources
@@ -129,7 +131,7 @@ def calibrate_command(output: Path, workers: int, quiet: bool, as_json: bool, **
 
 def _plan(options: dict[str, Any]) -> Any:
     from lookaway.calibration.calibrate import CalibrationPlan
-    from lookaway.calibration.clip_changes import CHANGES
+    from lookaway.calibration.clip_changes import CHANGES, REORDERED
     from lookaway.world.cameras import CAMERAS
     from lookaway.world.events import EVENTS
     from lookaway.world.families import FAMILIES
@@ -160,7 +162,23 @@ def _plan(options: dict[str, Any]) -> Any:
         metrics=(*options["suites"], *options["metrics"]) or None,
         features=("truth", "shipped") if options["features"] == "both" else (options["features"],),
         using=options["using"],
-        changes=chosen("changes", CHANGES),
+        changes=chosen("changes", REORDERED if options["oracle"] else CHANGES),
         look=options["look"],
-        judge=chosen_judge(options),
+        judge=_chosen_judge(options),
     )
+
+
+def _chosen_judge(options: dict[str, Any]) -> Any:
+    """The oracle, or the judge that options or the environment name, but not both."""
+    from lookaway.calibration.measured_card import ORACLE
+    from lookaway.core import UserError
+
+    judge = chosen_judge(options)
+    if not options["oracle"]:
+        return judge
+    if judge is not None:
+        raise UserError(
+            f"--oracle is given, and the judge {judge.model.model!r} as well. Leave one out: the judge comes from "
+            "--judge-model, LOOKAWAY_JUDGE_MODEL or the file of --judge-file."
+        )
+    return ORACLE

@@ -223,6 +223,12 @@ def test_correctness_falls_with_the_worst_fault_of_event_or_target(
     assert correctness_rating(known(tmp_path, {"injections": cards})) == rating
 
 
+def test_a_clip_without_a_fault_whose_event_stands_still_is_rated_incorrect(tmp_path: Path) -> None:
+    assert correctness_rating(known(tmp_path)) == 5
+    still = known(tmp_path / "still", {"model": "perfect+frozen"}, progress=np.zeros((FRAMES, 2)))
+    assert correctness_rating(still) == 1
+
+
 def test_the_faults_that_count_are_those_of_the_world() -> None:
     assert {fault.name for fault in (*EVENT_FAULTS, *TARGET_FAULTS)} | {"dragged_along"} == ON_EVENT_OR_TARGET
     assert set(FAULTS) > ON_EVENT_OR_TARGET
@@ -288,8 +294,14 @@ def test_clips_are_known_beside_those_of_their_case_without_faults(tmp_path: Pat
         write(tmp_path / "a", {"case": "one"}),
         write(tmp_path / "b", {"case": "one", "model": "vanish", "injections": fault}),
         write(tmp_path / "c", {"case": "two", "model": "vanish", "injections": fault}),
+        write(tmp_path / "d", {"case": "one", "model": "perfect+frozen"}),
     ]
     found = {
         (clip.card.case, clip.card.model): clip.remembered and clip.remembered.card.model for clip in index_clips(clips)
     }
-    assert found == {("one", "perfect"): "perfect", ("one", "vanish"): "perfect", ("two", "vanish"): None}
+    assert found == {
+        ("one", "perfect"): "perfect",
+        ("one", "vanish"): "perfect",
+        ("two", "vanish"): None,
+        ("one", "perfect+frozen"): "perfect",
+    }

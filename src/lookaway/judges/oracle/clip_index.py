@@ -35,6 +35,6 @@ class KnownClip:
 
 
 def index_clips(clips: Sequence[WorldClip]) -> list[KnownClip]:
-    """Each clip with its fault-free counterpart."""
+    """Each clip with its fault-free counterpart: of several, such as one that plays backwards, the first of them."""
     clean = {(clip.card.case, clip.card.frames): clip for clip in reversed(clips) if not clip.card.injections}
     return [KnownClip(clip, clean.get((clip.card.case, clip.card.frames))) for clip in clips]

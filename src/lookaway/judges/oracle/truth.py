@@ -107,7 +107,12 @@ def progress_rating(clip: KnownClip) -> int:
 
 
 def correctness_rating(clip: KnownClip) -> int:
-    """1 + round(4 (1 - s)), with s the severity of the worst fault that affects the event or its target."""
+    """1 + round(4 (1 - s)), with s the severity of the worst fault that affects the event or its target.
+
+    A clip without a fault may still be none of a memory, such as a frozen one: it is rated by its progress.
+    """
+    if not clip.card.injections:
+        return progress_rating(clip)
     severities = [found.severity for found in clip.card.injections if found.fault in ON_EVENT_OR_TARGET]
     return 1 + round(4 * (1 - max(severities, default=0.0)))
 
