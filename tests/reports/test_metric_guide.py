@@ -7,6 +7,8 @@ import pytest
 from lookaway.calibration.card import MeanRecord, MetricCard, Nuisance
 from lookaway.calibration.run_cards import shipped_cards
 from lookaway.reports.charts.card_matrix import DIFFERS, FOUND, MISSED, card_matrix
+from lookaway.reports.found_faults import is_recommended, won_by
+from lookaway.reports.judged_guide import judged_parts
 from lookaway.reports.metric_guide import (
     GUIDE,
     HELD_OUT,
@@ -14,10 +16,8 @@ from lookaway.reports.metric_guide import (
     SIDEWAYS,
     guide_cards,
     guide_markdown,
-    is_recommended,
     needs_of,
     seconds_of,
-    won_by,
     write_guide,
 )
 from tests.calibration.planted import card_of, prefers_frozen, reacts_to_everything, reacts_to_nothing
@@ -156,9 +156,32 @@ def test_the_guide_says_what_a_judge_that_knows_the_truth_finds_of_an_event(card
         for fault in ("state_reset", "frozen_while_unseen")
         for form in ("192x336 at 8", "256x448 at 12")
     ]
-    assert " | ".join(["| metric", *both]) in page
-    assert row_of(page, "progress") == "| `progress` | 1.00 / 1.00 | 1.00 / 1.00 | - | - |"
+    assert " | ".join(["| metric", *both, "won by |"]) in page
+    assert row_of(page, "progress") == "| `progress` | 1.00 / 1.00 | 1.00 / 1.00 | - | - | - |"
     assert "With a judge that knows the truth, on 20 scenes with an event" in page
+
+
+def test_the_guide_says_which_metrics_that_ask_a_judge_a_frozen_video_wins(cards):
+    judged = [card.model_copy(update={"responses": (), "features": "truth"}) for card in cards]
+    judged[0] = judged[0].model_copy(update={"controls": judged[0].controls[:1]})
+    page = "\n".join(judged_parts(judged))
+    cells = {name: row_of(page, name).rstrip(" |").rsplit(" | ", 1)[1] for name in ("blind", "jumpy", "still")}
+    assert cells == {"blind": "not measured", "jumpy": "-", "still": "frozen, reversed"}
+
+
+def test_the_guide_says_what_a_judge_finds_otherwise_at_another_size(cards):
+    response = cards[1].responses[0]
+    own = tuple(response.model_copy(update={"fault": fault}) for fault in ("state_reset", "teleport", "vanish"))
+    here = cards[1].model_copy(update={"metric": "place", "responses": own})
+    weaker = (*own[:2], cards[0].responses[0].model_copy(update={"fault": "vanish"}))
+    larger = here.model_copy(update={"height": 512, "width": 896})
+    events = larger.model_copy(update={"responses": own[:1]})
+    differing = "\n".join(judged_parts([here, larger.model_copy(update={"responses": weaker})]))
+    assert differing.endswith(
+        "At 512x896 and 12 frames per second, `place` has 0.53 / 0.62 for `vanish`; all else is the same."
+    )
+    assert "\n".join(judged_parts([here, larger])).endswith("At 512x896 and 12 frames per second it is the same.")
+    assert "At 512x896" not in "\n".join(judged_parts([here, events]))
 
 
 def test_the_guide_says_which_faults_of_pixels_a_judge_finds_and_which_metrics_decline_them(cards, tmp_path):

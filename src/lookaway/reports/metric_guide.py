@@ -7,24 +7,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from lookaway.calibration.card import (
-    CLEAN_LOOK,
-    MIN_FOUND_AUC,
-    MIN_SURE_AUC,
-    Control,
-    DosePoint,
-    FaultResponse,
-    MetricCard,
-)
-from lookaway.calibration.measured_card import REFERENCE
+from lookaway.calibration.card import CLEAN_LOOK, MIN_FOUND_AUC, MIN_SURE_AUC, FaultResponse, MetricCard
 from lookaway.core import plugins
 from lookaway.io.files import write_whole
 from lookaway.reports.charts.card_matrix import card_matrix
+from lookaway.reports.found_faults import (
+    FULL,
+    HALF,
+    Form,
+    auc_of,
+    form_name,
+    form_of,
+    is_found,
+    is_recommended,
+    is_specific,
+    response_to,
+    two_aucs,
+    won_by,
+)
+from lookaway.reports.judged_guide import JUDGED, judged_cards, judged_parts
 from lookaway.reports.numbers import amount, fixed, markdown_table, signed
 
 GUIDE, MATRIX = "which-metric.md", "card-matrix.svg"
-Form = tuple[int, int, int]
-"""Height, width and frame rate."""
 HELD_OUT: Final = "held-out families"
 SIDEWAYS: Final = "sideways path"
 TRUE_FEATURES: Final = "true features"
@@ -37,11 +41,6 @@ EXPLAINED: Final = {
 """What the columns of other conditions mean."""
 SUPPLIED: Final = "supplied_poses"
 TITLE: Final = "What each metric finds, from pixels"
-ATTACKS: Final = ("frozen", "overlay")
-"""Controls that a metric must not be won by to be recommended."""
-JUDGED: Final = ("state_reset", "frozen_while_unseen")
-"""Faults of an event, which pixels alone cannot decide: what should have happened is in the caption."""
-HALF, FULL = 0.5, 1.0
 REFERENCE_VIDEO: Final = "a reference video"
 NEEDS: Final = {
     "commanded_poses": "the commanded path",
@@ -58,8 +57,6 @@ BELOW: Final = {"revisit_changes": ("tracked_poses",), "sift_matches": ("tracked
 """Extractors that others ask for what they found."""
 FIGURES: Final = ("seconds a frame", "true features", "smallest", "others spared")
 """Columns of numbers."""
-MIN_SPARED: Final = 0.9
-"""From this share of other faults spared on, a metric that finds a fault by the way is worth naming for it."""
 
 
 def write_guide(
@@ -87,7 +84,7 @@ def guide_cards(cards: Sequence[MetricCard]) -> list[MetricCard]:
     """The cards of features as shipped that have a response, at the size and rate of which most clips were measured."""
     clips: Counter[Form] = Counter()
     for card in cards:
-        clips[_form(card)] += card.clips
+        clips[form_of(card)] += card.clips
     return _cards_of(cards, clips.most_common(1)[0][0]) if clips else []
 
 
@@ -96,42 +93,29 @@ def elsewhere(cards: Sequence[MetricCard]) -> dict[str, list[MetricCard]]:
     chosen = guide_cards(cards)
     if not chosen:
         return {}
-    form = _form(chosen[0])
-    others = sorted({_form(card) for card in cards} - {form}, reverse=True)
-    found = {_form_name(other): _cards_of(cards, other) for other in others}
+    form = form_of(chosen[0])
+    others = sorted({form_of(card) for card in cards} - {form}, reverse=True)
+    found = {form_name(other): _cards_of(cards, other) for other in others}
     found[TRUE_FEATURES] = _true_cards(cards, chosen)
     for look in sorted({card.look for card in cards} - {CLEAN_LOOK}):
         found[f"{look.replace('_', '-')} look"] = _cards_of(cards, form, look=look)
     return {name: own for name, own in found.items() if own}
 
 
-def judged_cards(cards: Sequence[MetricCard]) -> list[MetricCard]:
-    """Cards with a fault of an event, by a judge that knows the truth."""
-    judged = (card for card in cards if card.features == "truth" and any(r.fault in JUDGED for r in card.responses))
-    return sorted(judged, key=lambda card: card.metric)
-
-
 def truth_only_cards(cards: Sequence[MetricCard]) -> list[MetricCard]:
     """Cards of metrics that have none as shipped, since a network of theirs needs weights that no package carries."""
     chosen = guide_cards(cards)
     shown = {card.metric for card in (*chosen, *judged_cards(cards))}
-    return [card for card in _cards_of(cards, _form(chosen[0]), "truth") if card.metric not in shown] if chosen else []
+    return (
+        [card for card in _cards_of(cards, form_of(chosen[0]), "truth") if card.metric not in shown] if chosen else []
+    )
 
 
 def _true_cards(cards: Sequence[MetricCard], chosen: Sequence[MetricCard]) -> list[MetricCard]:
     """Cards with true features of the same metrics, on the frames that these compare."""
-    wanted = {(card.metric, card.protocol_sha256, *_form(card), card.look) for card in chosen}
+    wanted = {(card.metric, card.protocol_sha256, *form_of(card), card.look) for card in chosen}
     fitting = (card for card in cards if card.features == "truth" and card.responses)
-    return [card for card in fitting if (card.metric, card.protocol_sha256, *_form(card), card.look) in wanted]
-
-
-def _form(card: MetricCard) -> Form:
-    return card.height, card.width, card.fps
-
-
-def _form_name(form: Form) -> str:
-    height, width, fps = form
-    return f"{height}x{width} at {fps}"
+    return [card for card in fitting if (card.metric, card.protocol_sha256, *form_of(card), card.look) in wanted]
 
 
 def _cards_of(
@@ -141,7 +125,7 @@ def _cards_of(
 
     Suites may sample the frames of one metric differently; the card that finds more faults is shown.
     """
-    fitting = [card for card in cards if _form(card) == form and (card.features, card.look) == (features, look)]
+    fitting = [card for card in cards if form_of(card) == form and (card.features, card.look) == (features, look)]
     ordered = sorted(fitting, key=lambda card: (SUPPLIED not in card.chain, len(card.found), card.chain_sha256))
     by_metric = {card.metric: card for card in ordered}
     return sorted((card for card in by_metric.values() if card.responses), key=_order)
@@ -178,7 +162,7 @@ def guide_markdown(
         markdown_table([_fault_row(cards, fault) for fault in faults]),
         f"{' and '.join(f'`{name}`' for name in JUDGED)} are faults of an event: what should have happened is in the "
         "caption, so they need a [judge](judge.md).",
-        *_judged_parts(judged),
+        *judged_parts(judged),
         *_elsewhere_parts(cards, others or {}),
         *_nuisance_parts(cards, faults),
         "## By metric",
@@ -224,71 +208,6 @@ def _order(card: MetricCard) -> tuple[bool, int, str]:
     return card.compares_with_reference, -sum(response.role == "must_find" for response in card.responses), card.metric
 
 
-def is_found(response: FaultResponse) -> bool:
-    """Whether a fault is found for sure at its highest severity, and at half of it where that was measured."""
-    full, half = _auc(response.at(FULL)), _auc(response.at(HALF))
-    return full is not None and full >= MIN_SURE_AUC and (half is None or half >= MIN_FOUND_AUC)
-
-
-def won_by(card: MetricCard, controls: Sequence[str] | None = ATTACKS) -> list[str]:
-    """Controls that score as well as clean clips, of these or of all."""
-    known = [control for control in card.controls if control.name != REFERENCE]
-    return [control.name for control in known if _wins(control) and (controls is None or control.name in controls)]
-
-
-def is_recommended(card: MetricCard, response: FaultResponse) -> bool:
-    """Whether a metric is there to find a fault, finds it, and is not won by a video that shows no memory."""
-    return response.role == "must_find" and is_found(response) and not won_by(card)
-
-
-def _is_specific(card: MetricCard, response: FaultResponse) -> bool:
-    """Whether a metric that is not there for the fault finds it all the same, and reacts to little else."""
-    is_specific = card.specificity is not None and card.specificity >= MIN_SPARED
-    return is_specific and is_found(response) and not won_by(card) and not card.compares_with_reference
-
-
-def _wins(control: Control) -> bool:
-    return control.verdict == "wins"
-
-
-def _auc(point: DosePoint | None) -> float | None:
-    return point.auc.mean if point is not None and point.auc is not None else None
-
-
-def _judged_parts(judged: Sequence[MetricCard]) -> Iterator[str]:
-    """What metrics that ask a judge find of an event, and of other faults, if the judge is right."""
-    if not judged:
-        return
-    yield (
-        f"With a judge that knows the truth, on {amount(max(card.scenes for card in judged), 'scene')} with an event, "
-        "the AUC at severity 1 / 0.5 is as follows. A real judge finds at most as much; "
-        "`lookaway audit-judge` measures how far it can be relied on."
-    )
-    by_form = {form: [card for card in judged if _form(card) == form] for form in sorted(map(_form, judged))}
-    named = [(f"`{fault}`, {_form_name(form)}", own, fault) for fault in JUDGED for form, own in by_form.items()]
-    yield _judged_table(judged, named)
-    form, own = max(by_form.items(), key=lambda entry: sum(len(card.responses) for card in entry[1]))
-    others = [response for card in own for response in card.responses if response.fault not in JUDGED]
-    seen = list(dict.fromkeys(r.fault for r in others if is_found(r) or _auc(r.at(FULL)) is None))
-    if seen:
-        unseen = ", ".join(f"`{fault}`" for fault in dict.fromkeys(r.fault for r in others) if fault not in seen)
-        none = f" None of them finds {unseen}." if unseen else ""
-        size = f"{form[0]}x{form[1]} and {form[2]} frames per second"
-        yield f"The same for other faults, at {size}; a dash stands where every clip is declined.{none}"
-        yield _judged_table(own, [(f"`{fault}`", own, fault) for fault in seen])
-
-
-def _judged_table(judged: Sequence[MetricCard], columns: Sequence[tuple[str, Sequence[MetricCard], str]]) -> str:
-    """A row for each metric; a column has a title, the cards that it is about, and a fault."""
-    return markdown_table(
-        [
-            {"metric": f"`{metric}`"}
-            | {title: _two_aucs(_response_to(own, metric, fault)) for title, own, fault in columns}
-            for metric in dict.fromkeys(card.metric for card in judged)
-        ]
-    )
-
-
 def _elsewhere_parts(cards: Sequence[MetricCard], others: Mapping[str, Sequence[MetricCard]]) -> Iterator[str]:
     """What becomes of the recommended metrics under other conditions."""
     if not others:
@@ -302,7 +221,7 @@ def _elsewhere_parts(cards: Sequence[MetricCard], others: Mapping[str, Sequence[
             {
                 "fault": f"`{fault}`",
                 "metric": f"`{card.metric}`",
-                "here": _two_aucs(response),
+                "here": two_aucs(response),
                 **{name: _aucs_elsewhere(own, card.metric, fault) for name, own in others.items()},
             }
             for fault in faults
@@ -346,25 +265,13 @@ def _nuisance_row(card: MetricCard) -> dict[str, str]:
 def recommended(cards: Sequence[MetricCard], fault: str) -> list[tuple[MetricCard, FaultResponse]]:
     """The metrics to use for a fault: those that are there to find it, or else those that react to little else."""
     own = [(card, response) for card in cards for response in card.responses if response.fault == fault]
-    return [entry for entry in own if is_recommended(*entry)] or [entry for entry in own if _is_specific(*entry)]
-
-
-def _response_to(cards: Sequence[MetricCard], metric: str, fault: str) -> FaultResponse | None:
-    found = (r for card in cards if card.metric == metric for r in card.responses if r.fault == fault)
-    return next(found, None)
+    return [entry for entry in own if is_recommended(*entry)] or [entry for entry in own if is_specific(*entry)]
 
 
 def _aucs_elsewhere(cards: Sequence[MetricCard], metric: str, fault: str) -> str:
     if any(card.metric == metric and card.floor is None for card in cards):
         return "declines"
-    return _two_aucs(_response_to(cards, metric, fault))
-
-
-def _two_aucs(response: FaultResponse | None) -> str:
-    if response is None:
-        return "-"
-    full, half = _auc(response.at(FULL)), _auc(response.at(HALF))
-    return f"{fixed(full, 2)} / {fixed(half, 2)}"
+    return two_aucs(response_to(cards, metric, fault))
 
 
 def _fault_row(cards: Sequence[MetricCard], fault: str) -> dict[str, str]:
@@ -383,7 +290,7 @@ def _fault_row(cards: Sequence[MetricCard], fault: str) -> dict[str, str]:
 
 
 def _figures(card: MetricCard, response: FaultResponse) -> str:
-    full, half = _auc(response.at(FULL)), _auc(response.at(HALF))
+    full, half = auc_of(response.at(FULL)), auc_of(response.at(HALF))
     halved = "" if half is None else f", {fixed(half, 2)} at 0.5"
     dose = f", from {fixed(response.smallest_dose, 2)} {response.dose_unit}" if response.smallest_dose else ""
     return f"`{card.metric}`: {fixed(full, 2)} at 1{halved}{dose}"
