@@ -8,7 +8,7 @@ import pytest
 
 from lookaway.calibration import run_cards
 from lookaway.calibration.card import CARDS, NO_FORM, CardSet, MetricCard, chain_of, write_cards
-from lookaway.calibration.run_cards import cards_of, record_cards, shipped_cards
+from lookaway.calibration.run_cards import cards_of, record_cards
 from lookaway.core import DamagedFile, DatasetError
 from lookaway.engine.run import Run
 from lookaway.io.encoding import write_video
@@ -76,12 +76,6 @@ def test_environments_stay_beside_the_cards(run):
     folder.add_environment({"numpy": "2.0"})
     assert run.lock.cards == {LIGHT: "0" * 64}
     assert [entry["numpy"] for entry in run.lock.environments] == ["2.0"]
-
-
-def test_the_shipped_cards_are_of_clean_clips_and_of_faults():
-    card = next(card for card in shipped_cards().cards if card.metric == "changed_area")
-    assert card.scenes >= 20
-    assert {"vanish", "teleport", "duplicate"} <= {response.fault for response in card.responses}
 
 
 def test_what_has_no_card_is_told_alike_before_and_after_it_is_recorded(run, card, tmp_path, monkeypatch):
