@@ -7,8 +7,8 @@ import pytest
 from benchmarks.ship_cards import HELD_OUT_FAMILIES, held_out_cards, sideways_cards
 from lookaway.calibration.card import MIN_FOUND_AUC, MIN_SURE_AUC, MetricCard
 from lookaway.calibration.run_cards import shipped_cards
-from lookaway.reports.found_faults import ATTACKS
 from lookaway.reports.judged_guide import JUDGED
+from lookaway.reports.metric_facts import ATTACKS
 from lookaway.reports.metric_guide import guide_cards, recommended
 from lookaway.world.faults import FAULTS
 

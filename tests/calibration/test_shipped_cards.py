@@ -6,8 +6,8 @@ import pytest
 
 from lookaway.calibration.card import CLEAN_LOOK, FaultResponse, MetricCard
 from lookaway.calibration.run_cards import shipped_cards
-from lookaway.reports.found_faults import form_of
 from lookaway.reports.judged_guide import JUDGED
+from lookaway.reports.metric_facts import form_of
 from lookaway.world.faults import FAULTS
 
 SEVERITIES = (0.1, 0.25, 0.5, 0.75, 1.0)

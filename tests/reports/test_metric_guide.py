@@ -7,8 +7,8 @@ import pytest
 from lookaway.calibration.card import MeanRecord, MetricCard, Nuisance
 from lookaway.calibration.run_cards import shipped_cards
 from lookaway.reports.charts.card_matrix import DIFFERS, FOUND, MISSED, card_matrix
-from lookaway.reports.found_faults import is_recommended, won_by
 from lookaway.reports.judged_guide import judged_parts
+from lookaway.reports.metric_facts import is_recommended, won_by
 from lookaway.reports.metric_guide import (
     GUIDE,
     HELD_OUT,

@@ -24,6 +24,8 @@ MIN_FOUND_AUC: Final = 0.8
 """From this on, a fault counts as found."""
 MIN_SURE_AUC: Final = 0.95
 FROZEN: Final = "frozen"
+REFERENCE: Final = "reference"
+"""The clean clips themselves, beside the controls."""
 CLEAN_LOOK: Final = "clean"
 """Look of clips as they are rendered."""
 HASH_CHARACTERS: Final = 32

@@ -14,6 +14,7 @@ import numpy as np
 from lookaway.calibration.card import (
     CLEAN_LOOK,
     GIVEN,
+    REFERENCE,
     Control,
     Course,
     DosePoint,
@@ -33,7 +34,6 @@ from lookaway.statistics.paired_difference import smallest_difference
 from lookaway.statistics.rank_correlation import spearman
 from lookaway.world.faults import FAULTS
 
-REFERENCE: Final = "reference"
 LEVEL: Final = 1e-3
 """Smaller differences, as a part of the range, are rounding, or codecs."""
 SATURATED: Final = 0.01

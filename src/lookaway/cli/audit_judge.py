@@ -36,7 +36,7 @@ def audit_judge_command(
     """
     from lookaway.calibration.judge_audit import audit_judge, with_bridge, with_rates
     from lookaway.core import UserError
-    from lookaway.reports.judge_audit import print_judge_audit
+    from lookaway.reports.judge_checks import print_judge_audit
     from lookaway.reports.progress import counting_bar
 
     settings = chosen_judge(options)

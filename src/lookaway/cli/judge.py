@@ -32,7 +32,7 @@ def check_command(as_json: bool, **options: Any) -> None:
     """
     from lookaway.core import UserError
     from lookaway.engine.judge_check import check_on_clip
-    from lookaway.reports.judge_check import print_judge_check
+    from lookaway.reports.judge_checks import print_judge_check
 
     settings = chosen_judge(options)
     if settings is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from lookaway.calibration.card import FaultResponse, MetricCard
-from lookaway.reports.found_faults import (
+from lookaway.reports.metric_facts import (
     FULL,
     Form,
     auc_of,

@@ -11,7 +11,8 @@ from lookaway.calibration.card import CLEAN_LOOK, MIN_FOUND_AUC, MIN_SURE_AUC, F
 from lookaway.core import plugins
 from lookaway.io.files import write_whole
 from lookaway.reports.charts.card_matrix import card_matrix
-from lookaway.reports.found_faults import (
+from lookaway.reports.judged_guide import JUDGED, judged_cards, judged_parts
+from lookaway.reports.metric_facts import (
     FULL,
     HALF,
     Form,
@@ -25,7 +26,6 @@ from lookaway.reports.found_faults import (
     two_aucs,
     won_by,
 )
-from lookaway.reports.judged_guide import JUDGED, judged_cards, judged_parts
 from lookaway.reports.numbers import amount, fixed, markdown_table, signed
 
 GUIDE, MATRIX = "which-metric.md", "card-matrix.svg"
