@@ -151,14 +151,10 @@ def test_the_guide_says_what_a_judge_that_knows_the_truth_finds_of_an_event(card
     smaller = judged.model_copy(update={"height": 192, "width": 336, "fps": 8})
     write_guide(tmp_path, [*cards, judged, smaller])
     page = (tmp_path / GUIDE).read_text()
-    both = [
-        f"`{fault}`, {form}"
-        for fault in ("state_reset", "frozen_while_unseen")
-        for form in ("192x336 at 8", "256x448 at 12")
-    ]
-    assert " | ".join(["| metric", *both, "won by |"]) in page
-    assert row_of(page, "progress") == "| `progress` | 1.00 / 1.00 | 1.00 / 1.00 | - | - | - |"
-    assert "With a judge that knows the truth, on 20 scenes with an event" in page
+    assert "| metric | finds | finds at severity 1 only | declines | won by |" in page
+    assert row_of(page, "progress") == "| `progress` | state_reset | - | - | - |"
+    assert "on 20 scenes with an event, at 192x336 and 8 frames per second" in page
+    assert "At 256x448 and 12 frames per second they find the same." in page
 
 
 def test_the_guide_says_which_metrics_that_ask_a_judge_a_frozen_video_wins(cards):
@@ -176,12 +172,15 @@ def test_the_guide_says_what_a_judge_finds_otherwise_at_another_size(cards):
     weaker = (*own[:2], cards[0].responses[0].model_copy(update={"fault": "vanish"}))
     larger = here.model_copy(update={"height": 512, "width": 896})
     events = larger.model_copy(update={"responses": own[:1]})
-    differing = "\n".join(judged_parts([here, larger.model_copy(update={"responses": weaker})]))
-    assert differing.endswith(
-        "At 512x896 and 12 frames per second, `place` has 0.53 / 0.62 for `vanish`; all else is the same."
-    )
-    assert "\n".join(judged_parts([here, larger])).endswith("At 512x896 and 12 frames per second it is the same.")
-    assert "At 512x896" not in "\n".join(judged_parts([here, events]))
+    last = [
+        list(judged_parts([here, other]))[-1]
+        for other in (larger.model_copy(update={"responses": weaker}), larger, events)
+    ]
+    assert last == [
+        "At 512x896 and 12 frames per second `place` misses `vanish`. All else is the same.",
+        "At 512x896 and 12 frames per second they find the same.",
+        "At 512x896 and 12 frames per second, where 1 of 3 faults were tried, they find the same.",
+    ]
 
 
 def test_the_guide_says_which_faults_of_pixels_a_judge_finds_and_which_metrics_decline_them(cards, tmp_path):
@@ -189,13 +188,16 @@ def test_the_guide_says_which_faults_of_pixels_a_judge_finds_and_which_metrics_d
     missed = cards[0].responses[0].model_copy(update={"fault": "style_shift"})
     points = [point.model_copy(update={"auc": None, "score": None}) for point in found.points]
     declined = found.model_copy(update={"fault": "vanish", "points": tuple(points)})
+    weak = {0.5: cards[0].responses[0].at(0.5)}
+    late = found.model_copy(
+        update={"fault": "duplicate", "points": tuple(weak.get(point.severity, point) for point in found.points)}
+    )
     reset = found.model_copy(update={"fault": "state_reset"})
-    update = {"metric": "place", "features": "truth", "responses": (reset, found, missed, declined)}
+    update = {"metric": "place", "features": "truth", "responses": (reset, found, missed, declined, late)}
     write_guide(tmp_path, [*cards, cards[1].model_copy(update=update)])
-    _, table = (tmp_path / GUIDE).read_text().split("The same for other faults")
-    assert "None of them finds `style_shift`." in table
-    assert "| metric | `teleport` | `vanish` |" in table
-    assert row_of(table, "place") == "| `place` | 1.00 / 1.00 | - / - |"
+    page = (tmp_path / GUIDE).read_text()
+    assert row_of(page, "place") == "| `place` | state_reset, teleport | duplicate | vanish | - |"
+    assert "None of them finds `style_shift`." in page
 
 
 def test_the_guide_shows_the_floor_that_true_features_would_have(cards):

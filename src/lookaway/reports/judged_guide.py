@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from lookaway.calibration.card import FaultResponse, MetricCard
-from lookaway.reports.metric_facts import (
-    FULL,
-    Form,
-    auc_of,
-    form_name,
-    form_of,
-    is_found,
-    response_to,
-    two_aucs,
-    won_by,
-)
+from lookaway.calibration.card import MIN_SURE_AUC, FaultResponse, MetricCard
+from lookaway.reports.metric_facts import FULL, Form, auc_of, form_of, is_found, won_by
 from lookaway.reports.numbers import amount, markdown_table
 
 JUDGED: Final = ("state_reset", "frozen_while_unseen")
 """Faults of an event, which pixels alone cannot decide: what should have happened is in the caption."""
+FINDS, FINDS_LATE, DECLINES, MISSES = "finds", "finds at severity 1 only", "declines", "misses"
+"""What becomes of a fault, as the title of a column and in a sentence."""
 
 
 def judged_cards(cards: Sequence[MetricCard]) -> list[MetricCard]:
@@ -30,53 +22,59 @@ def judged_cards(cards: Sequence[MetricCard]) -> list[MetricCard]:
 
 
 def judged_parts(judged: Sequence[MetricCard]) -> Iterator[str]:
-    """What metrics that ask a judge find of an event, and of other faults, if the judge is right."""
+    """What metrics that ask a judge find, at the size where most was tried and otherwise at others, if it is right."""
     if not judged:
         return
-    yield (
-        f"With a judge that knows the truth, on {amount(max(card.scenes for card in judged), 'scene')} with an event, "
-        "the AUC at severity 1 / 0.5 is as follows. A real judge finds at most as much; "
-        "`lookaway audit-judge` measures how far it can be relied on. *Won by* are clean clips that are frozen, "
-        "looped, shuffled or played backwards, and score as well as they do without."
-    )
     by_form = {form: [card for card in judged if form_of(card) == form] for form in sorted(map(form_of, judged))}
-    columns = [(f"`{fault}`, {form_name(form)}", own, fault) for fault in JUDGED for form, own in by_form.items()]
-    yield markdown_table([_row(metric, columns) | {"won by": _won_by(judged, metric)} for metric in _metrics(judged)])
     form, own = max(by_form.items(), key=lambda entry: sum(len(card.responses) for card in entry[1]))
-    others = [response for card in own for response in card.responses if response.fault not in JUDGED]
-    faults = list(dict.fromkeys(response.fault for response in others))
-    seen = [fault for fault in faults if any(_is_seen(r) for r in others if r.fault == fault)]
-    if not seen:
-        return
-    unseen = ", ".join(f"`{fault}`" for fault in faults if fault not in seen)
-    none = f" None of them finds {unseen}." if unseen else ""
-    yield f"The same for other faults, at {_size(form)}; a dash stands where every clip is declined.{none}"
-    columns = [(f"`{fault}`", own, fault) for fault in seen]
-    yield markdown_table([_row(metric, columns) for metric in _metrics(own)])
-    tried = [theirs for theirs in by_form.values() if any(r.fault in faults for c in theirs for r in c.responses)]
-    yield from (_difference(own, theirs, faults) for theirs in tried if theirs is not own)
+    faults = list(dict.fromkeys(response.fault for card in own for response in card.responses))
+    verdicts = {card.metric: {response.fault: _verdict(response) for response in card.responses} for card in own}
+    unseen = [fault for fault in faults if all(found.get(fault) == MISSES for found in verdicts.values())]
+    yield (
+        f"With a judge that knows the truth, on {amount(max(card.scenes for card in own), 'scene')} with an event, at "
+        f"{_size(form)}, metrics that ask one find what follows. A real judge finds at most as much; "
+        "`lookaway audit-judge` measures how far it can be relied on. A fault is *declined* if none of its clips has a "
+        "score at severity 1. *Won by* are clean clips that are frozen, looped, shuffled or played backwards, and "
+        "score as well as they do without."
+    )
+    rows = [
+        {"metric": f"`{metric}`", **_lists(found), "won by": _won_by(judged, metric)}
+        for metric, found in verdicts.items()
+    ]
+    yield markdown_table(rows)
+    if unseen:
+        yield f"None of them finds {', '.join(f'`{fault}`' for fault in unseen)}."
+    yield from (_difference(verdicts, theirs) for theirs in by_form.values() if theirs is not own)
 
 
-def _row(metric: str, columns: Sequence[tuple[str, Sequence[MetricCard], str]]) -> dict[str, str]:
-    """A column has a title, the cards that it is about, and a fault."""
-    cells = {title: two_aucs(response_to(own, metric, fault)) for title, own, fault in columns}
-    return {"metric": f"`{metric}`", **cells}
+def _verdict(response: FaultResponse) -> str:
+    full = auc_of(response.at(FULL))
+    if full is None:
+        return DECLINES
+    if is_found(response):
+        return FINDS
+    return FINDS_LATE if full >= MIN_SURE_AUC else MISSES
 
 
-def _difference(own: Sequence[MetricCard], theirs: Sequence[MetricCard], faults: Sequence[str]) -> str:
-    """What cards of another size find otherwise, of the faults that both have."""
-    changed = []
-    for metric in _metrics(own):
-        for fault in faults:
-            here, there = response_to(own, metric, fault), response_to(theirs, metric, fault)
-            if there is not None and two_aucs(here) != two_aucs(there):
-                changed.append(f"`{metric}` has {two_aucs(there)} for `{fault}`")
-    size = _size(form_of(theirs[0]))
-    return f"At {size}, {'; '.join(changed)}; all else is the same." if changed else f"At {size} it is the same."
+def _lists(found: Mapping[str, str]) -> dict[str, str]:
+    """The faults of each verdict, but for those that are missed."""
+    columns = (FINDS, FINDS_LATE, DECLINES)
+    return {verdict: ", ".join(fault for fault in found if found[fault] == verdict) or "-" for verdict in columns}
 
 
-def _metrics(cards: Sequence[MetricCard]) -> list[str]:
-    return list(dict.fromkeys(card.metric for card in cards))
+def _difference(verdicts: Mapping[str, Mapping[str, str]], theirs: Sequence[MetricCard]) -> str:
+    """What cards of another size find otherwise, of what was tried at both."""
+    changed = [
+        f"`{card.metric}` {there} `{response.fault}`"
+        for card in theirs
+        for response in card.responses
+        if (there := _verdict(response)) != verdicts.get(card.metric, {}).get(response.fault, there)
+    ]
+    tried = {response.fault for card in theirs for response in card.responses}
+    known = {fault for found in verdicts.values() for fault in found}
+    which = "" if tried >= known else f", where {len(tried)} of {amount(len(known), 'fault')} were tried,"
+    rest = f"{'; '.join(changed)}. All else is the same" if changed else "they find the same"
+    return f"At {_size(form_of(theirs[0]))}{which} {rest}."
 
 
 def _won_by(cards: Sequence[MetricCard], metric: str) -> str:
@@ -85,10 +83,6 @@ def _won_by(cards: Sequence[MetricCard], metric: str) -> str:
     if not any(card.controls[1:] for card in own):
         return "not measured"
     return ", ".join(dict.fromkeys(name for card in own for name in won_by(card, None))) or "-"
-
-
-def _is_seen(response: FaultResponse) -> bool:
-    return is_found(response) or auc_of(response.at(FULL)) is None
 
 
 def _size(form: Form) -> str:
