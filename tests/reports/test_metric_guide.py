@@ -151,8 +151,8 @@ def test_the_guide_says_what_a_judge_that_knows_the_truth_finds_of_an_event(card
     smaller = judged.model_copy(update={"height": 192, "width": 336, "fps": 8})
     write_guide(tmp_path, [*cards, judged, smaller])
     page = (tmp_path / GUIDE).read_text()
-    assert "| metric | finds | finds at severity 1 only | declines | won by |" in page
-    assert row_of(page, "progress") == "| `progress` | state_reset | - | - | - |"
+    assert "| metric | finds | declines | won by |" in page
+    assert row_of(page, "progress") == "| `progress` | state_reset | - | - |"
     assert "on 20 scenes with an event, at 192x336 and 8 frames per second" in page
     assert "At 256x448 and 12 frames per second they find the same." in page
 
@@ -196,7 +196,7 @@ def test_the_guide_says_which_faults_of_pixels_a_judge_finds_and_which_metrics_d
     update = {"metric": "place", "features": "truth", "responses": (reset, found, missed, declined, late)}
     write_guide(tmp_path, [*cards, cards[1].model_copy(update=update)])
     page = (tmp_path / GUIDE).read_text()
-    assert row_of(page, "place") == "| `place` | state_reset, teleport | duplicate | vanish | - |"
+    assert row_of(page, "place") == "| `place` | state_reset, teleport, duplicate (only at 1) | vanish | - |"
     assert "None of them finds `style_shift`." in page
 
 

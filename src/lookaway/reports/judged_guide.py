@@ -11,8 +11,8 @@ from lookaway.reports.numbers import amount, markdown_table
 
 JUDGED: Final = ("state_reset", "frozen_while_unseen")
 """Faults of an event, which pixels alone cannot decide: what should have happened is in the caption."""
-FINDS, FINDS_LATE, DECLINES, MISSES = "finds", "finds at severity 1 only", "declines", "misses"
-"""What becomes of a fault, as the title of a column and in a sentence."""
+FINDS, FINDS_LATE, DECLINES, MISSES = "finds", "finds only at severity 1", "declines", "misses"
+"""What becomes of a fault."""
 
 
 def judged_cards(cards: Sequence[MetricCard]) -> list[MetricCard]:
@@ -33,9 +33,9 @@ def judged_parts(judged: Sequence[MetricCard]) -> Iterator[str]:
     yield (
         f"With a judge that knows the truth, on {amount(max(card.scenes for card in own), 'scene')} with an event, at "
         f"{_size(form)}, metrics that ask one find what follows. A real judge finds at most as much; "
-        "`lookaway audit-judge` measures how far it can be relied on. A fault is *declined* if none of its clips has a "
-        "score at severity 1. *Won by* are clean clips that are frozen, looped, shuffled or played backwards, and "
-        "score as well as they do without."
+        "`lookaway audit-judge` measures how far it can be relied on. What is found *only at 1* is missed at severity "
+        "0.5, and what a metric *declines* has no score at 1. *Won by* are clean clips that are frozen, looped, "
+        "shuffled or played backwards, and score as well as they do without."
     )
     rows = [
         {"metric": f"`{metric}`", **_lists(found), "won by": _won_by(judged, metric)}
@@ -57,9 +57,11 @@ def _verdict(response: FaultResponse) -> str:
 
 
 def _lists(found: Mapping[str, str]) -> dict[str, str]:
-    """The faults of each verdict, but for those that are missed."""
-    columns = (FINDS, FINDS_LATE, DECLINES)
-    return {verdict: ", ".join(fault for fault in found if found[fault] == verdict) or "-" for verdict in columns}
+    """The faults that are found, sure ones first, and those that are declined."""
+    sure = [fault for fault in found if found[fault] == FINDS]
+    late = [f"{fault} (only at 1)" for fault in found if found[fault] == FINDS_LATE]
+    declined = [fault for fault in found if found[fault] == DECLINES]
+    return {FINDS: ", ".join(sure + late) or "-", DECLINES: ", ".join(declined) or "-"}
 
 
 def _difference(verdicts: Mapping[str, Mapping[str, str]], theirs: Sequence[MetricCard]) -> str:
