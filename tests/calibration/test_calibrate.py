@@ -159,6 +159,8 @@ def test_a_misspelt_change_is_refused_before_anything_is_rendered():
 def test_the_oracle_is_not_asked_about_frames_that_it_cannot_know():
     with pytest.raises(UserError, match=r"the truth about noise, wrong_scene\. .* frozen, reversed"):
         CalibrationPlan(grid=GRID, form=FORM, changes=("frozen", "noise", "wrong_scene"), judge="oracle")
+    with pytest.raises(UserError, match="under the look generator_like it takes some for others"):
+        CalibrationPlan(grid=GRID, form=FORM, changes=("frozen",), judge="oracle", look="generator_like")
 
 
 def test_a_second_judge_beside_the_oracle_is_refused(tmp_path):

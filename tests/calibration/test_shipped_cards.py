@@ -6,7 +6,7 @@ import pytest
 
 from lookaway.calibration.card import CLEAN_LOOK, FaultResponse, MetricCard
 from lookaway.calibration.run_cards import shipped_cards
-from lookaway.reports.judged_guide import JUDGED
+from lookaway.reports.judged_guide import JUDGED, judged_cards
 from lookaway.reports.metric_facts import form_of
 from lookaway.world.faults import FAULTS
 
@@ -15,6 +15,7 @@ FORMS = ((192, 336, 8), (256, 448, 12))
 SCENES = 20
 CARDS = [card for card in shipped_cards().cards if card.look == CLEAN_LOOK]
 METRICS = sorted({card.metric for card in CARDS})
+ASK_A_JUDGE = {card.metric for card in judged_cards(CARDS)}
 
 
 def is_tried_in_full(response: FaultResponse) -> bool:
@@ -33,7 +34,7 @@ def best_of(metric: str, form: tuple[int, int, int]) -> MetricCard:
 @pytest.mark.parametrize("metric", METRICS)
 def test_every_fault_was_tried_at_five_severities_on_twenty_scenes(metric, form):
     tried = {response.fault for response in best_of(metric, form).responses if is_tried_in_full(response)}
-    assert tried >= set(FAULTS) - set(JUDGED)
+    assert tried >= (set(FAULTS) if metric in ASK_A_JUDGE else set(FAULTS) - set(JUDGED))
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -81,6 +81,11 @@ class CalibrationPlan:
             )
         if self.look not in LOOKS:
             raise UnknownName("look", self.look, LOOKS)
+        if self.judge == ORACLE and self.look != CLEAN_LOOK:
+            raise UserError(
+                f"The oracle knows a clip by its frames, and under the look {self.look} it takes some for others. "
+                f"Calibrate metrics that ask it with the look {CLEAN_LOOK}."
+            )
 
     @property
     def name(self) -> str:

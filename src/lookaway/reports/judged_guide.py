@@ -32,10 +32,10 @@ def judged_parts(judged: Sequence[MetricCard]) -> Iterator[str]:
     unseen = [fault for fault in faults if all(found.get(fault) == MISSES for found in verdicts.values())]
     yield (
         f"With a judge that knows the truth, on {amount(max(card.scenes for card in own), 'scene')} with an event, at "
-        f"{_size(form)}, metrics that ask one find what follows. A real judge finds at most as much; "
+        f"{_size(form)}, metrics that ask one find these faults. A real judge finds at most as much; "
         "`lookaway audit-judge` measures how far it can be relied on. What is found *only at 1* is missed at severity "
-        "0.5, and what a metric *declines* has no score at 1. *Won by* are clean clips that are frozen, looped, "
-        "shuffled or played backwards, and score as well as they do without."
+        "0.5, and what a metric *declines* has no score at 1. *Won by* says how a clean clip can be shown and still "
+        "score as well: frozen, looped, shuffled or backwards."
     )
     rows = [
         {"metric": f"`{metric}`", **_lists(found), "won by": _won_by(judged, metric)}

@@ -105,10 +105,10 @@ def elsewhere(cards: Sequence[MetricCard]) -> dict[str, list[MetricCard]]:
 def truth_only_cards(cards: Sequence[MetricCard]) -> list[MetricCard]:
     """Cards of metrics that have none as shipped, since a network of theirs needs weights that no package carries."""
     chosen = guide_cards(cards)
+    if not chosen:
+        return []
     shown = {card.metric for card in (*chosen, *judged_cards(cards))}
-    return (
-        [card for card in _cards_of(cards, form_of(chosen[0]), "truth") if card.metric not in shown] if chosen else []
-    )
+    return [card for card in _cards_of(cards, form_of(chosen[0]), "truth") if card.metric not in shown]
 
 
 def _true_cards(cards: Sequence[MetricCard], chosen: Sequence[MetricCard]) -> list[MetricCard]:
