@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from lookaway.core.cases import Dataset, Rollout
 from lookaway.core.compute import Compute
@@ -240,6 +240,10 @@ class Metric(Protocol):
         ...
 
 
+ProtocolName: TypeAlias = Literal["published", "corrected", "both"]
+"""As in the publication, with repairs, or both."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundMetric:
     """A suite's public name for a metric with the suite's constants, recipes and subsets."""
@@ -254,8 +258,15 @@ class BoundMetric:
     """Whether it decides which rollouts count, rather than scoring them."""
     is_consistency: bool = False
     """Whether it compares what is shown before and after looking away: only rollouts that pass the gate count."""
+    protocol: ProtocolName | None = None
+    """Whether it is of the published protocol, of the corrected one, or the same in both; `None` where the suite has
+    no publication to differ from. A gate without one decides nothing about published metrics."""
     source_sha256: str | None = None
     """Hash of the source of a metric that is not installed but was given as an object."""
+
+    def is_of(self, protocol: ProtocolName) -> bool:
+        """Whether it is measured where this protocol is asked for."""
+        return self.protocol in (None, "both", protocol) or protocol == "both"
 
     def applies_to(self, rollout: Rollout) -> bool:
         """Whether the protocol has this metric for this rollout."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final, get_args
 
 from lookaway.core import (
     BoundMetric,
@@ -14,6 +14,7 @@ from lookaway.core import (
     Extractor,
     JudgeModel,
     Metric,
+    ProtocolName,
     UnknownName,
     UserError,
     describe,
@@ -113,27 +114,57 @@ def bind_metrics(
     dataset: Dataset,
     metrics: Sequence[str | Metric] | None = None,
     *,
+    protocol: ProtocolName | None = None,
     using: Mapping[str, str] | None = None,
     compute: Compute | None = None,
 ) -> tuple[BoundMetric, ...]:
     """The suite's protocol, or the named part of it, or any installed metric by its own name, or metric objects.
 
+    `protocol` is `published` where nothing is said, or `corrected`, or both; a suite without a publication refuses it.
     The name of a suite stands for its protocol: `["memobench", "mind"]` measures both on the same rollouts, whatever
     their subsets, behind the gate of the suite that read the dataset; a whole name such as `memobench.all.psnr` stands
-    for one metric of it. `using` names other extractors for features; `compute` is the device and precision of all
-    networks.
+    for one metric of it, of whichever protocol, and its last part for that of the protocol asked for. `using` names
+    other extractors for features; `compute` is the device and precision of all networks.
     """
     kinds = {feature: plugins.load("extractors", extractor) for feature, extractor in (using or {}).items()}
-    return Overrides(using=kinds, compute=compute).apply(_chosen(dataset, metrics))
+    return Overrides(using=kinds, compute=compute).apply(_chosen(dataset, metrics, protocol))
 
 
-def _chosen(dataset: Dataset, metrics: Sequence[str | Metric] | None) -> tuple[BoundMetric, ...]:
-    protocol = {bound.name: bound for bound in load_suite(dataset.suite).metrics(dataset.settings)}
+USUAL_PROTOCOL: Final[ProtocolName] = "published"
+"""What is measured where no protocol is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Protocols:
+    """All metrics of the suite of a dataset by name, and those of the protocol that is asked for."""
+
+    dataset: Dataset
+    asked: ProtocolName
+    all: Mapping[str, BoundMetric]
+
+    @property
+    def own(self) -> dict[str, BoundMetric]:
+        return {name: bound for name, bound in self.all.items() if bound.is_of(self.asked)}
+
+    def of(self, suite: str) -> list[BoundMetric]:
+        """Scores of a suite for every rollout of the dataset: subsets of another suite are not those of this one."""
+        bounds = load_suite(suite).metrics(self.dataset.settings)
+        return [dataclasses.replace(bound, subsets=None) for bound in bounds if not bound.is_gate]
+
+
+def _chosen(
+    dataset: Dataset, metrics: Sequence[str | Metric] | None, asked: ProtocolName | None
+) -> tuple[BoundMetric, ...]:
+    bounds = load_suite(dataset.suite).metrics(dataset.settings)
+    if asked is not None:
+        _require_publication(dataset.suite, bounds, asked)
+    protocols = _Protocols(dataset, asked or USUAL_PROTOCOL, {bound.name: bound for bound in bounds})
+    protocol = protocols.own
     if metrics is None:
         return tuple(protocol.values())
     chosen: dict[str, BoundMetric] = {}
     for wanted in metrics:
-        found = _named(wanted, protocol, dataset) if isinstance(wanted, str) else [_given(wanted, protocol)]
+        found = _named(wanted, protocols) if isinstance(wanted, str) else [_given(wanted, protocol)]
         for bound in found:
             if chosen.setdefault(bound.name, bound) != bound:
                 raise UserError(
@@ -155,27 +186,35 @@ def _narrowed(gate: BoundMetric, scores: Sequence[BoundMetric], *, is_chosen: bo
     return dataclasses.replace(gate, subsets=own) if own else None
 
 
-def _named(name: str, protocol: dict[str, BoundMetric], dataset: Dataset) -> list[BoundMetric]:
-    if name == dataset.suite:
-        return list(protocol.values())
+def _require_publication(suite: str, bounds: Sequence[BoundMetric], asked: ProtocolName) -> None:
+    if asked not in get_args(ProtocolName):
+        raise UnknownName("protocol", asked, get_args(ProtocolName))
+    if all(bound.protocol is None for bound in bounds):
+        raise UserError(
+            f"--protocol {asked}: no publication has the metrics of the suite {suite!r}, so that there is one protocol "
+            "only. Leave --protocol out."
+        )
+
+
+def _named(name: str, protocols: _Protocols) -> list[BoundMetric]:
+    own = protocols.own
+    if name == protocols.dataset.suite:
+        return list(own.values())
     if name in plugins.names("suites"):
-        return _of_another_suite(name, dataset)
-    matching = [bound for known, bound in protocol.items() if known == name or known.endswith(f".{name}")]
-    return matching or _by_public_name(name, dataset) or [_installed(name, protocol)]
+        return [bound for bound in protocols.of(name) if bound.is_of(protocols.asked)]
+    if name in protocols.all:
+        return [protocols.all[name]]
+    matching = [bound for known, bound in {**protocols.all, **own}.items() if known.endswith(f".{name}")]
+    matching = [bound for bound in matching if bound.name in own] or matching
+    return matching or _by_public_name(name, protocols) or [_installed(name, own)]
 
 
-def _of_another_suite(name: str, dataset: Dataset) -> list[BoundMetric]:
-    """Its scores, for every rollout: subsets of another suite are not those of this dataset."""
-    bounds = load_suite(name).metrics(dataset.settings)
-    return [dataclasses.replace(bound, subsets=None) for bound in bounds if not bound.is_gate]
-
-
-def _by_public_name(name: str, dataset: Dataset) -> list[BoundMetric]:
-    """The metric of this name in the protocol of another suite; empty where none has it."""
+def _by_public_name(name: str, protocols: _Protocols) -> list[BoundMetric]:
+    """The metric of this name in another suite; empty where none has it."""
     if "." not in name:
         return []
-    suites = (suite for suite in plugins.names("suites") if suite != dataset.suite)
-    return [bound for suite in suites for bound in _of_another_suite(suite, dataset) if bound.name == name]
+    others = (suite for suite in plugins.names("suites") if suite != protocols.dataset.suite)
+    return [bound for suite in others for bound in protocols.of(suite) if bound.name == name]
 
 
 def _given(metric: Metric, protocol: dict[str, BoundMetric]) -> BoundMetric:

@@ -8,12 +8,6 @@ from typing import Final
 from lookaway.core import Option
 
 ALLOW_OUTSIDE: Final = Option(name="allow_outside", type=bool, help="Allow files outside the dataset's folder.")
-AS_PUBLISHED: Final = Option(
-    name="as_published",
-    type=bool,
-    moves_numbers=True,
-    help="Measure as the published code does, including its bugs.",
-)
 EXTRINSICS_CONVENTION: Final = Option(
     name="extrinsics_convention",
     choices=("world_to_camera", "camera_to_world"),

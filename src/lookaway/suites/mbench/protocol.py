@@ -42,11 +42,10 @@ from lookaway.perception.similarity.region_embeddings import RegionEmbeddings
 from lookaway.perception.similarity.vgg_style import VggStyle
 from lookaway.perception.similarity.warped_similarity import WarpedSimilarity
 from lookaway.suites.gate import revisited_gate
+from lookaway.suites.two_protocols import FURTHER, two_protocols
 
 Bindings: TypeAlias = tuple[tuple[str, Metric, Mapping[str, Extractor]], ...]
 """Name, metric and recipes."""
-FURTHER = "further."
-"""Begins the names of metrics that MBench does not have; no submission to MBench counts them."""
 FOLD_PAIRS = FoldPairs(
     most=20, degrees_per_extent=180.0, min_posed_frames=8, margin=0.1, min_span_frames=2, negligible_extent=0.02
 )
@@ -70,6 +69,11 @@ DEFAULT_CONVENTION: Convention = "world_to_camera"
 
 def action_protocol(settings: Mapping[str, Any], poses: Extractor | None = None) -> tuple[BoundMetric, ...]:
     """Setting A: a camera action and one caption. Poses are the supplied ones, unless others are named."""
+    gate = revisited_gate("mbencha.revisited", poses or _poses(settings), MEMORY_SUBSETS)
+    return two_protocols(_action_metrics(settings, poses), _action_metrics(settings, poses), gates=(gate,))
+
+
+def _action_metrics(settings: Mapping[str, Any], poses: Extractor | None) -> tuple[BoundMetric, ...]:
     frames, poses = UniformFrames(ENTITY_FRAMES), poses or _poses(settings)
     bindings = (
         ("mbencha.causal.camera_interaction", CameraInteraction(negligible_extent=0.02)),
@@ -85,12 +89,15 @@ def action_protocol(settings: Mapping[str, Any], poses: Extractor | None = None)
         *_environment("mbencha", FOLD_PAIRS, poses),
         *_causal("mbencha"),
         *camera,
-        revisited_gate("mbencha.revisited", poses, MEMORY_SUBSETS),
     )
 
 
 def text_protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
     """Setting T: five caption segments, and a gate for each subset."""
+    return two_protocols(_text_metrics(settings), _text_metrics(settings))
+
+
+def _text_metrics(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
     frames = OverSegments(ENTITY_FRAMES)
     gates = (
         BoundMetric(

@@ -46,6 +46,7 @@ from lookaway.perception.similarity.lpips_pairs import LpipsPairs
 from lookaway.perception.similarity.region_embeddings import RegionEmbeddings
 from lookaway.suites.gate import revisited_gate
 from lookaway.suites.memobench.references import PHASES, REAPPEARED, VISIBLE
+from lookaway.suites.two_protocols import FURTHER, two_protocols
 
 SIZE: Final = GeneratedSize(640)
 EQUAL_DB: Final = 99.0
@@ -63,16 +64,18 @@ SMOOTHNESS_TAU: Final = 0.15
 MIN_TURN_DEGREES: Final = 90.0
 POSES: Final = TrackedPoses(frames=UniformFrames(48), height=256, keypoints=400)
 """The camera of the gate, and by default of camera controllability: it needs no weights."""
-FURTHER: Final = "further."
-"""Begins the names of metrics that MemoBench does not have."""
 REFERENCE_POSES: Final = ReferencePoses(layout="memobench")
 HAS_BANKS: Final = "has_question_banks"
 """Setting of a dataset with files of questions."""
 
 
 def protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
-    """All metrics whose networks are here, without the defects of the published code or, with `as_published`, with."""
-    as_published = bool(settings.get("as_published"))
+    """All metrics whose networks are here, as in the published code and without its defects."""
+    gates = (revisited_gate("memobench.revisited", POSES),)
+    return two_protocols(_metrics(settings, True), _metrics(settings, False), gates=gates)
+
+
+def _metrics(settings: Mapping[str, Any], as_published: bool) -> tuple[BoundMetric, ...]:
     return (
         *_fidelity(as_published),
         *_consistency(as_published),
@@ -83,7 +86,6 @@ def protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
         *_camera(as_published),
         *(_questions(as_published) if settings.get(HAS_BANKS) else ()),
         *_further(as_published),
-        revisited_gate("memobench.revisited", POSES),
     )
 
 

@@ -10,7 +10,7 @@ from lookaway.core import BoundMetric, Dataset, Group, Option, Table
 from lookaway.statistics.cells import gated_cells
 from lookaway.suites.memobench.layout import MemoBenchReader, looks_like_memobench
 from lookaway.suites.memobench.protocol import HAS_BANKS, protocol
-from lookaway.suites.options import ALLOW_OUTSIDE, AS_PUBLISHED, GROUND_TRUTH
+from lookaway.suites.options import ALLOW_OUTSIDE, GROUND_TRUTH
 
 
 class MemoBench:
@@ -19,7 +19,7 @@ class MemoBench:
     name: ClassVar[str] = "memobench"
     version: ClassVar[int] = 1
     title: ClassVar[str] = "MemoBench: a target is visible, disappears and reappears, phase by phase"
-    options: ClassVar[tuple[Option, ...]] = (GROUND_TRUTH, AS_PUBLISHED, ALLOW_OUTSIDE)
+    options: ClassVar[tuple[Option, ...]] = (GROUND_TRUTH, ALLOW_OUTSIDE)
 
     def recognises(self, root: Path) -> bool:
         """Whether there are folders named as in MemoBench."""
@@ -41,7 +41,7 @@ class MemoBench:
         )
 
     def metrics(self, settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
-        """The protocol, as published or without the defects of the published code."""
+        """The protocol as published, and without the defects of the published code."""
         return protocol(settings)
 
     def table(self, groups: Sequence[Group]) -> Table:

@@ -19,6 +19,7 @@ from lookaway.perception.similarity.frame_fidelity import FrameFidelity
 from lookaway.perception.similarity.lpips_pairs import LpipsPairs
 from lookaway.suites.gate import revisited_gate
 from lookaway.suites.mind.layout import COMPARED_TESTS, MIRROR_TEST, PERSPECTIVES
+from lookaway.suites.two_protocols import two_protocols
 
 CANVAS: Final = Canvas(720, 1280)
 COMPARED: Final = tuple(f"{perspective}/{test}" for perspective in PERSPECTIVES for test in COMPARED_TESTS)
@@ -35,8 +36,12 @@ PUBLISHED_ALIGNMENT: Final = "sim3"
 
 
 def protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
-    """All metrics: over every frame, or with `as_published` exactly as in the published code."""
-    as_published = bool(settings.get("as_published"))
+    """All metrics: exactly as in the published code, and over every frame."""
+    gates = (revisited_gate("mind.revisited", POSES, MIRRORED),)
+    return two_protocols(_metrics(settings, True), _metrics(settings, False), gates=gates)
+
+
+def _metrics(settings: Mapping[str, Any], as_published: bool) -> tuple[BoundMetric, ...]:
     reference = ReferenceFrames(
         most=settings.get("video_max_time"),
         dropped_batch=DROPPED_BATCH if as_published else None,
@@ -52,9 +57,13 @@ def protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
             subsets=COMPARED,
         ),
         *_action(settings.get("alignment", PUBLISHED_ALIGNMENT), as_published),
-        *_similarity("gsc", MirroredFrames(even_only=as_published), MIRRORED, is_consistency=True),
-        revisited_gate("mind.revisited", POSES, MIRRORED),
+        *mirrored_metrics(even_only=as_published),
     )
+
+
+def mirrored_metrics(*, even_only: bool) -> tuple[BoundMetric, ...]:
+    """Frames of a path that is retraced, each with its mirror image in time."""
+    return _similarity("gsc", MirroredFrames(even_only=even_only), MIRRORED, is_consistency=True)
 
 
 def _similarity(

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from lookaway.core import BoundMetric, Dataset, Group, Option, Table, UserError
+from lookaway.core import BoundMetric, Dataset, Group, Option, Table
 from lookaway.statistics.cells import gated_cells
 from lookaway.suites.mind.layout import MindReader, looks_like_mind
 from lookaway.suites.mind.protocol import PUBLISHED_ALIGNMENT, protocol
-from lookaway.suites.options import ALLOW_OUTSIDE, AS_PUBLISHED, GROUND_TRUTH
+from lookaway.suites.options import ALLOW_OUTSIDE, GROUND_TRUTH
 
 
 class Mind:
@@ -21,7 +21,6 @@ class Mind:
     title: ClassVar[str] = "MIND: generated videos beside reference videos, and mirrored paths"
     options: ClassVar[tuple[Option, ...]] = (
         GROUND_TRUTH,
-        AS_PUBLISHED,
         Option(
             name="max_frames",
             type=int,
@@ -47,12 +46,6 @@ class Mind:
 
     def read(self, root: Path, options: Mapping[str, Any]) -> Dataset:
         """All generated videos of all models, and every case for which a model has none."""
-        alignment = options["alignment"]
-        if options["as_published"] and alignment != PUBLISHED_ALIGNMENT:
-            raise UserError(
-                f"The published code aligns camera paths by {PUBLISHED_ALIGNMENT}, not by {alignment}. "
-                "Leave out --alignment or --as-published."
-            )
         reader = MindReader(root, options["ground_truth"], options["allow_outside"])
         rollouts = reader.rollouts()
         return Dataset(
@@ -65,7 +58,7 @@ class Mind:
         )
 
     def metrics(self, settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
-        """The protocol, as published or without the bugs of the published code."""
+        """The protocol as published, and without the bugs of the published code."""
         return protocol(settings)
 
     def table(self, groups: Sequence[Group]) -> Table:

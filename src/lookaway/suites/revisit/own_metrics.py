@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from lookaway.core import BoundMetric, Extractor, Metric
 from lookaway.metrics.aligned_similarity import AlignedDino, AlignedLpips, AlignedSsim, DinoLift, LpipsLift, SsimLift
 from lookaway.metrics.camera_return import CameraCut, DeliveryLoss, ReachMissing, ReturnError
@@ -23,9 +21,7 @@ from lookaway.perception.poses.delivered_poses import DeliveredPoses
 from lookaway.perception.revisit.revisit_changes import RevisitChanges
 from lookaway.perception.revisit.revisit_networks import RevisitLpips, RevisitTokens
 from lookaway.suites.revisit.published import POSES
-
-FURTHER: Final = "further."
-"""Begins the names of published similarities of the same pairs: they are shown, but no verdict rests on them."""
+from lookaway.suites.two_protocols import FURTHER
 
 
 def own_metrics() -> tuple[BoundMetric, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
-from lookaway.core import BoundMetric, Extractor, Metric, RevisitSelector, Score, UnknownName, UserError
+from lookaway.core import BoundMetric, Extractor, Metric, RevisitSelector, Score, UnknownName
 from lookaway.io.sampling import AtFps, EveryFrame, UniformFrames
 from lookaway.judges.return_rating import ReturnRating
 from lookaway.metrics.arc_pairs import ArcPairs
@@ -31,7 +31,8 @@ from lookaway.perception.similarity.lpips_pairs import LpipsPairs
 from lookaway.perception.similarity.pair_fidelity import PairFidelity, SsimWindow
 from lookaway.perception.similarity.pair_networks import PairLpips, PairTokens
 from lookaway.suites.gate import revisited_gate
-from lookaway.suites.mind.protocol import protocol as mind_protocol
+from lookaway.suites.mind.protocol import mirrored_metrics
+from lookaway.suites.two_protocols import two_protocols
 
 Settings: TypeAlias = Mapping[str, Any]
 ViewSource: TypeAlias = Literal["given", "action", "commanded", "realised", "truth"]
@@ -66,7 +67,7 @@ class Variant:
     published_mean: Literal["pairs", "rollouts"] = "rollouts"
     """What the published mean is over; ours is over rollouts."""
     is_published: bool = True
-    """Whether there is a publication that `as_published` can follow."""
+    """Whether there is a publication to follow."""
     bind: Callable[[bool, Settings], Mapping[str, tuple[Metric, Mapping[str, Extractor]]]]
     """Metrics with their recipes by the last part of their public name, as published or corrected."""
 
@@ -74,14 +75,22 @@ class Variant:
 Bindings: TypeAlias = dict[str, tuple[Metric, Mapping[str, Extractor]]]
 
 
-def published_metrics(variant: str, as_published: bool, settings: Settings) -> tuple[BoundMetric, ...]:
-    """The metrics of a variant, exactly as its code has them or without the defects that are known."""
+def published_metrics(variant: str, settings: Settings) -> tuple[BoundMetric, ...]:
+    """The metrics of a variant: exactly as its code has them, and without the defects that are known."""
     if variant not in VARIANTS:
-        raise UnknownName("revisit protocol", variant, VARIANTS)
+        raise UnknownName("revisit scores", variant, VARIANTS)
+    corrected = _bound(variant, False, settings)
+    return two_protocols(_bound(variant, True, settings), corrected) if VARIANTS[variant].is_published else corrected
+
+
+def published_gate(variant: str) -> BoundMetric:
+    """The gate of a variant that is measured alone."""
+    return revisited_gate(f"{variant}.revisited", POSES)
+
+
+def _bound(variant: str, as_published: bool, settings: Settings) -> tuple[BoundMetric, ...]:
     found = VARIANTS[variant]
-    if as_published and not found.is_published:
-        raise UserError(f"{variant!r} is a protocol of this package and was not published. Leave out --as-published.")
-    bound = (
+    return tuple(
         BoundMetric(
             name=f"{variant}.{name}",
             metric=metric,
@@ -90,7 +99,6 @@ def published_metrics(variant: str, as_published: bool, settings: Settings) -> t
         )
         for name, (metric, recipes) in found.bind(as_published, settings).items()
     )
-    return (*bound, revisited_gate(f"{variant}.revisited", POSES))
 
 
 def pooled_mean(scores: Sequence[Score]) -> float | None:
@@ -211,7 +219,7 @@ def _iworld(as_published: bool, settings: Settings) -> Bindings:
 
 
 def _mind_mirror(as_published: bool, settings: Settings) -> Bindings:
-    mirrored = [bound for bound in mind_protocol({"as_published": as_published}) if bound.name.startswith("mind.gsc.")]
+    mirrored = mirrored_metrics(even_only=as_published)
     return {bound.name.removeprefix("mind.gsc."): (bound.metric, bound.recipes) for bound in mirrored}
 
 

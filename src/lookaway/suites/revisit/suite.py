@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from lookaway.core import BoundMetric, Dataset, Group, Option, Table, UserError
+from lookaway.core import BoundMetric, Dataset, Group, Option, Table
 from lookaway.perception.poses.delivered_poses import DELIVERED as DELIVERED_ARTIFACT
 from lookaway.statistics.cells import branch_notes, gated_cells
 from lookaway.suites.folder.layout import has_manifest, is_world, read_videos
-from lookaway.suites.options import ALLOW_OUTSIDE, AS_PUBLISHED, PATTERN
-from lookaway.suites.revisit.protocols import DELIVERED, OWN, PROTOCOLS, protocol_metrics, split_protocols
+from lookaway.suites.options import ALLOW_OUTSIDE, PATTERN
 from lookaway.suites.revisit.sana_layout import SanaReader, looks_like_sana
+from lookaway.suites.revisit.scores import DELIVERED, OWN, SCORES, score_metrics, split_scores
 
 
 class Revisit:
@@ -25,12 +25,11 @@ class Revisit:
         PATTERN,
         ALLOW_OUTSIDE,
         Option(
-            name="protocol",
+            name="scores",
             metavar="A,B",
             moves_numbers=True,
-            help=f"How revisits are measured: one or several of {', '.join(PROTOCOLS)}.",
+            help=f"How revisits are measured: one or several of {', '.join(SCORES)}.",
         ),
-        AS_PUBLISHED,
     )
 
     def recognises(self, root: Path) -> bool:
@@ -41,30 +40,24 @@ class Revisit:
         """All rollouts of SANA-WM-Bench, of a manifest, of a simulated world, or all videos that match the pattern."""
         if looks_like_sana(root):
             sana = SanaReader(root, allow_outside=options["allow_outside"])
-            rollouts, problems, identity, protocol = sana.rollouts(), sana.problems, sana.identity, "sana"
+            rollouts, problems, identity, usual = sana.rollouts(), sana.problems, sana.identity, "sana"
         else:
             rollouts, problems = read_videos(root, options["pattern"], allow_outside=options["allow_outside"])
             has_delivered = any(DELIVERED_ARTIFACT in rollout.artifacts for rollout in rollouts)
-            identity, protocol = {}, f"{OWN},{DELIVERED}" if has_delivered else OWN
-        names = split_protocols(options["protocol"] or protocol)
-        if options["as_published"] and (own := next((name for name in names if name in (OWN, DELIVERED)), None)):
-            published = (name for name in PROTOCOLS if name not in (OWN, DELIVERED))
-            raise UserError(
-                f"The protocol {own!r} is of this package and was not published. Leave out --as-published, or name "
-                f"published ones with --protocol: {', '.join(published)}."
-            )
+            identity, usual = {}, f"{OWN},{DELIVERED}" if has_delivered else OWN
+        names = split_scores(options["scores"] or usual)
         return Dataset(
             suite=self.name,
             root=root,
             rollouts=rollouts,
             identity=identity,
-            settings={"protocol": ",".join(names)},
+            settings={"scores": ",".join(names)},
             problems=tuple(problems),
         )
 
     def metrics(self, settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
-        """Those of the named protocols, one after the other."""
-        return protocol_metrics(split_protocols(settings.get("protocol", OWN)), settings)
+        """Those of the named scores, one after the other."""
+        return score_metrics(split_scores(settings.get("scores", OWN)), settings)
 
     def table(self, groups: Sequence[Group]) -> Table:
         """Means over tested rollouts, and the share that is tested."""

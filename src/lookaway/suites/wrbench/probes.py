@@ -16,15 +16,12 @@ from lookaway.judges.probe_probabilities import (
     ProbeProbabilities,
 )
 from lookaway.judges.prompts import Prompt
-from lookaway.judges.reobservation import Reobservation, TwoStageReobservation
+from lookaway.judges.reobservation import Reobservation
 from lookaway.metrics.gates import Reobserved
 from lookaway.metrics.judge_metrics import ProbeSupport
 
 NAMES_SUBJECT: Final = "names_subject"
 """Setting that tells the judge the subject's name: another instrument, with another lock."""
-WITHOUT_GAP: Final = "__none__"
-"""In the id of a case whose `oov_gap` is none: its prompt requests no camera, and the published code never counts its
-videos as re-observed."""
 FRAMES: Final = AtFps(2.0)
 VISIBLE: Final[Mapping[str, tuple[Probe, ...]]] = {
     "wrbench.d3.visible_spatial": VISIBLE_SPACE,
@@ -40,15 +37,12 @@ RETURNED: Final[Mapping[str, tuple[Probe, ...]]] = {
 def probe_metrics(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
     """D3, D4, D5, D6 and their gate; each asks about its own probes, so that one that fails takes no other with it.
 
-    Six questions about every rollout, those of the gate, and four about the rollouts that pass it. As published, a
-    second look follows a first one without a return, and a prompt that requests no camera closes the gate.
+    Six questions about every rollout, those of the gate, and four about the rollouts that pass it. The gate is the one
+    of the paper: that of the published code closes every case without a requested camera, 500 of 500 tasks of which the
+    paper reports 73 % as re-observed.
     """
     subject = Prompt.named("named_subject") if settings.get(NAMES_SUBJECT) else None
-    gate = (
-        TwoStageReobservation(frames=FRAMES, subject=subject, closed_cases=(WITHOUT_GAP,))
-        if settings.get("as_published")
-        else Reobservation(frames=FRAMES, subject=subject)
-    )
+    gate = Reobservation(frames=FRAMES, subject=subject)
     return (
         *(_dimension(name, probes, subject) for name, probes in VISIBLE.items()),
         *(_dimension(name, probes, subject, gate) for name, probes in RETURNED.items()),

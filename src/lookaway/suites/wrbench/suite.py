@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 
 from lookaway.core import BoundMetric, Dataset, Group, Option, Table
 from lookaway.statistics.cells import gated_cells
-from lookaway.suites.options import ALLOW_OUTSIDE, AS_PUBLISHED
+from lookaway.suites.options import ALLOW_OUTSIDE
 from lookaway.suites.wrbench.layout import WrBenchReader, looks_like_wrbench
 from lookaway.suites.wrbench.probes import NAMES_SUBJECT
 from lookaway.suites.wrbench.protocol import CACHED_POSES, EXAMPLE_SAMPLING, protocol
@@ -45,7 +45,7 @@ class WrBench:
     name: ClassVar[str] = "wrbench"
     version: ClassVar[int] = 1
     title: ClassVar[str] = "WRBench: events go on while the camera looks away and comes back"
-    options: ClassVar[tuple[Option, ...]] = (NATURAL25, CACHED, AS_PUBLISHED, EXAMPLE, NAMED, ALLOW_OUTSIDE)
+    options: ClassVar[tuple[Option, ...]] = (NATURAL25, CACHED, EXAMPLE, NAMED, ALLOW_OUTSIDE)
 
     def recognises(self, root: Path) -> bool:
         """Whether there is a list of videos beside prompts of Natural-25."""
@@ -64,7 +64,7 @@ class WrBench:
         )
 
     def metrics(self, settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
-        """The protocol, as published or without the defects of the published code."""
+        """The protocol as published, and without the defects of the published code."""
         return protocol(settings)
 
     def table(self, groups: Sequence[Group]) -> Table:

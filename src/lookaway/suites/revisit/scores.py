@@ -1,4 +1,4 @@
-"""Which protocols can measure one set of rollouts: published revisit scores, and the tables of other suites."""
+"""Which scores can measure one set of rollouts: our own, published revisit scores, and those of other suites."""
 
 from __future__ import annotations
 
@@ -13,44 +13,41 @@ from lookaway.suites.gate import revisited_gate
 from lookaway.suites.mbench.protocol import action_protocol
 from lookaway.suites.mind.protocol import protocol as mind_protocol
 from lookaway.suites.revisit.own_metrics import delivered_metrics, own_metrics
-from lookaway.suites.revisit.published import POSES, VARIANTS, Settings, published_metrics
+from lookaway.suites.revisit.published import POSES, VARIANTS, Settings, published_gate, published_metrics
 
 OWN: Final = "revisit"
-"""The protocol of this package."""
+"""The scores of this package."""
 DELIVERED: Final = "delivered"
 """The camera against what the model was given; measured by default where `lookaway collect` wrote that down."""
 
 
-def split_protocols(text: str) -> tuple[str, ...]:
-    """Names of protocols, separated by commas; each once.
+def split_scores(text: str) -> tuple[str, ...]:
+    """Names of scores, separated by commas; each once.
 
-    >>> split_protocols("sana, mbench-a,sana")
+    >>> split_scores("sana, mbench-a,sana")
     ('sana', 'mbench-a')
     """
     names = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
     for name in names:
-        if name not in PROTOCOLS:
-            raise UnknownName("revisit protocol", name, PROTOCOLS)
+        if name not in SCORES:
+            raise UnknownName("revisit scores", name, SCORES)
     return names
 
 
-def protocol_metrics(names: Sequence[str], settings: Settings) -> tuple[BoundMetric, ...]:
-    """The metrics of some protocols, one after the other, and one gate for all."""
-    as_published = bool(settings.get("as_published"))
+def score_metrics(names: Sequence[str], settings: Settings) -> tuple[BoundMetric, ...]:
+    """The metrics of some scores, one after the other, and one gate for all."""
+    bound = [metric for name in names for metric in _metrics(name, settings) if not metric.is_gate]
     if len(names) == 1 and names[0] in VARIANTS:
-        return published_metrics(names[0], as_published, settings)
-    bound: list[BoundMetric] = []
-    for name in names:
-        if name == OWN:
-            found = own_metrics()
-        elif name == DELIVERED:
-            found = delivered_metrics()
-        elif name in VARIANTS:
-            found = published_metrics(name, as_published, settings)
-        else:
-            found = SUITES[name](settings)
-        bound += (metric for metric in found if not metric.is_gate)
+        return (*bound, published_gate(names[0]))
     return (*bound, revisited_gate("revisited", POSES))
+
+
+def _metrics(name: str, settings: Settings) -> tuple[BoundMetric, ...]:
+    if name == OWN:
+        return own_metrics()
+    if name == DELIVERED:
+        return delivered_metrics()
+    return published_metrics(name, settings) if name in VARIANTS else SUITES[name](settings)
 
 
 def _mbench_a(settings: Settings) -> tuple[BoundMetric, ...]:
@@ -60,12 +57,13 @@ def _mbench_a(settings: Settings) -> tuple[BoundMetric, ...]:
 
 
 def _mind(settings: Settings) -> tuple[BoundMetric, ...]:
-    """MIND's metrics. Unless as published, frames are mirrored where the requested camera retraces its path."""
-    found = tuple(replace(bound, subsets=None) for bound in mind_protocol(settings))
-    if settings.get("as_published"):
-        return found
+    """MIND's metrics; the corrected ones mirror frames where the requested camera retraces its path."""
+    found = (replace(bound, subsets=None) for bound in mind_protocol(settings))
     return tuple(
-        replace(bound, recipes={name: _retraced(recipe) for name, recipe in bound.recipes.items()}) for bound in found
+        replace(bound, recipes={name: _retraced(recipe) for name, recipe in bound.recipes.items()})
+        if bound.protocol == "corrected"
+        else bound
+        for bound in found
     )
 
 
@@ -77,6 +75,6 @@ def _retraced(recipe: Extractor) -> Extractor:
 
 
 SUITES: Final[Mapping[str, Callable[[Settings], tuple[BoundMetric, ...]]]] = {"mbench-a": _mbench_a, "mind": _mind}
-"""Suites whose protocol can measure the rollouts of any dataset; what a case lacks is an abstention."""
-PROTOCOLS: Final = (OWN, DELIVERED, *VARIANTS, *SUITES)
+"""Suites whose metrics can measure the rollouts of any dataset; what a case lacks is an abstention."""
+SCORES: Final = (OWN, DELIVERED, *VARIANTS, *SUITES)
 """All names."""
