@@ -205,7 +205,7 @@ def test_ignore_trigger_forces_the_gate_off(judge):
 def test_in_setting_a_every_rollout_counts_as_published_even_with_a_judge(judge):
     assert type_in(f"{EVALUATE.replace(EPIPOLAR, LIGHT)} --vlm-judge openai-compatible").code == 0
     assert judge.request_log.received.total() == 0
-    table = Run(Path("runs/my_first_run")).published_table()
+    table = Run(Path("runs/my_first_run")).table()
     assert [(cell.gated, cell.scored) for cell in table.cells] == [(None, 1)]
     (item,) = lines(f"runs/my_first_run/metrics/{LIGHT}/items.jsonl")
     assert "triggered" not in item["scores"]

@@ -43,17 +43,17 @@ def test_a_run_remembers_what_was_said_and_paths_as_they_were_given(root, tmp_pa
 def test_a_run_remembers_extractors_folders_and_gates(tmp_path):
     requested = requested_options(
         None,
-        {"ground_truth": tmp_path / "truth", "max_frames": 8, "as_published": True},
+        {"ground_truth": tmp_path / "truth", "max_frames": 8},
         using={"poses": "true_poses"},
         compute=Compute(device="cuda:1"),
-        ignore_gates=True,
+        ignore_triggers=True,
         metrics=None,
     )
     assert requested == {
         "using": {"poses": "true_poses"},
         "compute": {"device": "cuda:1", "precision": "float32"},
-        "ignore_gates": True,
-        "reading": {"ground_truth": str(tmp_path / "truth"), "max_frames": 8, "as_published": True},
+        "ignore_triggers": True,
+        "reading": {"ground_truth": str(tmp_path / "truth"), "max_frames": 8},
     }
 
 
@@ -68,7 +68,7 @@ def test_a_run_over_a_dataset_that_was_read_before_remembers_how_without_what_wa
 
 def test_the_options_of_a_run_come_from_its_lock_where_they_move_numbers_and_else_from_what_was_said():
     asked = {"reading": {"ground_truth": "/truth", "alignment": "se3", "limit": 3, "allow_outside": False}}
-    lock = Lock({"dataset": {"settings": {"video_max_time": 8, "alignment": "none", "as_published": False}}})
+    lock = Lock({"dataset": {"settings": {"video_max_time": 8, "alignment": "none"}}})
     found = options_of(load_suite("mind"), {"requested": asked}, lock)
     assert found == {"ground_truth": "/truth", "max_frames": 8, "alignment": "none"}
     assert options_of(load_suite("mind"), {"requested": None}, Lock({})) == {}

@@ -58,7 +58,6 @@ def test_what_an_evaluation_adds_is_announced_and_what_is_there_is_kept(part, no
         ({"models": ["alpha"]}, "without 2 rollouts (beta/case0/0, beta/case1/0) of 4"),
         ({"limit": 1}, "without 2 rollouts (alpha/case1/0, beta/case1/0) of 4"),
         ({"metrics": ["first"]}, "without 1 metric (second)"),
-        ({"ignore_gates": True}, "gates ignored: False there, True here"),
     ],
 )
 def test_what_an_evaluation_would_leave_out_is_refused_with_the_two_commands(part, lost, root, run, tmp_path):

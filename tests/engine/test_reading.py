@@ -44,8 +44,8 @@ def test_an_option_of_other_suites_is_refused_with_their_names(tmp_path):
 
 @pytest.mark.parametrize("value", [None, False])
 def test_an_option_that_a_suite_does_not_know_is_refused_even_where_it_is_off(root, value):
-    with pytest.raises(UserError, match="has no option 'as_published'"):
-        lookaway.read(root, suite="folder", as_published=value)
+    with pytest.raises(UserError, match="has no option 'natural26'"):
+        lookaway.read(root, suite="folder", natural26=value)
 
 
 def test_a_dataset_that_was_read_already_takes_no_options(root, tmp_path):

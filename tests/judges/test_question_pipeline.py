@@ -154,7 +154,7 @@ def judged(planted: Planted, run: Path, noise: Noise, repeats: int):
     with OracleServer(planted.clips, answers={"question_verdicts": planted}, noise=noise) as server:
         dataset = read(planted.root / "memobench", suite="memobench")
         assert dataset.problems == ()
-        found = evaluate(dataset, run, metrics=METRICS, judge=settings(server, repeats), ignore_gates=True)
+        found = evaluate(dataset, run, metrics=METRICS, judge=settings(server, repeats))
         return found, server.request_log.answered.total()
 
 

@@ -20,6 +20,8 @@ from lookaway.store.run_folder import RunFolder
 from tests.calibration.planted import card_of, prefers_frozen
 from tests.support.chosen_run import LIGHT, LPIPS, STYLE, chosen_run, clips
 
+pytestmark = pytest.mark.usefixtures("tried_on_frozen")
+
 SCENES = 20
 
 

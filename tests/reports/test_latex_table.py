@@ -27,6 +27,8 @@ from lookaway.statistics.precision import precision
 from tests.support.chosen_run import GATE, IDENTITY, LIGHT, LPIPS, PSNR, STYLE, chosen_run, clips
 from tests.support.command import lookaway
 
+pytestmark = pytest.mark.usefixtures("tried_on_frozen")
+
 BASE = np.random.default_rng(1).uniform(0.4, 0.6, 40)
 HOSTILE = r"[x] \input{/etc/passwd} $a$ 50% a_b & {c} ~^#|<b>@x</b> *" + "\u202e\n"
 

@@ -152,7 +152,7 @@ def test_a_camera_that_never_looks_away_has_no_score_and_an_m_score_of_0(run):
 
 
 def test_without_the_gate_a_still_camera_is_scored_and_the_table_says_so(run):
-    shown = run.table(ignore_gates=True)
+    shown = run.table(ignore_triggers=True)
     assert any("Raw consistency" in note for note in shown.notes)
     assert all(cell.gated is None and cell.estimate is not None for cell in shown.cells)
     result = command("show", run.path, "--ignore-trigger")
@@ -170,7 +170,7 @@ def test_the_table_shows_score_coverage_and_m_score_with_their_support(run):
 
 def test_a_gate_that_is_ignored_asks_nobody(world, dataset, tmp_path):
     with OracleServer(world) as server:
-        ignored = evaluate(server, dataset, tmp_path / "run", ignore_gates=True)
+        ignored = evaluate(server, dataset, tmp_path / "run", ignore_triggers=True)
     assert {row["metric"] for row in ignored.items()} == {f"mbencht.causal.{name}" for name in METRICS}
 
 

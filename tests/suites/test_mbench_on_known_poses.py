@@ -238,7 +238,7 @@ def test_scores_fall_with_the_pose_error_from_file_to_table(tmp_path):
         wrong = perturbed(clip.path, degrees=degrees)[POSED]
         write_poses(writer.poses(model=model), wrong, room.intrinsics, frame_indices=POSED)
     run = lookaway.evaluate(writer.finish(), tmp_path / "run", metrics=SPATIAL)
-    cells = {(cell.metric.rsplit(".", 1)[1], cell.model): cell for cell in run.table(ignore_gates=True).cells}
+    cells = {(cell.metric.rsplit(".", 1)[1], cell.model): cell for cell in run.table().cells}
     for name in SPATIAL:
         chosen = [cells[name, f"wrong_by_{degrees}"] for degrees in DEGREES]
         raws, values = [cell.raw_mean for cell in chosen], [cell.estimate.mean for cell in chosen]
@@ -259,7 +259,7 @@ def test_lighting_falls_with_a_tint_on_the_way_back(tmp_path, action):
         write_clip(writer.video(model=model), tinted(frames, tint), fps=FPS, options=QUICK)
         write_poses(writer.poses(model=model), path, room.intrinsics, size=(416, 240))
     run = lookaway.evaluate(writer.finish(), tmp_path / "run", metrics=["rendering_lighting"])
-    cells = {cell.model: cell for cell in run.table(ignore_gates=True).cells}
+    cells = {cell.model: cell for cell in run.table().cells}
     values = [cells[f"tint_{tint}"].estimate.mean for tint in TINTS]
     distances = [cells[f"tint_{tint}"].raw_mean for tint in TINTS]
     show(f"lighting, {action}, tint", TINTS, {"raw value, CIELAB": distances, "score": values})

@@ -30,10 +30,10 @@ def scores(tmp_path_factory) -> dict[tuple[str, str], float]:
     )  # fmt: skip
     copy_clips(grid.recipes(ClipRecipe(family="", event="none", camera="", seed=0, fps=6)), root / "world")
     export_world(root / "world", "mbench-a", root / "dataset")
-    run = lookaway.evaluate(root / "dataset", root / "run")
+    run = lookaway.evaluate(root / "dataset", root / "run", protocol="corrected")
     return {
         (cell.model.removesuffix("-1.00"), cell.metric.rpartition(".")[2]): cell.estimate.mean
-        for cell in run.table(ignore_gates=True).cells
+        for cell in run.table().cells
         if cell.estimate
     }
 

@@ -343,6 +343,11 @@ class CardSet:
         ]
         return min(fitting, key=lambda card: (card.features == "truth", card.chain), default=None)
 
+    def is_won_by_frozen(self, chain_sha256: str) -> bool | None:
+        """Whether a frozen video wins this metric at any size and rate; `None` where no card of it says so."""
+        verdicts = {card.is_won_by_frozen for card in self.cards if card.chain_sha256 == chain_sha256} - {None}
+        return True in verdicts if verdicts else None
+
     def why_none(self, metric: str, chain_sha256: str) -> str:
         """Why a metric has no card at some size and rate."""
         if any(card.chain_sha256 == chain_sha256 for card in self.cards):

@@ -32,6 +32,8 @@ class RunCards:
 
     found: Mapping[str, MetricCard] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
+    frozen: Mapping[str, bool] = field(default_factory=dict)
+    """Whether a frozen video wins a metric, by its cards of any size and rate; without an entry where none tried."""
 
 
 @cache
@@ -60,6 +62,7 @@ def cards_of(run: Run, cards: CardSet | None = None) -> RunCards:
     return RunCards(
         found={name: card for name, card in results.items() if isinstance(card, MetricCard)},
         missing={name: why for name, why in results.items() if isinstance(why, str)},
+        frozen={name: won for name in asked if (won := cards.is_won_by_frozen(chain_of(entries[name])[1])) is not None},
     )
 
 

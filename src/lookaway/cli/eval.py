@@ -13,6 +13,7 @@ from lookaway.cli.options import (
     chosen_changes,
     chosen_reading,
     dataset_options,
+    ignore_trigger_option,
     json_option,
     layout_option,
     new_option,
@@ -36,7 +37,7 @@ EXIT_WITH_FAILURES, EXIT_TOO_FEW_SCORES = 3, 4
 @dataset_options
 @click.option("-o", "--output", type=FOLDER_OR_URL, required=True, help="Run folder to write or resume.")
 @judge_options
-@click.option("--ignore-trigger", is_flag=True, help="Ignore gates and count every rollout; for ablations.")
+@ignore_trigger_option
 @executor_options
 @click.option("--features", type=FOLDER_OR_URL, help="Folder of features shared between runs.")
 @shard_option
@@ -97,13 +98,15 @@ def eval_command(
     require_trackers(trackers)
     judge, reading = chosen_judge(options), chosen_reading(options)
     metrics, changes, resources = options.pop("metrics"), chosen_changes(options), chosen_resources(options)
+    protocol = options.pop("protocol")
     with progress_bar(enabled=is_told) as on_progress:
         run = evaluate(
             options.pop("dataset"),
             output,
             metrics=metrics,
+            protocol=protocol,
             judge=judge,
-            ignore_gates=options.pop("ignore_trigger"),
+            ignore_triggers=options.pop("ignore_trigger"),
             on_progress=on_progress,
             on_note=None if quiet else print_note,
             **changes,

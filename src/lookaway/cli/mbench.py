@@ -122,7 +122,8 @@ def eval_command(source: Path, metrics: tuple[str, ...], output: Path, quiet: bo
             output,
             metrics=_of_setting(dataset, metrics),
             judge=_judge(options, dataset),
-            ignore_gates=options["ignore_trigger"] or (dataset.suite == GATED_SUITE and options["vlm_judge"] is None),
+            ignore_triggers=dataset.suite == GATED_SUITE
+            and (options["ignore_trigger"] or options["vlm_judge"] is None),
             executor="inline" if options["workers"] == 1 else "ray",
             resources=Resources(workers=options["workers"]),
             new=options["new"],
@@ -130,7 +131,7 @@ def eval_command(source: Path, metrics: tuple[str, ...], output: Path, quiet: bo
             on_note=None if quiet else print_note,
         )
     export_mbench(run, output, log=not options["no_log_file"])
-    table = run.published_table()
+    table = run.table()
     if not quiet:
         print_table(run, table, as_json=False, layout="rows")
     return EXIT_WITH_FAILURES if any(cell.failures for cell in table.cells) else 0

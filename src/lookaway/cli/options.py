@@ -121,6 +121,20 @@ use_option = click.option(
 )
 
 
+protocol_option = click.option(
+    "--protocol",
+    type=click.Choice(["published", "corrected", "both"]),
+    help="Metrics as published, with their defects (default), or corrected, as PREFIX.corrected.NAME; or both.",
+)
+
+
+ignore_trigger_option = click.option(
+    "--ignore-trigger",
+    is_flag=True,
+    help="Count rollouts, too, that a trigger of the publication leaves out; for ablations.",
+)
+
+
 def dataset_options(command: Command) -> Command:
     """DATASET and the options common to all suites; `DatasetCommand` adds those of each suite."""
     decorators = [
@@ -131,6 +145,7 @@ def dataset_options(command: Command) -> Command:
         click.option(
             "--metrics", callback=split_names, metavar="A,B", help="Metrics or suites to run; by default the protocol."
         ),
+        protocol_option,
         click.option("--models", callback=split_names, default="", metavar="A,B", help="Only these models."),
         click.option("--subsets", callback=split_names, default="", metavar="A,B", help="Only these subsets."),
         click.option("--case", "cases", multiple=True, metavar="ID", help="Only this case; can be repeated."),
@@ -206,5 +221,6 @@ def read_dataset(options: dict[str, Any]) -> tuple[Dataset, tuple[BoundMetric, .
     from lookaway.engine.reading import read
 
     root, metrics, changes = options.pop("dataset"), options.pop("metrics"), chosen_changes(options)
+    protocol = options.pop("protocol")
     dataset = read(root, **chosen_reading(options))
-    return dataset, bind_metrics(dataset, metrics, **changes)
+    return dataset, bind_metrics(dataset, metrics, protocol=protocol, **changes)

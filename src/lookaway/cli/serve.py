@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lookaway.cli.options import COUNT, split_names, use_option
+from lookaway.cli.options import COUNT, protocol_option, split_names, use_option
 
 if TYPE_CHECKING:
     from lookaway.serving.server import ServerSettings
@@ -21,6 +21,7 @@ MILLISECONDS_PER_SECOND = 1000.0
 @click.command("serve")
 @click.option("--metrics", callback=split_names, metavar="A,B", help="Metrics to measure; by default the protocol.")
 @click.option("--suite", default="revisit", show_default=True, help="Suite whose metrics are measured.")
+@protocol_option
 @click.option("--reward", metavar="FILE", help="Reward to compute instead of --metrics: a YAML file, or memory.")
 @use_option
 @click.option("--device", help="Device for networks: cpu, cuda or cuda:1; by default that of each recipe, cpu.")
@@ -87,15 +88,7 @@ MILLISECONDS_PER_SECOND = 1000.0
 @click.option(
     "--timeout", type=SECONDS, default=300.0, show_default=True, help="Maximum number of seconds to answer a request."
 )
-def serve_command(
-    metrics: tuple[str, ...] | None,
-    suite: str,
-    reward: str | None,
-    using: dict[str, str],
-    device: str | None,
-    precision: str | None,
-    **server: Any,
-) -> None:
+def serve_command(metrics: tuple[str, ...] | None, reward: str | None, using: dict[str, str], **options: Any) -> None:
     """Measure clips that are sent over HTTP, until SIGTERM or Ctrl-C.
 
     Clients post frames to /v1/score, as .npy or safetensors in multipart/form-data; lookaway.ScorerClient does it. If
@@ -106,20 +99,20 @@ def serve_command(
     from lookaway.serving.scoring import ScorerRecipe
     from lookaway.serving.server import serve
 
-    if reward is not None and (metrics is not None or using):
-        raise click.UsageError("--reward names its own metrics. Leave --metrics and --use out.")
-    if server["replicas"] is None and (server["ray_address"] or server["gpus_per_replica"]):
+    if reward is not None and (metrics is not None or using or options["protocol"]):
+        raise click.UsageError("--reward names its own metrics. Leave --metrics, --protocol and --use out.")
+    if options["replicas"] is None and (options["ray_address"] or options["gpus_per_replica"]):
         raise click.UsageError("--ray-address and --gpus-per-replica only apply to replicas. Add --replicas.")
-    given: dict[str, Any] = {"device": device, "precision": precision}
-    given = {name: value for name, value in given.items() if value is not None}
+    given = {name: value for name in ("device", "precision") if (value := options[name]) is not None}
     recipe = ScorerRecipe(
         metrics=metrics,
-        suite=suite,
+        suite=options["suite"],
+        protocol=options["protocol"],
         using=tuple(using.items()),
         reward=None if reward is None else _reward(reward),
         compute=Compute(**given) if given else None,
     )
-    serve(recipe, _settings(server), on_ready=lambda address: click.echo(f"Listening on {address}"))
+    serve(recipe, _settings(options), on_ready=lambda address: click.echo(f"Listening on {address}"))
     click.echo("Stopped; all accepted requests are answered.")
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from lookaway.cli.options import FOLDER_OR_URL, PATH, control_option, json_option, layout_option
+from lookaway.cli.options import FOLDER_OR_URL, PATH, control_option, ignore_trigger_option, json_option, layout_option
 
 
 @click.command("show")
 @click.argument("run", type=FOLDER_OR_URL)
-@click.option("--ignore-trigger", is_flag=True, help="Ignore gates and count every rollout; for ablations.")
+@ignore_trigger_option
 @click.option("--clip", metavar="ROLLOUT", help="Print the numbers of one rollout, MODEL/CASE/SEED, instead.")
 @click.option("--pictures", type=PATH, help="With --clip: folder for pictures of what changed in it.")
 @click.option(
@@ -33,7 +33,7 @@ def show_command(run: Path, clip: str | None, contact_sheet: Path | None, as_jso
         raise click.UsageError("--pictures only applies with --clip.")
     if clip is None and contact_sheet is None:
         shown = Run(run)
-        table = shown.table(ignore_gates=options["ignore_trigger"])
+        table = shown.table(ignore_triggers=options["ignore_trigger"])
         print_table(shown, table, as_json=as_json, controls=options["controls"], layout=options["layout"])
         return
     if clip is not None and contact_sheet is not None:

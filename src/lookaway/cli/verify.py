@@ -51,7 +51,7 @@ def verify_command(run: Path, published: Path, lock: Path | None, as_json: bool,
 
     shown = Run(run)
     theirs = read_lock(lock) if lock else None
-    table, there = shown.published_table(), read_published(published, options["scale"])
+    table, there = shown.table(), read_published(published, options["scale"])
     environments = environment_tolerances(shown.lock, theirs) if theirs else {}
     comparisons = compare(table.cells, there.cells, options["tolerance"], environments)
     print_verdicts(

@@ -16,7 +16,6 @@ from lookaway.core.contracts import (
     LoadedExtractor,
     Metric,
     Pending,
-    ProtocolName,
     PythonEnvironment,
     Sampler,
     Service,
@@ -58,7 +57,8 @@ from lookaway.core.masks import MASK_ARRAYS, Mask, MaskTrack
 from lookaway.core.metric_base import MetricBase
 from lookaway.core.options import Option, OptionType
 from lookaway.core.outcomes import Abstention, Failure, Outcome, Reason, Score, Unit
-from lookaway.core.tables import TESTED, TRIGGERED, Cell, Estimate, Gated, Group, Table
+from lookaway.core.protocols import ProtocolName, gate_decides
+from lookaway.core.tables import TESTED, TRIGGERED, Cell, Estimate, Gated, Group, Table, Tested
 from lookaway.core.trajectory import (
     TRAJECTORY_ARRAYS,
     Pairs,
@@ -160,6 +160,7 @@ __all__ = [
     "Suite",
     "Table",
     "Target",
+    "Tested",
     "Timeline",
     "Trajectory",
     "Unit",
@@ -174,6 +175,7 @@ __all__ = [
     "describe",
     "digest",
     "find_visits",
+    "gate_decides",
     "mirrored_frames",
     "project_points",
     "revisited_points",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from lookaway.core.cases import Dataset, Rollout
 from lookaway.core.compute import Compute
@@ -16,6 +16,7 @@ from lookaway.core.judging import JudgeModel, JudgeRequest
 from lookaway.core.lock import Json
 from lookaway.core.options import Option
 from lookaway.core.outcomes import Abstention, Outcome
+from lookaway.core.protocols import ProtocolName
 from lookaway.core.tables import Group, Table
 
 T = TypeVar("T")
@@ -238,10 +239,6 @@ class Metric(Protocol):
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
         ...
-
-
-ProtocolName: TypeAlias = Literal["published", "corrected", "both"]
-"""As in the publication, with repairs, or both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookaway.core.features import Floats
+from lookaway.core.protocols import ProtocolName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +50,10 @@ class Group:
     is_gate: bool = False
     """Whether values say if a rollout tested memory (1) or not (0)."""
     is_consistency: bool = False
-    """Whether only rollouts that pass the gate count."""
+    """Whether it compares what is shown before and after looking away, so that only rollouts that pass a gate say
+    anything about memory."""
+    protocol: ProtocolName | None = None
+    """The protocol that the metric, or the gate, is of; see `gate_decides`."""
     range: tuple[float | None, float | None] = (None, None)
     """Least and greatest possible value of the metric; `None` where there is no limit."""
     branches: Mapping[str, int] = field(default_factory=dict)
@@ -75,6 +79,16 @@ class Gated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tested:
+    """What a gate finds out about a number that it does not decide: that of a publication without this gate."""
+
+    share: Estimate | None
+    """Share of rollouts that tested memory among those that could be judged; `None` if none could."""
+    estimate: Estimate | None
+    """Mean over the rollouts that tested memory; `None` if none of them has a score."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
     """One number of a table with its support; `estimate` is None if nothing has a score."""
 
@@ -90,8 +104,11 @@ class Cell:
     """Effective sample size of the values; `None` where it is not known."""
     gated: Gated | None = None
     """Set if a gate decided which rollouts count; the estimate is then over those that passed."""
+    tested: Tested | None = None
+    """Set if a gate says which rollouts tested memory, and the estimate is over all all the same."""
     untested: int = 0
-    """Scores in the estimate of rollouts that are not known to have tested memory: where gates are ignored."""
+    """Scores in the estimate of rollouts that are not known to have tested memory: where triggers are ignored, and
+    where our gate does not decide about a published number."""
 
     @property
     def scored(self) -> int:

@@ -12,7 +12,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from lookaway.core import Compute, Json, Lock, RunError, StorageError, Suite, UserError, canonical_json
+from lookaway.core import (
+    Compute,
+    Json,
+    Lock,
+    ProtocolName,
+    RunError,
+    StorageError,
+    Suite,
+    UserError,
+    canonical_json,
+)
+from lookaway.engine.binding import USUAL_PROTOCOL
 from lookaway.engine.locking import metric_key
 from lookaway.engine.plan import Plan
 from lookaway.engine.reading import load_suite
@@ -45,6 +56,7 @@ def about(plan: Plan, requested: Json) -> Json:
                 "subsets": bound.subsets and list(bound.subsets),
                 "is_gate": bound.is_gate,
                 "is_consistency": bound.is_consistency,
+                "protocol": bound.protocol,
                 "unit": bound.metric.unit,
                 "range": list(bound.metric.range),
                 "higher_is_better": bound.metric.higher_is_better,
@@ -79,6 +91,19 @@ def options_of(suite: Suite, about: Mapping[str, Any], lock: Lock) -> dict[str, 
         if value is not None and value != option.default:
             found[option.name] = value
     return found
+
+
+def joined_protocol(folder: RunFolder, asked: ProtocolName | None) -> ProtocolName | None:
+    """The protocol of an evaluation into a folder: that of its run and the one asked for, which may be both."""
+    try:
+        known = {entry.get("protocol") for entry in folder.about().get("metrics", [])}
+    except StorageError:
+        raise
+    except UserError:
+        return asked  # there is no run yet, or none that can be read
+    asked_or_usual = asked or USUAL_PROTOCOL
+    others = {"published", "corrected"} - {asked_or_usual}
+    return "both" if known & others else asked
 
 
 def differences_in_words(there: Lock, here: Lock) -> str:
@@ -153,9 +178,9 @@ def _other_options(there: Mapping[str, Any], lock: Lock, plan: Plan, here: Mappi
             old, new = (each.get(option.setting, option.default) for each in settings)
             if canonical_json(old) != canonical_json(new):
                 yield f"{option.flag}: {reprlib.repr(old)} there, {reprlib.repr(new)} here"
-    old, new = (bool(_inner(each, "requested").get("ignore_gates")) for each in (there, here))
+    old, new = (bool(_inner(each, "requested").get("ignore_triggers")) for each in (there, here))
     if old != new:
-        yield f"gates ignored: {old} there, {new} here"
+        yield f"triggers ignored: {old} there, {new} here"
 
 
 def _other_rollouts(

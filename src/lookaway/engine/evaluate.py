@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
-from lookaway.core import Compute, Dataset, Executor, Metric, Resources, UserError, plugins
-from lookaway.engine.about import about, growth_of_run, requested_options
+from lookaway.core import Compute, Dataset, Executor, Metric, ProtocolName, Resources, UserError, plugins
+from lookaway.engine.about import about, growth_of_run, joined_protocol, requested_options
 from lookaway.engine.binding import bind_metrics
-from lookaway.engine.judging import asks_judge, with_judge, without_judged_gates
+from lookaway.engine.judging import asks_judge, require_trigger, with_judge, without_judged_gates
 from lookaway.engine.limits import RolloutLimits
 from lookaway.engine.plan import make_plan
 from lookaway.engine.reading import FALLBACK_SUITE, read
@@ -36,10 +36,11 @@ def evaluate(
     output: Path | str,
     *,
     metrics: Sequence[str | Metric] | None = None,
+    protocol: ProtocolName | None = None,
     using: Mapping[str, str] | None = None,
     compute: Compute | None = None,
     judge: JudgeSettings | None = None,
-    ignore_gates: bool = False,
+    ignore_triggers: bool = False,
     executor: str = "inline",
     resources: Resources | None = None,
     features: Path | str | None = None,
@@ -57,6 +58,7 @@ def evaluate(
     source: Any,
     *,
     metrics: Sequence[str | Metric] | None = None,
+    protocol: ProtocolName | None = None,
     using: Mapping[str, str] | None = None,
     compute: Compute | None = None,
     suite: str = FALLBACK_SUITE,
@@ -69,10 +71,11 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     output: Path | str | None = None,
     *,
     metrics: Sequence[str | Metric] | None = None,
+    protocol: ProtocolName | None = None,
     using: Mapping[str, str] | None = None,
     compute: Compute | None = None,
     judge: JudgeSettings | None = None,
-    ignore_gates: bool = False,
+    ignore_triggers: bool = False,
     executor: str = "inline",
     resources: Resources | None = None,
     features: Path | str | None = None,
@@ -87,9 +90,11 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
 
     `metrics` names a part of the suite's protocol, any installed metric or the whole protocol of another suite, or
     holds metrics themselves: `[Flicker(), "rendering_lighting", "mind"]`. The source of a class that no entry point
-    leads to is part of the lock, and workers of Ray import its module, unless it is the script itself. `using` names
-    other extractors for features, and `compute` says where networks run, and how precisely. `judge` answers questions,
-    where a metric has any; without one, gates that need it are left out, and with `ignore_gates` all rollouts count.
+    leads to is part of the lock, and workers of Ray import its module, unless it is the script itself. `protocol` is
+    that of the publication with its defects (`published`, where nothing is said), or `corrected`, or `both`; a folder
+    that has one and is given the other holds both. `using` names other extractors for features, and `compute` says
+    where networks run, and how precisely. `judge` answers questions, where a metric has any; without one, gates that
+    need it are left out. With `ignore_triggers`, rollouts count, too, that a trigger of the publication leaves out.
     `executor` runs the work, with `resources`; a rollout that passes one of their limits abstains. `features` is a
     folder of features to share between runs; otherwise they are kept with the run. Folders may be on object storage,
     such as `s3://bucket/run`. `shard` is the part of the dataset that this run measures; `merge` joins the runs of all
@@ -104,26 +109,31 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
     if output is None:
         of_runs = {"judge": judge, "resources": resources, "features": features, "shard": shard, "smoke": smoke}
         told = {"on_progress": on_progress, "on_note": on_note}
-        _refuse_in_memory({**of_runs, **told, "ignore_gates": ignore_gates, "new": new, **options}, executor)
+        _refuse_in_memory({**of_runs, **told, "ignore_triggers": ignore_triggers, "new": new, **options}, executor)
         suite = options.pop("suite", FALLBACK_SUITE)
-        return _evaluate_videos(source, Scorer(metrics, suite=suite, using=using, compute=compute), options)
+        scorer = Scorer(metrics, suite=suite, protocol=protocol, using=using, compute=compute)
+        return _evaluate_videos(source, scorer, options)
     dataset = _read(source, options)
     folder = RunFolder(as_path(output).absolute())  # workers may be in another folder
     if not new:
         require_same_shard(folder, shard)
-    bound = bind_metrics(dataset, metrics, using=using, compute=compute)
-    if judge is None or ignore_gates:
+        protocol = joined_protocol(folder, protocol)
+    bound = bind_metrics(dataset, metrics, protocol=protocol, using=using, compute=compute)
+    if ignore_triggers:
+        require_trigger(bound)
+    if judge is None or ignore_triggers:
         bound = without_judged_gates(bound)
     judge = judge if asks_judge(bound) else None
     plan = make_plan(dataset, bound if judge is None else with_judge(bound, judge, folder.path), shard)
-    chosen: Executor = plugins.load("executors", executor)(resources)
-    limits = RolloutLimits.of(resources or Resources(), plan.metrics) if chosen.can_end_workers else None
+    pool: Executor = plugins.load("executors", executor)(resources)
+    limits = RolloutLimits.of(resources or Resources(), plan.metrics) if pool.can_end_workers else None
     services = {}
-    if chosen.has_services:
+    if pool.has_services:
         replicas = resources.replicas if resources else {}
         services = shared_services(plan.metrics, replicas, judge, folder.path)
     names = None if metrics is None else [entry if isinstance(entry, str) else entry.name for entry in metrics]
-    given = {"metrics": names, "using": using, "compute": compute, "ignore_gates": ignore_gates, "features": features}
+    given: dict[str, Any] = {"metrics": names, "using": using, "compute": compute, "features": features}
+    given |= {"protocol": protocol, "ignore_triggers": ignore_triggers}
     description = about(plan, requested_options(judge, dataset.reading, **given))
     with sole_writer(folder.path) as require_sole:
         if not new and (note := growth_of_run(RunFolder(as_path(output)), plan, description)):
@@ -143,7 +153,7 @@ def evaluate(  # noqa: PLR0913 - a call of it reads like the command line, and a
             features=as_path(features or folder.features).absolute(),
             metrics=plan.metrics,
             judge=judge,
-            executor=chosen,
+            executor=pool,
             services=services,
             limits=limits,
             notify=notify,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lookaway.core import BoundMetric, JudgeExtractor, JudgeModel, JudgeUnusable
+from lookaway.core import BoundMetric, JudgeExtractor, JudgeModel, JudgeUnusable, UserError
 from lookaway.engine.binding import Overrides
 from lookaway.engine.feature_job import with_needs
 from lookaway.judges.settings import JudgeSettings
@@ -21,6 +21,15 @@ def asks_judge(metrics: Sequence[BoundMetric]) -> bool:
 def without_gates(metrics: tuple[BoundMetric, ...]) -> tuple[BoundMetric, ...]:
     """The metrics that are not gates."""
     return tuple(bound for bound in metrics if not bound.is_gate)
+
+
+def require_trigger(metrics: tuple[BoundMetric, ...]) -> None:
+    """Refuse to ignore triggers where there is none, rather than to do nothing."""
+    if not any(bound.is_gate and bound.protocol is not None for bound in metrics):
+        raise UserError(
+            "--ignore-trigger: these metrics have no trigger of a publication. Published numbers count every rollout "
+            "as it is; leave it out."
+        )
 
 
 def without_judged_gates(metrics: tuple[BoundMetric, ...]) -> tuple[BoundMetric, ...]:

@@ -44,6 +44,7 @@ class Plan:
                 subsets=bound.subsets,
                 is_gate=bound.is_gate,
                 is_consistency=bound.is_consistency,
+                protocol=bound.protocol,
                 range=bound.metric.range,
             )
             for bound in self.metrics

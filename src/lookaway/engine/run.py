@@ -9,12 +9,12 @@ from html import escape
 from pathlib import Path
 from typing import Any, Final
 
-from lookaway.core import TESTED, Group, Lock, RunError, Table, UnknownName, UserError
+from lookaway.core import Group, Lock, ProtocolName, RunError, Table, UnknownName, UserError
 from lookaway.core.cases import case_title
 from lookaway.core.tables import html_table, text_table
 from lookaway.engine.reading import load_suite
 from lookaway.io.object_storage import as_path
-from lookaway.statistics.cells import counted_groups, with_untested
+from lookaway.statistics.cells import counted_groups, with_untested, without_triggers
 from lookaway.store.outcome_reader import AskedMetric, FrameUnits, OutcomeReader
 from lookaway.store.run_folder import RunFolder
 
@@ -112,6 +112,7 @@ class Run:
                     is_gate=entry.get("is_gate", False),
                     # Runs made before this was recorded have a gate only where it decides for all their metrics.
                     is_consistency=entry.get("is_consistency", True),
+                    protocol=entry.get("protocol"),
                     range=tuple(entry.get("range", (None, None))),
                 )
                 for entry in self.about["metrics"]
@@ -121,33 +122,33 @@ class Run:
                 f"{self.path / 'run.json'}: the metrics cannot be read ({error!r}). Run the same `lookaway eval` again."
             ) from error
 
-    def results(self, *, ignore_gates: bool = False) -> RunResults:
+    @property
+    def protocol(self) -> ProtocolName | None:
+        """Whether its metrics are published ones, corrected ones or both; `None` where its suite knows no such two."""
+        known = {metric.protocol for metric in self.metrics} - {None}
+        named = known & {"published", "corrected"}
+        return next(iter(named)) if len(named) == 1 else "both" if named else "published" if known else None
+
+    def results(self, *, ignore_triggers: bool = False) -> RunResults:
         """The outcomes in groups, and what the suite makes of them: every table and report starts from here.
 
-        Gates are ignored on demand, and where the run was started so or measures as published.
+        Triggers of a publication are ignored on demand, and where the run was started so.
         """
         groups = self._reader().groups()
         suite = load_suite(self.about["suite"])
-        if not (ignore_gates or self._ignores_gates):
+        if not (ignore_triggers or self._ignores_triggers):
             return RunResults(groups=tuple(groups), table=suite.table(groups))
-        scores = tuple(group for group in groups if not group.is_gate)
-        return RunResults(groups=scores, table=with_untested(suite.table(scores), groups))
+        kept = without_triggers(groups)
+        return RunResults(groups=kept, table=with_untested(suite.table(kept), groups))
 
-    def table(self, *, ignore_gates: bool = False) -> Table:
+    def table(self, *, ignore_triggers: bool = False) -> Table:
         """The suite's estimates with intervals, n of N, and the reasons for missing outcomes."""
-        return self.results(ignore_gates=ignore_gates).table
-
-    def published_table(self) -> Table:
-        """The table for comparison with published numbers: a judge's trigger belongs to them, no other gate does."""
-        table = self.table()
-        is_tested = any(cell.gated is not None and cell.gated.label == TESTED for cell in table.cells)
-        return self.table(ignore_gates=True) if is_tested else table
+        return self.results(ignore_triggers=ignore_triggers).table
 
     @property
-    def _ignores_gates(self) -> bool:
-        settings = self.lock.entries.get("dataset", {}).get("settings", {})
+    def _ignores_triggers(self) -> bool:
         requested = self.about.get("requested") or {}  # an older run may not have it
-        return bool(settings.get("as_published") or requested.get("ignore_gates"))
+        return bool(requested.get("ignore_triggers"))
 
     def items(self) -> Iterator[Mapping[str, Any]]:
         """Every outcome, one row per rollout and metric."""

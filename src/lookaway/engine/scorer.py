@@ -22,6 +22,7 @@ from lookaway.core import (
     Floats,
     Metric,
     Outcome,
+    ProtocolName,
     Reason,
     Rollout,
     Score,
@@ -29,6 +30,7 @@ from lookaway.core import (
     Trajectory,
     Unmeasurable,
     UserError,
+    gate_decides,
 )
 from lookaway.engine.binding import bind_metrics
 from lookaway.engine.feature_job import Extractors, FeatureJob
@@ -109,11 +111,12 @@ class Scorer:
         metrics: Sequence[str | Metric] | None = None,
         *,
         suite: str = "revisit",
+        protocol: ProtocolName | None = None,
         using: Mapping[str, str] | None = None,
         compute: Compute | None = None,
     ) -> None:
         dataset = Dataset(suite=suite, root=IN_MEMORY, rollouts=())
-        bounds = bind_metrics(dataset, metrics, using=using, compute=compute)
+        bounds = bind_metrics(dataset, metrics, protocol=protocol, using=using, compute=compute)
         if judged := [bound.name for bound in bounds if asks_judge([bound]) and not bound.is_gate]:
             raise UserError(f"{judged[0]} asks a judge, which a scorer does not. Measure it with `lookaway eval`.")
         self.bounds = tuple(bound for bound in bounds if not asks_judge([bound]))
@@ -145,9 +148,16 @@ class Scorer:
         rollout = Rollout(case=case, model="model", video=IN_MEMORY if frames else Path(video))
         with self._lock:
             outcomes = self._measured(rollout, frames, paths or CasePaths())
-        gates = [outcomes[bound.name] for bound in self.bounds if bound.is_gate]
+        own = [bound for bound in self.bounds if bound.is_gate]
+        gates = [outcomes[bound.name] for bound in own]
         is_tested = _is_tested(gates)
-        gated = (bound.name for bound in self.bounds if bound.is_consistency and not bound.is_gate)
+        gated = (
+            bound.name
+            for bound in self.bounds
+            if bound.is_consistency
+            and not bound.is_gate
+            and any(gate_decides(gate.protocol, bound.protocol) for gate in own)
+        )
         return VideoScores(
             outcomes={name: outcomes[name] for name in self.metrics},
             is_tested=is_tested,

@@ -14,6 +14,8 @@ from lookaway.reports.numbers import fixed
 EQUAL: Final = "≈"
 """Mark of a score that the metric cannot tell from the best."""
 FROZEN_WINS: Final = "frozen wins"
+UNRANKED: Final = "unranked"
+"""Marks of columns by which nobody is ranked: a frozen video wins, or nobody tried."""
 MAX_NAMES: Final = 5
 
 

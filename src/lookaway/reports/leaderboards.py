@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lookaway.core import Cell
-from lookaway.reports.card_notes import FROZEN_WINS
+from lookaway.reports.card_notes import FROZEN_WINS, UNRANKED
 from lookaway.reports.runs import NO_VALUES, CountedValues, LoadedMetric, LoadedRun
 from lookaway.statistics.cells import GroupKey
 from lookaway.statistics.intervals import Proportion, proportion
@@ -63,14 +63,14 @@ class Leaderboard:
 
     @property
     def title(self) -> str:
-        """Its name; with the lock where another leaderboard has the same name, and a mark where a frozen video wins."""
+        """Its name; with the lock where another leaderboard has the same name, and a mark where nobody is ranked."""
         has_subset = self.subset in self.metric.name.split(".")
         name = self.metric.name if has_subset or self.is_of_only_subset else f"{self.metric.name} on {self.subset}"
         return self._marked(f"{name} · lock {self.metric.lock[:8]}" if self.is_one_of_several_locks else name)
 
     @property
     def short(self) -> str:
-        """The last part of the name, for narrow column heads, with a mark where a frozen video wins."""
+        """The last part of the name, for narrow column heads, with a mark where nobody is ranked."""
         return self._marked(self._last)
 
     @property
@@ -79,12 +79,14 @@ class Leaderboard:
         return f"{last} · {self.metric.lock[:8]}" if self.is_one_of_several_locks else last
 
     @property
-    def is_won_by_frozen(self) -> bool:
-        """Whether its card says that a frozen video scores as well as a perfect memory."""
-        return self.metric.card is not None and bool(self.metric.card.is_won_by_frozen)
+    def mark(self) -> str:
+        """Why nobody is ranked by it; empty where models are."""
+        if self.metric.is_ranked:
+            return ""
+        return FROZEN_WINS if self.metric.frozen_wins else UNRANKED
 
     def _marked(self, name: str) -> str:
-        return f"{name} · {FROZEN_WINS}" if self.is_won_by_frozen else name
+        return f"{name} · {self.mark}" if self.mark else name
 
     @property
     def key(self) -> str:
@@ -157,9 +159,9 @@ HEADLINE = "remembered"
 def headline(leaderboards: Sequence[Leaderboard]) -> Leaderboard | None:
     """The leaderboard that answers for a suite; `None` where no metric has a finding.
 
-    `remembered` if there is one; else, of those that need memory, one that a frozen video does not win, the one that
-    compares most models, then the one with most values, then the first of the protocol. Other metrics answer only in a
-    suite that needs no memory at all.
+    `remembered` if there is one; else, of those that need memory, one that ranks models, the one that compares most,
+    then the one with most values, then the first of the protocol. Other metrics answer only in a suite that needs no
+    memory at all.
     """
     memory = [board for board in leaderboards if board.metric.is_consistency]
     found = [board for board in memory or leaderboards if board.has_findings]
@@ -167,7 +169,7 @@ def headline(leaderboards: Sequence[Leaderboard]) -> Leaderboard | None:
         found,
         key=lambda board: (
             board.metric.name == HEADLINE,
-            not board.is_won_by_frozen,
+            board.metric.is_ranked,
             len(board.comparable),
             sum(row.cell.scored for row in board.rows),
         ),
@@ -203,8 +205,8 @@ def ordered_models(leaderboards: Sequence[Leaderboard]) -> list[str]:
 
 
 def _mean_order(leaderboard: Leaderboard) -> dict[str, float]:
-    """The place of each model by its mean alone: where nobody has a rank, the better mean still comes first."""
-    if leaderboard.metric.higher_is_better is None:
+    """The place of each model by its mean alone: where too few values give a rank, the better mean comes first."""
+    if leaderboard.metric.higher_is_better is None or not leaderboard.metric.is_ranked:
         return {}
     sign = -1 if leaderboard.metric.higher_is_better else 1
     means = {row.model: sign * row.cell.estimate.mean for row in leaderboard.rows if row.cell.estimate}
@@ -261,7 +263,12 @@ def _ordered(rows: Sequence[LeaderboardRow], metric: LoadedMetric) -> tuple[Lead
 
 
 def _ranked(rows: Sequence[LeaderboardRow], metric: LoadedMetric) -> tuple[LeaderboardRow, ...]:
-    """Estimable rows from the best to the worst, with ranks; then the rest by their means, those without any last."""
+    """Estimable rows from the best to the worst, with ranks; then the rest by their means, those without any last.
+
+    By name, where nobody is ranked.
+    """
+    if not metric.is_ranked:
+        return tuple(sorted(rows, key=lambda row: (row.cell.estimate is None, row.model)))
     fit = [row for row in rows if row.is_comparable]
     unfit = [row for row in rows if not row.is_comparable]
     sign = {True: -1, False: 1, None: 0}[metric.higher_is_better]

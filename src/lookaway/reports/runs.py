@@ -13,7 +13,7 @@ import numpy as np
 
 from lookaway.calibration.card import MetricCard
 from lookaway.calibration.run_cards import RunCards, cards_of
-from lookaway.core import Feature, Floats, Group, Json, Lock, Table, UnknownName, UserError, digest
+from lookaway.core import Feature, Floats, Group, Json, Lock, ProtocolName, Table, UnknownName, UserError, digest
 from lookaway.engine.locking import KEY_CHARACTERS, video_key
 from lookaway.engine.reading import load_suite
 from lookaway.engine.run import Run
@@ -38,13 +38,22 @@ class LoadedMetric:
     subsets: tuple[str, ...] | None
     is_gate: bool
     is_consistency: bool
-    """Whether only rollouts that pass the gate count."""
+    """Whether only rollouts that pass a gate say anything about memory."""
+    protocol: ProtocolName | None
     unit: str | None
     range: tuple[float | None, float | None]
     higher_is_better: bool | None
     """`None` where the metric is not installed."""
     card: MetricCard | None = field(default=None, compare=False)
     """What it sees at the size and frame rate of the videos; `None` where that was not measured."""
+    frozen_wins: bool | None = field(default=None, compare=False)
+    """Whether a frozen video scores as well as a perfect memory; `None` where that was not tried."""
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether models are ranked by it: not where a frozen video wins, nor where, of a test of memory, that is not
+        known."""
+        return not (self.is_consistency if self.frozen_wins is None else self.frozen_wins)
 
     @property
     def span(self) -> float | None:
@@ -219,7 +228,7 @@ def load_run(run: Run, name: str) -> LoadedRun:
         suite_title=suite.title,
         lock=lock,
         about=about,
-        metrics=tuple(_metric(entry, facts[entry.name], cards.found.get(entry.name)) for entry in run.metrics),
+        metrics=tuple(_metric(entry, facts[entry.name], cards) for entry in run.metrics),
         groups=results.groups,
         table=results.table,
         rollouts={rollout.id: rollout for rollout in rollouts if (rollout.model, rollout.subset) in measured},
@@ -227,17 +236,19 @@ def load_run(run: Run, name: str) -> LoadedRun:
     )
 
 
-def _metric(entry: AskedMetric, known: MetricFacts | None, card: MetricCard | None) -> LoadedMetric:
+def _metric(entry: AskedMetric, known: MetricFacts | None, cards: RunCards) -> LoadedMetric:
     return LoadedMetric(
         name=entry.name,
         lock=entry.lock,
         subsets=entry.subsets,
         is_gate=entry.is_gate,
         is_consistency=entry.is_consistency,
+        protocol=entry.protocol,
         unit=known.unit if known else None,
         range=known.range if known else (None, None),
         higher_is_better=known.higher_is_better if known else None,
-        card=card,
+        card=cards.found.get(entry.name),
+        frozen_wins=cards.frozen.get(entry.name),
     )
 
 

@@ -11,7 +11,6 @@ from typing import Any, Final, Literal, TypeAlias
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from lookaway.calibration.card import MetricCard
 from lookaway.calibration.run_cards import RunCards, cards_of
 from lookaway.core import TESTED, TRIGGERED, Cell, Estimate, Table
 from lookaway.engine.merging import missing_shards
@@ -44,6 +43,7 @@ from lookaway.reports.scene_notes import WEIGHTING, SceneOfRollout, few_scene_no
 from lookaway.statistics.precision import Mark, precision
 from lookaway.store.run_folder import RunFolder
 
+PROTOCOL_TITLES: Final = ("as published:", "corrected:")
 MARKS = f"{Mark.IMPRECISE.value} imprecise, {Mark.NOT_ESTIMABLE.value} fewer than 10 values"
 
 
@@ -72,22 +72,40 @@ def print_table(
 
 
 def _print_cells(run: Run, table: Table, controls: Mapping[str, str]) -> None:
-    """One line a number, with its interval and its reasons."""
-    cells, cards = table.cells, cards_of(run)
-    equal = equal_to_best(cells, cards.found)
-    label = next((cell.gated.label for cell in cells if cell.gated), None)
-    has_untested = any(cell.untested for cell in cells)
+    """One line a number, with its interval and its reasons; a table for each protocol."""
+    cards = cards_of(run)
+    equal = equal_to_best(table.cells, cards.found)
     spans = {metric.name: metric.span for metric in run.metrics}
-    rows = [
-        {
-            **_with_card(_row(cell, controls, spans), cell, cards.found, equal),
-            **(_gate_columns(cell, label) if label else {}),
-            **({"untested": f"{cell.untested}"} if has_untested else {}),
-        }
-        for cell in cells
-    ]
-    print_rows(rows, as_json=False, right=("score", "raw", "scored", TRIGGERED, TESTED, "M-Score", "untested"))
-    _print_notes(run, table, controls, cards, equal, has_marks=_has_marks(row["score"] for row in rows))
+    texts: list[str] = []
+    for title, cells in _by_protocol(run, table.cells):
+        label = next((cell.gated.label for cell in cells if cell.gated), None)
+        has_tested = any(cell.tested for cell in cells)
+        has_untested = any(cell.untested and not cell.tested for cell in cells)
+        rows = [
+            {
+                **_with_card(_row(cell, controls, spans), cell, cards, equal),
+                **(_gate_columns(cell, label or TESTED) if label or has_tested else {}),
+                **(_tested_column(cell) if has_tested else {}),
+                **({"untested": f"{cell.untested}"} if has_untested else {}),
+            }
+            for cell in cells
+        ]
+        print_lines([title] if title else [])
+        print_rows(rows, as_json=False, right=("score", "raw", "scored", TRIGGERED, TESTED, "M-Score", "untested"))
+        print_lines([""] if title else [])
+        texts += [row["score"] for row in rows]
+    _print_notes(run, table, controls, cards, equal, has_marks=_has_marks(texts))
+
+
+def _by_protocol(run: Run, cells: Sequence[Cell]) -> list[tuple[str, tuple[Cell, ...]]]:
+    """The cells as one table, or where a run has both protocols as two: their numbers are never in one."""
+    if run.protocol != "both":
+        return [("", tuple(cells))]
+    corrected = {metric.name for metric in run.metrics if metric.protocol == "corrected"}
+    parts = (
+        tuple(cell for cell in cells if (cell.metric in corrected) == is_corrected) for is_corrected in (False, True)
+    )
+    return list(zip(PROTOCOL_TITLES, parts, strict=True))
 
 
 def _has_marks(texts: Iterable[str]) -> bool:
@@ -110,6 +128,8 @@ def _print_notes(
         lines.append(f"{EQUAL} not told from the best; smallest differences: {least}")
     lines += [f"control: {model}: {what}" for model, what in controls.items()]
     about = run.about
+    if run.protocol == "published":
+        lines.append("as published; without the defects of the publication: --protocol corrected")
     lines += [f"warning: {shard}: their rollouts are not in this table" for shard in missing_shards(about)]
     if problems := about["problems"]:
         lines.append(f"warning: the dataset has {amount(len(problems), 'problem')}; `lookaway validate` lists them")
@@ -146,12 +166,18 @@ def _print_models(run: Run, table: Table, controls: Mapping[str, str]) -> None:
     found = [*memory, *(board for board in found if not board.metric.is_consistency)]
     cards = loaded.cards
     equal = equal_to_best(table.cells, cards.found)
-    columns = [_column(board, equal, has_subsets=len({board.subset for board in found}) > 1) for board in found]
     models = ordered_models(memory or found)
     width = shutil.get_terminal_size().columns
-    for block in _blocks(columns, max(map(len, models), default=0), width):
-        console().print(_block_table(block, models, controls, width))
-        console().print()
+    columns: list[_Column] = []
+    has_subsets = len({board.subset for board in found}) > 1
+    for title, boards in zip(PROTOCOL_TITLES, _boards_by_protocol(found), strict=True):
+        own = [_column(board, equal, has_subsets=has_subsets) for board in boards]
+        if own and run.protocol == "both":
+            print_lines([title])
+        for block in _blocks(own, max(map(len, models), default=0), width):
+            console().print(_block_table(block, models, controls, width))
+            console().print()
+        columns += own
     if len(models) == 1 and len(loaded.rollouts) <= MAX_CLIPS and has_verdicts(loaded):
         print_clips(loaded, as_json=False)
         print_lines([""])
@@ -161,6 +187,13 @@ def _print_models(run: Run, table: Table, controls: Mapping[str, str]) -> None:
     _print_notes(run, table, controls, cards, equal, has_marks=_has_marks(texts))
 
 
+def _boards_by_protocol(boards: Sequence[Leaderboard]) -> tuple[list[Leaderboard], list[Leaderboard]]:
+    found: tuple[list[Leaderboard], list[Leaderboard]] = ([], [])
+    for board in boards:
+        found[board.metric.protocol == "corrected"].append(board)
+    return found
+
+
 def _column(board: Leaderboard, equal: Collection[tuple[str, str, str]], *, has_subsets: bool) -> _Column:
     digits = digits_for([row.cell.estimate.mean for row in board.rows if row.cell.estimate])
     is_race = sum(row.tie is not None for row in board.rows) > 1
@@ -168,7 +201,7 @@ def _column(board: Leaderboard, equal: Collection[tuple[str, str, str]], *, has_
     asked = max(row.cell.asked for row in board.rows)
     least, most = min(counted), max(counted)
     arrow = {True: "", False: " (low)", None: ""}[board.metric.higher_is_better]
-    won = f" ({FROZEN_WINS})" if board.is_won_by_frozen else ""
+    won = f" ({board.mark})" if board.mark else ""
     words = [*([board.subset] if has_subsets else []), *f"{board.words}{arrow}{won}".split()]
     return _Column(
         head=_packed([visible(word) for word in words]),
@@ -233,11 +266,10 @@ def _block_table(block: Sequence[_Column], models: Sequence[str], controls: Mapp
 
 
 def _with_card(
-    row: dict[str, str], cell: Cell, cards: Mapping[str, MetricCard], equal: Collection[tuple[str, str, str]]
+    row: dict[str, str], cell: Cell, cards: RunCards, equal: Collection[tuple[str, str, str]]
 ) -> dict[str, str]:
     """A row whose score is marked where it is equal to the best, and whose metric where a frozen video wins it."""
-    card = cards.get(cell.metric)
-    name = f"{cell.metric} ({FROZEN_WINS})" if card is not None and card.is_won_by_frozen else cell.metric
+    name = f"{cell.metric} ({FROZEN_WINS})" if cards.frozen.get(cell.metric) else cell.metric
     mark = EQUAL if (cell.model, cell.metric, cell.subset) in equal else ""
     return {**row, "metric": name, "score": f"{row['score']}{mark}"}
 
@@ -283,12 +315,17 @@ def _row(cell: Cell, controls: Mapping[str, str], spans: Mapping[str, float | No
     }
 
 
+def _tested_column(cell: Cell) -> dict[str, str]:
+    """The mean over the rollouts that tested memory, beside a published mean over all."""
+    return {"if tested": fixed(cell.tested.estimate.mean if cell.tested and cell.tested.estimate else None)}
+
+
 def _gate_columns(cell: Cell, label: str) -> dict[str, str]:
-    coverage = cell.gated.coverage if cell.gated else None
+    coverage = cell.gated.coverage if cell.gated else cell.tested.share if cell.tested else None
     combined = cell.gated.combined if cell.gated else None
     share = {
         label: fixed(coverage.mean if coverage else None),
-        "judged": f"{coverage.scored if coverage else 0} of {cell.asked}" if cell.gated else "-",
+        "judged": f"{coverage.scored if coverage else 0} of {cell.asked}" if cell.gated or cell.tested else "-",
     }
     if label != TRIGGERED:
         return share

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from lookaway.core import Compute, UserError
+from lookaway.core import Compute, ProtocolName, UserError
 from lookaway.engine.scorer import Scorer, VideoScores
 from lookaway.serving.body import ClipRequest
 from lookaway.serving.schema import Refused, ScoreResponse, as_response
@@ -26,6 +26,7 @@ class ScorerRecipe:
 
     metrics: tuple[str, ...] | None = None
     suite: str = "revisit"
+    protocol: ProtocolName | None = None
     using: tuple[tuple[str, str], ...] = ()
     reward: RewardRecipe | None = None
     """A reward, instead of metrics."""
@@ -34,7 +35,10 @@ class ScorerRecipe:
     def make(self) -> ClipScorer:
         """Load everything."""
         if self.reward is None:
-            return ClipScorer(Scorer(self.metrics, suite=self.suite, using=dict(self.using), compute=self.compute))
+            using, suite = dict(self.using), self.suite
+            return ClipScorer(
+                Scorer(self.metrics, suite=suite, protocol=self.protocol, using=using, compute=self.compute)
+            )
         return ClipScorer(Reward(self.reward, compute=self.compute))
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lookaway.core import TESTED, TRIGGERED, Cell, Gated, Group, Reason, Table
+from lookaway.core import TESTED, TRIGGERED, Cell, Gated, Group, Reason, Table, Tested, gate_decides
 from lookaway.statistics.gated_means import GatedValues, gated_means, passed_gate
 from lookaway.statistics.intervals import clustered_share, effective_size, mean_estimates
 from lookaway.statistics.scene_bootstrap import named_scene_sums
@@ -37,17 +37,23 @@ def mean_cells(groups: Sequence[Group]) -> tuple[Cell, ...]:
 def gated_cells(groups: Sequence[Group], *, combines: bool = False) -> tuple[Cell, ...]:
     """One cell per group that is not a gate; for consistency, the mean over rollouts that passed the gate.
 
-    The gate is that of its model and subset. Others count as `gate_closed`. A rollout whose gate is unknown, because it
-    abstained or failed, counts neither in the coverage nor in the mean; the gate gives the reason. Where all are
-    unknown, the cell has no estimate. It is a plain mean where there is no gate, no judge, or for what is not
-    consistency. `combines` is for a gate that was triggered or not: coverage and score are combined to one number.
+    The gate is that of its model, subset and protocol (`gate_decides`). Others count as `gate_closed`. A rollout whose
+    gate is unknown, because it abstained or failed, counts neither in the coverage nor in the mean; the gate gives the
+    reason. Where all are unknown, the cell has no estimate. It is a plain mean where there is no gate, no judge, or for
+    what is not consistency, and for published numbers that have no gate: `tested` says then what ours would make of
+    them. `combines` is for a gate that was triggered or not: coverage and score are combined to one number.
     """
-    gates = _gates(groups)
+    gates = _Gates(groups)
     shown = [group for group in groups if not group.is_gate]
     cells = list(mean_cells(shown))
-    own = {place: gates.get((group.model, group.subset)) for place, group in enumerate(shown) if group.is_consistency}
-    judged = {place: gate for place, gate in own.items() if gate is not None and not _has_no_judge(gate)}
-    passed = {place: passed_gate(shown[place], gate) for place, gate in judged.items()}
+    deciding = {place: gate for place, group in enumerate(shown) if (gate := gates.deciding(group)) is not None}
+    judged = {place: gate for place, gate in deciding.items() if not _has_no_judge(gate)}
+    beside = {
+        place: gate
+        for place, group in enumerate(shown)
+        if place not in deciding and (gate := gates.beside(group)) is not None
+    }
+    passed = {place: passed_gate(shown[place], gate) for place, gate in (judged | beside).items()}
     found = gated_means(
         [
             GatedValues(
@@ -57,10 +63,15 @@ def gated_cells(groups: Sequence[Group], *, combines: bool = False) -> tuple[Cel
                 gate_scenes=gate.scenes,
                 range=shown[place].range,
             )
-            for place, gate in judged.items()
+            for place, gate in (judged | beside).items()
         ]
     )
-    for (place, gate), (estimate, gated) in zip(judged.items(), found, strict=True):
+    for (place, gate), (estimate, gated) in zip((judged | beside).items(), found, strict=True):
+        if place in beside:
+            share = gated.coverage if gated else None
+            untested = len(shown[place].rollouts) - len(passed[place].rollouts)
+            cells[place] = replace(cells[place], tested=Tested(share=share, estimate=estimate), untested=untested)
+            continue
         raws = passed[place].raw_values
         counted = named_scene_sums(passed[place].values, passed[place].scenes)
         cells[place] = replace(
@@ -74,20 +85,26 @@ def gated_cells(groups: Sequence[Group], *, combines: bool = False) -> tuple[Cel
     return tuple(cells)
 
 
+def without_triggers(groups: Sequence[Group]) -> tuple[Group, ...]:
+    """The groups without the gates that belong to a publication."""
+    return tuple(group for group in groups if not (group.is_gate and group.protocol is not None))
+
+
 def with_untested(table: Table, groups: Sequence[Group]) -> Table:
-    """A table that ignores gates, with the number of scores in each cell whose rollouts they would not count."""
-    gates = _gates(groups)
+    """A table that ignores triggers, with the number of scores in each cell whose rollouts they would not count."""
+    gates = _Gates([group for group in groups if not (group.is_gate and group.protocol is None)])
     untested = {
         GroupKey(group.model, group.metric, group.subset): len(group.rollouts) - len(passed_gate(group, gate).rollouts)
         for group in groups
-        if group.is_consistency and (gate := gates.get((group.model, group.subset))) is not None
+        if not group.is_gate and (gate := gates.deciding(group)) is not None
     }
+    keys = (GroupKey(cell.model, cell.metric, cell.subset) for cell in table.cells)
     cells = tuple(
-        replace(cell, untested=untested.get(GroupKey(cell.model, cell.metric, cell.subset), 0)) for cell in table.cells
+        replace(cell, untested=untested.get(key, cell.untested)) for key, cell in zip(keys, table.cells, strict=True)
     )
-    if not any(cell.untested for cell in cells):
+    if not any(untested.values()):
         return replace(table, cells=cells)
-    note = "Gates are ignored: means include rollouts that are not known to have tested memory (untested)."
+    note = "Triggers are ignored: means include rollouts that are not known to have tested memory (untested)."
     return replace(table, cells=cells, notes=(*table.notes, note))
 
 
@@ -122,17 +139,35 @@ def counted_groups(groups: Sequence[Group], cells: Sequence[Cell]) -> dict[Group
 
     The cells of the suite's table say whether a gate decides; then only rollouts that passed it count.
     """
-    gates = _gates(groups)
+    gates = _Gates(groups)
     gated = {GroupKey(cell.model, cell.metric, cell.subset) for cell in cells if cell.gated}
     keys = [GroupKey(group.model, group.metric, group.subset) for group in groups]
     return {
-        key: passed_gate(group, gates[key.model, key.subset]) if key in gated else group
+        key: passed_gate(group, gate) if key in gated and (gate := gates.deciding(group)) is not None else group
         for key, group in zip(keys, groups, strict=True)
     }
 
 
-def _gates(groups: Sequence[Group]) -> dict[tuple[str, str], Group]:
-    return {(group.model, group.subset): group for group in groups if group.is_gate}
+class _Gates:
+    """The gates of each model and subset."""
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        self._gates: dict[tuple[str, str], list[Group]] = {}
+        for group in groups:
+            if group.is_gate:
+                self._gates.setdefault((group.model, group.subset), []).append(group)
+
+    def deciding(self, group: Group) -> Group | None:
+        """The gate that decides which rollouts count for a metric; `None` where none does."""
+        return next((gate for gate in self._of(group) if gate_decides(gate.protocol, group.protocol)), None)
+
+    def beside(self, group: Group) -> Group | None:
+        """Our gate, where it does not decide."""
+        return next((gate for gate in self._of(group) if gate.protocol is None), None)
+
+    def _of(self, group: Group) -> Sequence[Group]:
+        known = self._gates.get((group.model, group.subset), ())
+        return known if group.is_consistency and not group.is_gate else ()
 
 
 def _labelled(gated: Gated, *, combines: bool) -> Gated:

@@ -16,7 +16,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from lookaway.core import DamagedFile, Floats, Group, Indices, Reason, RunError
+from lookaway.core import DamagedFile, Floats, Group, Indices, ProtocolName, Reason, RunError, gate_decides
 from lookaway.core.outcomes import WORTH_ANOTHER_TRY
 from lookaway.io.object_storage import is_remote, object_sizes
 from lookaway.store.outcome_rows import SCHEMA
@@ -129,6 +129,7 @@ class AskedMetric:
     subsets: tuple[str, ...] | None
     is_gate: bool = False
     is_consistency: bool = False
+    protocol: ProtocolName | None = None
     range: tuple[float | None, float | None] = (None, None)
     """Least and greatest possible value; `None` where there is no limit, or where an older run does not keep it."""
 
@@ -140,7 +141,7 @@ class AskedMetric:
 
     def depends_on(self, other: AskedMetric) -> bool:
         """Whether the other is a gate that decides which rollouts count here."""
-        if not (self.is_consistency and other.is_gate):
+        if not (self.is_consistency and other.is_gate and gate_decides(other.protocol, self.protocol)):
             return False
         return self.subsets is None or other.subsets is None or not set(self.subsets).isdisjoint(other.subsets)
 
@@ -224,6 +225,7 @@ class OutcomeReader:
                 failures=failures,
                 is_gate=self._metrics[metric].is_gate,
                 is_consistency=self._metrics[metric].is_consistency,
+                protocol=self._metrics[metric].protocol,
                 range=self._metrics[metric].range,
                 branches=branches.get((model, metric, subset), {}),
                 reasons={

@@ -90,6 +90,8 @@ class Reward:
         self.recipe = recipe
         self.scorer = Scorer(list(recipe.terms), suite=recipe.suite, compute=compute)
         bounds = {bound.name: bound for bound in self.scorer.bounds if not bound.is_gate}
+        for bound in bounds.values():
+            _refuse_frozen(bound)
         self.limits = {name: _limits(term, bounds[name]) for name, term in recipe.terms.items()}
         """Floor and ceiling of each term."""
 
@@ -157,6 +159,19 @@ def combined(parts: Mapping[str, float], weights: Mapping[str, float], combine: 
 
 def _earned(value: float, floor: float, ceiling: float) -> float:
     return min(1.0, max(0.0, (value - floor) / (ceiling - floor)))
+
+
+def _refuse_frozen(bound: BoundMetric) -> None:
+    """A published number that a still video wins, or that was not tried on one, would teach a model to stand still."""
+    if bound.protocol not in ("published", "both"):
+        return
+    won = shipped_cards().is_won_by_frozen(bound_chain(bound)[1])
+    if won or (won is None and bound.is_consistency):
+        why = "a still video scores as well as a perfect memory" if won else "no card says what a still video scores"
+        raise UserError(
+            f"{bound.name}: {why}, so it cannot be a reward. Leave it out, or take a corrected metric: "
+            "`lookaway metrics` lists them as PREFIX.corrected.NAME."
+        )
 
 
 def _limits(term: RewardTerm, bound: BoundMetric) -> tuple[float, float]:

@@ -13,6 +13,8 @@ from lookaway.reports.runs import load_runs
 from lookaway.reports.site.answer import MAX_ROWS, SuiteAnswer, answers
 from tests.reports.site.simulated import ABSTAINED, Simulated
 
+pytestmark = pytest.mark.usefixtures("tried_on_frozen")
+
 STYLE, TEXTURE = "mbencht.environment.rendering_style", "mbencht.environment.object_texture"
 NO_JUDGE = Abstention(Reason.NO_JUDGE, "no judge is named.")
 

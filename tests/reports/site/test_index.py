@@ -25,6 +25,8 @@ from tests.reports.site.page import read_page
 from tests.reports.site.simulated import ABSTAINED, KINDS, Simulated
 from tests.support.runs import write_about
 
+pytestmark = pytest.mark.usefixtures("tried_on_frozen")
+
 STYLE, TEXTURE, LIGHT = (
     "mbencht.environment.rendering_style",
     "mbencht.object.object_texture",

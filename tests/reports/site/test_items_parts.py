@@ -244,7 +244,7 @@ def test_the_commands_repeat_what_a_run_remembers_of_its_own(tmp_path: Path) -> 
         "judge": judge,
         "replies": "/home/me/kept/replies",
         "features": "kept/features",
-        "ignore_gates": True,
+        "ignore_triggers": True,
     }
     commands = remembering(tmp_path, requested=requested)
     for command, models in zip(commands, ("alpha", "alpha,beta"), strict=True):

@@ -91,20 +91,25 @@ def _suite_options(run: LoadedRun) -> Iterator[str]:
 
 def _settings(run: LoadedRun, requested: Mapping[str, Any]) -> Iterator[str]:
     settings = run.lock.entries.get("dataset", {}).get("settings", {})
-    usual = {
-        feature: recipe.name
-        for bound in load_suite(run.suite).metrics(settings)
-        for feature, recipe in bound.recipes.items()
-    }
+    own: dict[tuple[str, str], str] = {}
+    usual: dict[str, set[str]] = {}
+    for bound in load_suite(run.suite).metrics(settings):
+        for feature, recipe in bound.recipes.items():
+            own[bound.name, feature] = recipe.name
+            usual.setdefault(feature, set()).add(recipe.name)
     recipes = {
-        feature: recipe
-        for entries in run.lock.entries.get("metrics", {}).values()
+        (name, feature): recipe
+        for name, entries in run.lock.entries.get("metrics", {}).items()
         for feature, recipe in entries.get("features", {}).items()
     }
-    for feature, recipe in sorted(recipes.items()):
-        if feature in usual and recipe.get("kind") != usual[feature]:
-            yield f"--use={feature}={recipe['kind']}"
-    if requested.get("ignore_gates"):
+    others = {
+        (feature, recipe["kind"])
+        for (name, feature), recipe in recipes.items()
+        if feature in usual
+        and recipe.get("kind") not in ({own[name, feature]} if (name, feature) in own else usual[feature])
+    }
+    yield from (f"--use={feature}={kind}" for feature, kind in sorted(others))
+    if requested.get("ignore_triggers"):
         yield "--ignore-trigger"
     locked = [_mapping(recipe.get("judge")) for recipe in recipes.values()]
     judges = {str(judge["model"]): judge for judge in locked if judge.get("model")}

@@ -188,7 +188,7 @@ def _write(run: Run, output: Path, *, log: bool) -> None:
         write_text(output / "eval.log", "".join(f"{line}\n" for line in _log(logged, measured_times(run))))
     gate_rows = {row["rollout"]: row for row in items if row["metric"] in gates}
     cells: dict[str, list[Cell]] = {}
-    for cell in run.published_table().cells:
+    for cell in run.table().cells:
         cells.setdefault(cell.metric, []).append(cell)
     for metric in run.metrics:
         if metric.is_gate:

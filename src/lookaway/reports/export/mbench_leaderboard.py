@@ -71,7 +71,7 @@ def write_submission(
 def make_submission(run: Run, entry: Entry, *, min_share: float = MIN_SHARE) -> dict[str, Json]:
     """The content of the submission; `shortcomings` are cells that are missing, not gated, or have too few rollouts."""
     suite, about = require_mbench(run), run.about
-    cells = run.published_table().cells
+    cells = run.table().cells
     if entry.model not in {cell.model for cell in cells}:
         raise UnknownName("model of the run", entry.model, {cell.model for cell in cells})
     own = {cell.metric: cell for cell in cells if cell.model == entry.model}

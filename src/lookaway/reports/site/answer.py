@@ -186,6 +186,12 @@ def _pair(matrix: Matrix | None, first: str, second: str) -> Pair | None:
 
 def _unranked(board: Leaderboard) -> Iterator[Phrase]:
     """No model has enough values, or all of them are untested."""
+    if not board.metric.is_ranked:
+        tried = "scores as well as a perfect memory" if board.metric.frozen_wins else "was not tried"
+        yield Phrase(
+            f"No model is ranked: no metric that a frozen video loses has a value, and on {board.words} it {tried}."
+        )
+        return
     known = [row for row in board.rows if row.cell.estimate and not row.control]
     if not known:
         yield Phrase(f"No model was tested: {_closed_gate(board, sum(row.cell.asked for row in board.rows))}.")

@@ -78,6 +78,8 @@ class _Measured:
     locked: Mapping[str, Any]
     """Its entries in the lock."""
     card: MetricCard | str
+    frozen_wins: bool | None
+    """`None` where no card says so."""
     gates: tuple[AskedMetric, ...]
 
 
@@ -133,6 +135,7 @@ def _metrics_of(run: Run) -> list[_Measured]:
             entries[asked.name],
             locked.get(asked.name, {}),
             cards.found.get(asked.name, cards.missing.get(asked.name, NO_CARD)),
+            cards.frozen.get(asked.name),
             tuple(gate for gate in every if asked.depends_on(gate)),
         )
         for asked in every
@@ -160,7 +163,7 @@ def _why_not(measured: _Measured, given: float | None) -> str:
         return measured.card
     if not any(response.role == "must_find" for response in measured.card.found):
         return "its card finds no fault that it is there to find"
-    if measured.card.is_won_by_frozen is not False:
+    if measured.frozen_wins is not False:
         return "a frozen video wins it, or that was not measured"
     return "" if _smallest(measured) else "clean clips do not differ, and it has no range"
 
@@ -180,6 +183,12 @@ def _axis(measured: Sequence[_Measured], given: float | None) -> PreferenceAxis:
                 f"{name}: {first.run.path} and {other.run.path} have different cards, since their videos differ in "
                 "size or rate. Export pairs from each run separately, or state one --smallest-difference for both."
             )
+    is_published = first.asked.protocol in ("published", "both")
+    if is_published and (first.asked.is_consistency if first.frozen_wins is None else first.frozen_wins):
+        raise UserError(
+            f"{name}: a still video wins this published number, or no card says that it does not, so pairs from it would "
+            "teach a model to stand still. Leave it out, or measure the corrected metric: --protocol corrected."
+        )
     smallest = (given, "given") if given is not None else _smallest(first)
     if smallest is None:
         reason = card if isinstance(card, str) else "clean clips of its card do not differ, and it has no range"
