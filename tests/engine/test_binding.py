@@ -54,8 +54,29 @@ def dataset(tmp_path) -> Dataset:
     return Dataset(suite="mbench-a", root=tmp_path, rollouts=())
 
 
-def test_the_whole_protocol_is_the_default(dataset):
-    assert bind_metrics(dataset) == load_suite("mbench-a").metrics({})
+def test_the_published_protocol_is_the_default(dataset):
+    every = load_suite("mbench-a").metrics({})
+    assert bind_metrics(dataset) == tuple(bound for bound in every if bound.protocol != "corrected")
+    assert bind_metrics(dataset, protocol="corrected") == tuple(bound for bound in every if bound.is_of("corrected"))
+    assert bind_metrics(dataset, protocol="both") == every
+
+
+def test_a_suite_without_a_publication_refuses_a_protocol(tmp_path):
+    folder = Dataset(suite="folder", root=tmp_path, rollouts=())
+    with pytest.raises(UserError, match="no publication has the metrics of the suite 'folder'.* Leave --protocol out"):
+        bind_metrics(folder, protocol="published")
+
+
+def test_a_short_name_is_that_of_the_protocol_and_a_whole_name_of_either(tmp_path):
+    dataset = Dataset(suite="mind", root=tmp_path, rollouts=())
+
+    def names(*wanted, **options):
+        return [bound.name for bound in bind_metrics(dataset, wanted, **options) if not bound.is_gate]
+
+    assert names("lcm.psnr") == ["mind.lcm.psnr"]
+    assert names("lcm.psnr", protocol="corrected") == ["mind.corrected.lcm.psnr"]
+    assert names("lcm.psnr", protocol="both") == ["mind.lcm.psnr", "mind.corrected.lcm.psnr"]
+    assert names("mind.corrected.lcm.psnr") == ["mind.corrected.lcm.psnr"]
 
 
 def test_the_last_part_of_a_public_name_is_enough(dataset):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -130,11 +132,11 @@ def test_a_model_whose_gate_abstained_everywhere_is_not_known_to_be_untested():
     assert (cell.estimate, cell.reasons, cell.is_untested) == (None, {"gate pose_failed": 2}, False)
 
 
-def test_where_gates_are_ignored_the_means_are_of_all_and_the_untested_are_counted():
+def test_where_triggers_are_ignored_the_means_are_of_all_and_the_untested_are_counted():
     groups = [
         group(values=[1.0, 0.5, 0.3], rollouts="abc"),
         group("plain", values=[0.4], rollouts="a", is_consistency=False),
-        gate([1, 0], "ab", reasons={"pose_failed": 1}),
+        gate([1, 0], "ab", reasons={"pose_failed": 1}, protocol="both"),
     ]
     table = with_untested(Table(suite="s", cells=gated_cells(groups[:2])), groups)
     consistency, plain = table.cells
@@ -144,15 +146,35 @@ def test_where_gates_are_ignored_the_means_are_of_all_and_the_untested_are_count
 
 
 def test_nothing_is_noted_where_all_tested_memory():
-    groups = [group(values=[1.0, 0.5], rollouts="ab"), gate([1, 1], "ab")]
+    groups = [group(values=[1.0, 0.5], rollouts="ab"), gate([1, 1], "ab", protocol="both")]
     table = Table(suite="s", cells=gated_cells(groups[:1]))
     assert with_untested(table, groups) == table
 
 
 def test_a_mean_of_untested_rollouts_alone_is_known_as_untested():
-    groups = [group(values=[1.0], rollouts="a"), gate([0], "a")]
+    groups = [group(values=[1.0], rollouts="a"), gate([0], "a", protocol="both")]
     (cell,) = with_untested(Table(suite="s", cells=gated_cells(groups[:1])), groups).cells
     assert cell.is_untested
+
+
+@pytest.mark.parametrize("protocol", ["published", "both"])
+def test_our_gate_decides_nothing_about_a_published_number_and_says_what_it_would_make_of_it(protocol):
+    groups = [group(values=[1.0, 0.5, 0.3], rollouts="abc", protocol=protocol), gate([1, 0, 1], "abc")]
+    (cell,) = gated_cells(groups)
+    assert (cell.estimate.mean, cell.gated, cell.reasons) == (pytest.approx(0.6), None, {})
+    assert (cell.tested.share.mean, cell.tested.estimate.mean) == (pytest.approx(2 / 3), pytest.approx(0.65))
+    assert (cell.untested, cell.is_untested) == (1, False)
+    corrected = replace(groups[0], protocol="corrected")
+    (cell,) = gated_cells([corrected, groups[1]])
+    assert (cell.estimate.mean, cell.tested) == (pytest.approx(0.65), None)
+
+
+def test_a_trigger_decides_about_the_numbers_of_its_own_publication():
+    groups = [group(values=[1.0, 0.5], rollouts="ab", protocol="published"), gate([1, 0], "ab", protocol="published")]
+    (cell,) = gated_cells(groups)
+    assert (cell.estimate.mean, cell.gated.coverage.mean, cell.tested) == (1.0, 0.5, None)
+    (cell,) = gated_cells([replace(groups[0], protocol="corrected"), groups[1]])
+    assert (cell.estimate.mean, cell.gated) == (0.75, None)
 
 
 def test_values_that_count_are_those_of_tested_rollouts():

@@ -28,7 +28,10 @@ def two_protocols(
     known = {bound.name: bound for bound in published if not bound.name.startswith(FURTHER)}
     repaired = {bound.name: bound for bound in corrected}
     return (
-        *(replace(bound, protocol="both" if repaired.get(bound.name) == bound else "published") for bound in published),
+        *(
+            replace(bound, protocol="both" if repaired.get(name) == bound else "published")
+            for name, bound in known.items()
+        ),
         *_repairs(corrected, known),
         *gates,
     )

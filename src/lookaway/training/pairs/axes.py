@@ -186,8 +186,8 @@ def _axis(measured: Sequence[_Measured], given: float | None) -> PreferenceAxis:
     is_published = first.asked.protocol in ("published", "both")
     if is_published and (first.asked.is_consistency if first.frozen_wins is None else first.frozen_wins):
         raise UserError(
-            f"{name}: a still video wins this published number, or no card says that it does not, so pairs from it would "
-            "teach a model to stand still. Leave it out, or measure the corrected metric: --protocol corrected."
+            f"{name}: a still video wins this published number, or no card denies it, so pairs from it would "
+            "teach a model to stand still. Leave it out, or measure it corrected: --protocol corrected."
         )
     smallest = (given, "given") if given is not None else _smallest(first)
     if smallest is None:
