@@ -98,11 +98,12 @@ SEPARATOR := ,
 CALIBRATE = $(PYTHON) -c "from lookaway.cli import main; main()" calibrate --quiet --workers $(WORKERS)
 MEASURE = $(CALIBRATE) -o $(CARDS) --metrics $(MEASURED) --use reference_poses=true_reference_poses \
 	--use requested_poses=true_requested_poses
-SUITE = $(CALIBRATE) -o $(CARDS) --severities 0.1,0.25,0.5,0.75,1 --changes $(CONTROLS) --use poses=tracked_poses
+SUITE = $(CALIBRATE) -o $(CARDS) --protocol corrected --severities 0.1,0.25,0.5,0.75,1 --changes $(CONTROLS) --use poses=tracked_poses
 OWN = remembered changed_area light look aligned_ssim return_error reach_missing cut moved copied carried undone further.ssim_lift
-FIDELITY = $(foreach phase,visible disappeared reappeared all,memobench.$(phase).psnr memobench.$(phase).ssim)
-CAMERA = memobench.camera_controllability further.rotation_followed wrbench.camera_precision wrbench.camera_alignment
-MEASURED = $(subst $() ,$(SEPARATOR),$(strip $(OWN) $(FIDELITY) $(CAMERA) mbencha.environment.rendering_lighting))
+FIDELITY = $(foreach phase,visible disappeared reappeared all,$(foreach name,psnr ssim,memobench.corrected.$(phase).$(name)))
+CAMERA = memobench.corrected.camera_controllability further.rotation_followed wrbench.corrected.camera_precision \
+	wrbench.corrected.camera_alignment
+MEASURED = $(subst $() ,$(SEPARATOR),$(strip $(OWN) $(FIDELITY) $(CAMERA) mbencha.corrected.environment.rendering_lighting))
 PROBES = wrbench.d3.visible_spatial wrbench.d4.visible_state wrbench.d5.returned_spatial wrbench.d6.returned_state
 RATINGS = mbencha.causal.state_progress mbencha.causal.progress_correctness triggered
 ASKED = $(subst $() ,$(SEPARATOR),$(strip $(PROBES) $(RATINGS)))

@@ -29,7 +29,17 @@ from lookaway.calibration.measured_card import (
     make_cards,
 )
 from lookaway.calibration.scores import add_scores, metric_key
-from lookaway.core import Dataset, Executor, JudgeModel, Resources, Rollout, UnknownName, UserError, plugins
+from lookaway.core import (
+    Dataset,
+    Executor,
+    JudgeModel,
+    ProtocolName,
+    Resources,
+    Rollout,
+    UnknownName,
+    UserError,
+    plugins,
+)
 from lookaway.engine.binding import bind_metrics, feature_names
 from lookaway.engine.evaluate import evaluate
 from lookaway.engine.reading import read
@@ -60,6 +70,8 @@ class CalibrationPlan:
     """Size, frame rate and length of the clips."""
     metrics: tuple[str, ...] | None = None
     """Metrics or suites; by default those of the suite that reads the world."""
+    protocol: ProtocolName | None = None
+    """Which protocol of a suite that is named, where it has two."""
     features: tuple[Features, ...] = ("shipped",)
     """Whether features are read from the ground truth, where that has them, or extracted as shipped."""
     using: Mapping[str, str] = field(default_factory=dict)
@@ -128,7 +140,8 @@ def calibrate(
                 dataset,
                 output / "runs" / "-".join([plan.name, features, *([plan.look] if plan.look != CLEAN_LOOK else [])]),
                 metrics=plan.metrics,
-                using={**plan.using, **(_truth_for(dataset, plan.metrics) if features == "truth" else {})},
+                protocol=plan.protocol,
+                using={**plan.using, **(_truth_for(dataset, plan) if features == "truth" else {})},
                 executor=executor,
                 resources=resources,
                 judge=judge,
@@ -229,8 +242,8 @@ def _donor(rollout: Rollout, clean: Sequence[Rollout]) -> Rollout | None:
     return next((other for other in others if other.case.scene != rollout.case.scene), None)
 
 
-def _truth_for(dataset: Dataset, metrics: Sequence[str] | None) -> dict[str, str]:
-    bounds = bind_metrics(dataset, metrics)
+def _truth_for(dataset: Dataset, plan: CalibrationPlan) -> dict[str, str]:
+    bounds = bind_metrics(dataset, plan.metrics, protocol=plan.protocol)
     known = {name for bound in bounds for name in feature_names(bound.recipes)}
     return {feature: extractor for feature, extractor in TRUE_EXTRACTORS.items() if feature in known}
 

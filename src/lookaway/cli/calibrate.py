@@ -15,6 +15,7 @@ from lookaway.cli.options import (
     parse_numbers,
     parse_seeds,
     print_note,
+    protocol_option,
     size_option,
     split_names,
     use_option,
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     "--features", type=click.Choice(["shipped", "truth", "both"]), default="shipped", show_default=True,
     help="Extract features as shipped, read them from the ground truth where it has them, or both.",
 )  # fmt: skip
+@protocol_option
 @use_option
 @click.option("--workers", type=COUNT, default=1, show_default=True, help="Number of workers; more than one needs Ray.")
 @click.option("--oracle", is_flag=True, help="Answer metrics that ask a judge from the ground truth.")
@@ -160,6 +162,7 @@ def _plan(options: dict[str, Any]) -> Any:
         grid=grid,
         form=form,
         metrics=(*options["suites"], *options["metrics"]) or None,
+        protocol=options["protocol"],
         features=("truth", "shipped") if options["features"] == "both" else (options["features"],),
         using=options["using"],
         changes=chosen("changes", REORDERED if options["oracle"] else CHANGES),

@@ -127,7 +127,15 @@ def bind_metrics(
     other extractors for features; `compute` is the device and precision of all networks.
     """
     kinds = {feature: plugins.load("extractors", extractor) for feature, extractor in (using or {}).items()}
-    return Overrides(using=kinds, compute=compute).apply(_chosen(dataset, metrics, protocol))
+    if protocol not in (None, *get_args(ProtocolName)):
+        raise UnknownName("protocol", protocol, get_args(ProtocolName))
+    chosen = _chosen(dataset, metrics, protocol or USUAL_PROTOCOL)
+    if protocol is not None and all(bound.protocol is None for bound in chosen):
+        raise UserError(
+            f"--protocol {protocol}: no publication has these metrics of the suite {dataset.suite!r}, so that there is "
+            "one protocol only. Leave --protocol out."
+        )
+    return Overrides(using=kinds, compute=compute).apply(chosen)
 
 
 USUAL_PROTOCOL: Final[ProtocolName] = "published"
@@ -152,13 +160,9 @@ class _Protocols:
         return [dataclasses.replace(bound, subsets=None) for bound in bounds if not bound.is_gate]
 
 
-def _chosen(
-    dataset: Dataset, metrics: Sequence[str | Metric] | None, asked: ProtocolName | None
-) -> tuple[BoundMetric, ...]:
+def _chosen(dataset: Dataset, metrics: Sequence[str | Metric] | None, asked: ProtocolName) -> tuple[BoundMetric, ...]:
     bounds = load_suite(dataset.suite).metrics(dataset.settings)
-    if asked is not None:
-        _require_publication(dataset.suite, bounds, asked)
-    protocols = _Protocols(dataset, asked or USUAL_PROTOCOL, {bound.name: bound for bound in bounds})
+    protocols = _Protocols(dataset, asked, {bound.name: bound for bound in bounds})
     protocol = protocols.own
     if metrics is None:
         return tuple(protocol.values())
@@ -184,16 +188,6 @@ def _narrowed(gate: BoundMetric, scores: Sequence[BoundMetric], *, is_chosen: bo
     needed = {subset for subsets in gated for subset in subsets or ()}
     own = tuple(sorted(needed)) if gate.subsets is None else tuple(name for name in gate.subsets if name in needed)
     return dataclasses.replace(gate, subsets=own) if own else None
-
-
-def _require_publication(suite: str, bounds: Sequence[BoundMetric], asked: ProtocolName) -> None:
-    if asked not in get_args(ProtocolName):
-        raise UnknownName("protocol", asked, get_args(ProtocolName))
-    if all(bound.protocol is None for bound in bounds):
-        raise UserError(
-            f"--protocol {asked}: no publication has the metrics of the suite {suite!r}, so that there is one protocol "
-            "only. Leave --protocol out."
-        )
 
 
 def _named(name: str, protocols: _Protocols) -> list[BoundMetric]:
