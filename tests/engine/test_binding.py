@@ -64,7 +64,7 @@ def test_the_published_protocol_is_the_default(dataset):
 def test_a_suite_without_a_publication_refuses_a_protocol(tmp_path):
     folder = Dataset(suite="folder", root=tmp_path, rollouts=())
     with pytest.raises(
-        UserError, match="no publication has these metrics of the suite 'folder'.* Leave --protocol out"
+        UserError, match=r"no publication has these metrics of the suite 'folder'.* Leave --protocol out"
     ):
         bind_metrics(folder, protocol="published")
 

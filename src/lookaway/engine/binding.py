@@ -127,7 +127,7 @@ def bind_metrics(
     other extractors for features; `compute` is the device and precision of all networks.
     """
     kinds = {feature: plugins.load("extractors", extractor) for feature, extractor in (using or {}).items()}
-    if protocol not in (None, *get_args(ProtocolName)):
+    if protocol is not None and protocol not in get_args(ProtocolName):
         raise UnknownName("protocol", protocol, get_args(ProtocolName))
     chosen = _chosen(dataset, metrics, protocol or USUAL_PROTOCOL)
     if protocol is not None and all(bound.protocol is None for bound in chosen):
