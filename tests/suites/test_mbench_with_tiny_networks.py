@@ -39,10 +39,9 @@ NETWORKS = {
     "human_appearance_consistency": {"buffalo-l", "sam2.1-base-plus", "dinov2-base"},
     "object_texture_consistency": {"sam2.1-base-plus", "dinov2-base"},
     "object_geometry_consistency": {"sam2.1-base-plus"},
-    "rendering_style": {"vgg19"},
+    "rendering_style": {"vgg19", "alexnet", "lpips-alex", "dinov2-base"},
     "prompt_interaction": {"clip-vit-b-32-laion2b"},
 }
-BESIDE_CORRECTED_STYLE = {"alexnet", "lpips-alex", "dinov2-base"}
 ENTITY = [name for name in NETWORKS if name.endswith("_consistency")]
 
 
@@ -138,10 +137,10 @@ def test_what_the_judge_knows_and_what_stands_still_scores_as_it_is(run):
         assert values[f"{start}environment.spatial_epipolar"] > 0.7
 
 
-def test_every_step_of_corrected_style_tells_what_lpips_and_dinov2_say_of_it(run):
-    (metric,) = [name for name in found(run) if name.endswith("corrected.environment.rendering_style")]
-    details = [json.loads(unit["detail"]) for unit in run.units(metric)]
-    assert {tuple(sorted(detail)) for detail in details} == {("dinov2", "lpips")}
+def test_every_step_of_style_tells_what_lpips_and_dinov2_say_of_it(run):
+    for metric in (name for name in found(run) if name.endswith("rendering_style")):
+        details = [json.loads(unit["detail"]) for unit in run.units(metric)]
+        assert {tuple(sorted(detail)) for detail in details} == {("dinov2", "lpips")}
 
 
 def test_both_faces_and_both_bodies_of_every_frame_are_in_a_track(run):
@@ -160,8 +159,6 @@ def test_the_lock_names_every_file_that_was_loaded(run, stage):
         loaded = set(NETWORKS.get(metric, ()))
         if family == "entity" and metric.startswith("object") and name.startswith("mbencht"):
             loaded.add("grounding-dino-tiny")
-        if name.endswith("corrected.environment.rendering_style"):
-            loaded |= BESIDE_CORRECTED_STYLE
         told = json.dumps(entry)
         assert {weights for weights, files in hashes.items() if any(file in told for file in files)} == loaded, name
         assert all(file in told for weights in loaded for file in hashes[weights])

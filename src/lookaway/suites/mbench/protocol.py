@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from lookaway.core import BoundMetric, Extractor, Metric, PairSelector
+from lookaway.core import BoundMetric, Extractor, Metric, PairSelector, Sampler
 from lookaway.io.pose_files.checks import Convention
 from lookaway.io.pose_files.source import PosedFrames
 from lookaway.io.sampling import BySegment, EveryFrame, OverSegments, UniformFrames
@@ -69,7 +69,7 @@ REPAIRED_SEGMENT_PAIRS = SegmentPairs(
 SEGMENT_PAIRS = replace(REPAIRED_SEGMENT_PAIRS, divides_by_extent=False)
 """Appendix B.1."""
 ACTION_FRAMES, TEXT_FRAMES = UniformFrames(32), OverSegments(32)
-"""Of people and things."""
+"""Frames in which people and things are looked for."""
 EVERY_POSED_FRAME = PosedFrames(EveryFrame())
 """Appendix B.1: poses of every frame, of which fold pairs are chosen."""
 MEMORY_SUBSETS = ("human", "object", "environment")
@@ -166,19 +166,14 @@ def _corrected_object(prefix: str, target: Sam2Track, poses: Extractor, pairs: P
 
 
 def _published_environment(prefix: str, poses: Extractor, pairs: PairSelector) -> tuple[BoundMetric, ...]:
-    # Equation 13: every frame with the one before. What LPIPS and DINOv2 are for is not said, and neither is scored.
-    style = {"style": VggStyle(frames=EveryFrame())}
-    return _consistency(f"{prefix}.environment.", _spatial_and_rendering(poses, pairs, style), "environment")
+    # Equation 13: every frame with the one before.
+    bindings = _spatial_and_rendering(poses, pairs, style_frames=EveryFrame())
+    return _consistency(f"{prefix}.environment.", bindings, "environment")
 
 
 def _corrected_environment(prefix: str, poses: Extractor, pairs: PairSelector) -> tuple[BoundMetric, ...]:
     matches = _matches(poses, pairs)
     spatial: dict[str, Extractor] = {"poses": poses, "matches": matches}
-    style: dict[str, Extractor] = {
-        "style": VggStyle(frames=STYLE_FRAMES),
-        "lpips": LpipsSteps(frames=STYLE_FRAMES),
-        "dinov2": Dinov2Embeddings(frames=STYLE_FRAMES, patches=False),
-    }
     seconds = RenderingLightingSeconds(pairs=pairs, lightness_weight=0.5, tau=10.0, segment_seconds=0.5)
     further: Bindings = (
         ("spatial_matched", SpatialMatched(), {"matches": matches}),
@@ -189,7 +184,7 @@ def _corrected_environment(prefix: str, poses: Extractor, pairs: PairSelector) -
         ("rendering_lighting_seconds", seconds, _light(poses)),
     )
     return (
-        *_consistency(f"{prefix}.environment.", _spatial_and_rendering(poses, pairs, style), "environment"),
+        *_consistency(f"{prefix}.environment.", _spatial_and_rendering(poses, pairs, STYLE_FRAMES), "environment"),
         *_consistency(f"{FURTHER}environment.", further, "environment"),
     )
 
@@ -217,8 +212,14 @@ def _object(
     return _consistency(f"{prefix}.entity.", bindings, "object")
 
 
-def _spatial_and_rendering(poses: Extractor, pairs: PairSelector, style: Mapping[str, Extractor]) -> Bindings:
+def _spatial_and_rendering(poses: Extractor, pairs: PairSelector, style_frames: Sampler) -> Bindings:
     """Equations 7 to 13."""
+    # What LPIPS and DINOv2 are for is not said: they stand beside the score.
+    style: dict[str, Extractor] = {
+        "style": VggStyle(frames=style_frames),
+        "lpips": LpipsSteps(frames=style_frames),
+        "dinov2": Dinov2Embeddings(frames=style_frames, patches=False),
+    }
     spatial: dict[str, Extractor] = {"poses": poses, "matches": _matches(poses, pairs)}
     lighting = RenderingLighting(pairs=pairs, lightness_weight=0.5, tau=10.0, segment_frames=8)
     return (
