@@ -1,4 +1,4 @@
-"""How every metric of MBench reacts to every fault of the simulated world, as its severity grows.
+"""How every metric of MBench, with our repairs, reacts to every fault of the simulated world, as its severity grows.
 
     python -m benchmarks.mbench_sensitivity [--metrics NAMES [--faults NAMES]] [--severities 0.2,0.4,0.6,0.8,1]
                                             [--scenes 8] [--size 128x224] [--fps 16] [--seconds 3] [--folder FOLDER]
@@ -50,7 +50,7 @@ from lookaway.engine.judging import with_judge
 from lookaway.engine.locking import content_key
 from lookaway.engine.reading import load_suite, read
 from lookaway.engine.worker import why_not_applicable
-from lookaway.io.sampling import BySegment, OverSegments, UniformFrames
+from lookaway.io.sampling import BySegment
 from lookaway.judges.oracle import OracleServer
 from lookaway.judges.server import Connection
 from lookaway.judges.settings import JudgeSettings
@@ -59,7 +59,13 @@ from lookaway.perception.similarity.region_embeddings import RegionEmbeddings
 from lookaway.perception.true_matches import TrueMatches
 from lookaway.perception.truth import TrueDepth, TrueMasks, TruePoses
 from lookaway.store.feature_store import FeatureStore
-from lookaway.suites.mbench.protocol import ENTITY_FRAMES, FOLD_PAIRS, SEGMENT_PAIRS, STYLE_FRAMES
+from lookaway.suites.mbench.protocol import (
+    ACTION_FRAMES,
+    REPAIRED_FOLD_PAIRS,
+    REPAIRED_SEGMENT_PAIRS,
+    STYLE_FRAMES,
+    TEXT_FRAMES,
+)
 from lookaway.world.events import Event
 from lookaway.world.exports import export_world
 from lookaway.world.families import FAMILIES
@@ -119,8 +125,8 @@ def render(root: Path, severities: Sequence[float], form: ClipRecipe, asked: Ask
 def truth_fed(setting: str, world: Path) -> dict[str, Extractor]:
     """Recipes that read from the truth, or from pictures by masks that are true, by the feature they stand in for."""
     is_text = setting == "mbench-t"
-    pairs: PairSelector = SEGMENT_PAIRS if is_text else FOLD_PAIRS
-    frames: Sampler = OverSegments(ENTITY_FRAMES) if is_text else UniformFrames(ENTITY_FRAMES)
+    pairs: PairSelector = REPAIRED_SEGMENT_PAIRS if is_text else REPAIRED_FOLD_PAIRS
+    frames: Sampler = TEXT_FRAMES if is_text else ACTION_FRAMES
     masks = TrueMasks(frames=frames)
     regions = RegionEmbeddings(masks=masks, embedding=EfficientnetEmbeddings())
     return {
@@ -144,7 +150,7 @@ def measure(setting: str, world: Path, folder: Path, asked: Asked | None, found:
     dataset = read(export)
     with OracleServer(world) as server:
         judge = JudgeSettings(model=JudgeModel(model="oracle"), connection=Connection(url=server.base_url))
-        protocol = tuple(b for b in load_suite(setting).metrics(dataset.settings) if b.name.startswith("mbench"))
+        protocol = tuple(bound for bound in load_suite(setting).metrics(dataset.settings) if is_measured(bound))
         bounds = tuple(_of_stand_ins(bound) for bound in Overrides(using=truth_fed(setting, world)).apply(protocol))
         bounds = with_judge(bounds, judge, folder)
         client = judge.open_client(folder)
@@ -155,6 +161,11 @@ def measure(setting: str, world: Path, folder: Path, asked: Asked | None, found:
                 measure_rollout(rollout, wanted, extractors, found)
         finally:
             client.close()
+
+
+def is_measured(bound: BoundMetric) -> bool:
+    """Whether it is one of MBench's metrics with our repairs, or the gate that goes with them."""
+    return bound.is_of("corrected") and bound.name.startswith("mbench")
 
 
 def measure_rollout(rollout: Rollout, bounds: Sequence[BoundMetric], extractors: Extractors, found: Measured) -> None:

@@ -182,7 +182,8 @@ def _merged(lists: Iterable[Iterable[str]]) -> list[str]:
 
 def _pinned(bound: Sequence[Binding]) -> Iterator[str]:
     """What each publication leaves open, and what is pinned here, for the suites that bind the metric."""
-    constants = {binding.suite: binding.constants for binding in bound}
+    # The published binding comes first, and it is what the text is about.
+    constants = {binding.suite: binding.constants for binding in reversed(bound)}
 
     def value(match: re.Match[str]) -> str:
         return constants[match[1]][match[2]][0]

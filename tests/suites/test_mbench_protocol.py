@@ -8,7 +8,7 @@ from lookaway.metrics.fold_pairs import FoldPairs
 from lookaway.metrics.segment_pairs import SegmentPairs
 from lookaway.perception.poses.supplied_poses import SuppliedPoses
 from lookaway.suites.mbench import MBenchA, MBenchT
-from lookaway.suites.mbench.protocol import FURTHER
+from lookaway.suites.two_protocols import FURTHER, corrected_name
 
 SUITES = {"mbencha": MBenchA(), "mbencht": MBenchT()}
 
@@ -30,8 +30,11 @@ FAMILIES = {
 
 
 def published(dataset_id: str) -> list[str]:
-    names = [name for name, bound in protocol(dataset_id).items() if not bound.is_gate]
-    return [name for name in names if not name.startswith(FURTHER)]
+    bound = protocol(dataset_id).values()
+    return [entry.name for entry in bound if entry.is_of("published") and not entry.is_gate]
+
+
+SAME_IN_BOTH = {"causal.prompt_interaction", "causal.state_progress"}
 
 
 def test_the_public_names_are_those_of_the_benchmark():
@@ -42,11 +45,21 @@ def test_the_public_names_are_those_of_the_benchmark():
     assert (len(action), len(text)) == (12, 11)
 
 
+@pytest.mark.parametrize("dataset_id", SUITES)
+def test_every_published_name_has_a_repair_of_its_own_unless_both_are_the_same(dataset_id):
+    bound = protocol(dataset_id)
+    shared = {name for name, entry in bound.items() if entry.protocol == "both" and not entry.is_gate}
+    assert shared == {f"{dataset_id}.{name}" for name in SAME_IN_BOTH}
+    repaired = {name for name in bound if name.startswith(f"{dataset_id}.corrected.")}
+    assert repaired == {corrected_name(name) for name in published(dataset_id) if name not in shared}
+    assert {bound[name].protocol for name in repaired} == {"corrected"}
+
+
 @pytest.mark.parametrize(("dataset_id", "count"), [("mbencha", 8), ("mbencht", 6)])
 def test_what_the_benchmark_does_not_have_is_named_as_further(dataset_id, count):
     further = [name for name in protocol(dataset_id) if not name.startswith(f"{dataset_id}.")]
     assert len(further) == count
-    assert all(name.startswith(FURTHER) for name in further)
+    assert all(name.startswith(FURTHER) and protocol(dataset_id)[name].protocol == "corrected" for name in further)
 
 
 @pytest.mark.parametrize("dataset_id", SUITES)
@@ -63,7 +76,7 @@ def test_setting_a_has_the_gate_of_the_camera_for_what_is_consistency():
     assert (gate.name, gate.metric.name) == ("mbencha.revisited", "revisited")
     assert gate.recipes["poses"] == bound["mbencha.environment.spatial_epipolar"].recipes["poses"]
     consistent = {name for name, entry in bound.items() if entry.is_consistency}
-    assert consistent == {name for name in bound if name.split(".")[1] in ("entity", "environment")}
+    assert consistent == {name for name in bound if name.split(".")[-2] in ("entity", "environment")}
     assert set(gate.subsets) == {subset for name in consistent for subset in bound[name].subsets}
 
 
@@ -82,7 +95,7 @@ def test_in_setting_t_each_subset_has_its_trigger_and_it_decides_for_every_metri
 def test_a_metric_is_asked_of_the_subset_in_its_name(dataset_id):
     own = {name: bound for name, bound in protocol(dataset_id).items() if name != "mbencha.revisited"}
     for name, bound in own.items():
-        family, metric = name.split(".")[1:]
+        family, metric = name.split(".")[-2:]
         assert bound.subsets == (metric.split("_")[0] if family == "entity" else family,)
 
 
@@ -92,23 +105,30 @@ def test_every_feature_that_a_metric_needs_or_uses_has_a_recipe(dataset_id):
         assert {*bound.metric.needs, *bound.metric.uses} == set(bound.recipes)
 
 
+@pytest.mark.parametrize("start", ["", "corrected."])
 @pytest.mark.parametrize(("dataset_id", "selector", "most"), [("mbencha", FoldPairs, 20), ("mbencht", SegmentPairs, 5)])
-def test_all_metrics_of_a_setting_compare_the_same_pairs(dataset_id, selector, most):
-    bound = protocol(dataset_id)
-    pairs = [bound[f"{dataset_id}.environment.{name}"] for name in ("spatial_epipolar", "spatial_reprojection")]
-    chosen = {entry.recipes["matches"].pairs for entry in pairs}
-    chosen.add(bound[f"{dataset_id}.environment.rendering_lighting"].metric.pairs)
+def test_all_metrics_of_a_setting_compare_the_same_pairs(dataset_id, selector, most, start):
+    bound = {name.removeprefix(f"{dataset_id}.{start}"): entry for name, entry in protocol(dataset_id).items()}
+    chosen = {
+        bound["environment.spatial_epipolar"].recipes["matches"].pairs,
+        bound["environment.spatial_reprojection"].recipes["matches"].pairs,
+        bound["environment.rendering_lighting"].metric.pairs,
+        bound["entity.object_geometry_consistency"].recipes["warped_similarity"].pairs,
+    }
     (one,) = chosen
-    assert (type(one), one.most) == (selector, most)
+    assert (type(one), one.most, one.divides_by_extent) == (selector, most, bool(start))
 
 
+@pytest.mark.parametrize("start", ["", "corrected."])
 @pytest.mark.parametrize("dataset_id", SUITES)
-def test_masks_and_depth_of_the_target_are_of_the_same_posed_frames_and_it_is_tracked_once(dataset_id):
+def test_masks_and_depth_of_the_target_are_of_the_same_posed_frames(dataset_id, start):
     bound = protocol(dataset_id)
-    geometry = bound[f"{dataset_id}.entity.object_geometry_consistency"].recipes["warped_similarity"]
+    geometry = bound[f"{dataset_id}.{start}entity.object_geometry_consistency"].recipes["warped_similarity"]
+    texture = bound[f"{dataset_id}.{start}entity.object_texture_consistency"].recipes["regions"].masks
     assert isinstance(geometry.depth.frames, PosedFrames)
     assert geometry.depth.frames == geometry.masks.frames
-    assert geometry.masks == bound[f"{dataset_id}.entity.object_texture_consistency"].recipes["regions"].masks
+    # In setting A pairs are published to be chosen among all frames; otherwise the target is tracked once for both.
+    assert (geometry.masks == texture) == ((dataset_id, start) != ("mbencha", ""))
 
 
 def test_the_constants_are_those_of_the_protocol():
@@ -151,7 +171,8 @@ def test_metrics_that_cannot_do_without_poses_say_every_reason_for_which_these_f
         for bound in protocol(dataset_id).values()
         if any(stands_on_poses(bound.recipes[need]) for need in bound.metric.needs)
     ]
-    assert len(asked) == {"mbencha": 12, "mbencht": 9}[dataset_id]
+    # Published, corrected and further ones.
+    assert len(asked) == {"mbencha": 4 + 4 + 8, "mbencht": 3 + 3 + 6}[dataset_id]
     for metric in asked:
         for reason in (Reason.MISSING_INPUT, Reason.POSE_FAILED, Reason.POSE_CONVENTION_AMBIGUOUS):
             assert f"`{reason.value}`" in type(metric).__doc__.partition("Abstains:")[2], (metric.name, reason)

@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.mbench_sensitivity import LEVEL, NAMED, SETTINGS, Measured, answers, course, measure, render
+from benchmarks.mbench_sensitivity import (
+    LEVEL,
+    NAMED,
+    SETTINGS,
+    Measured,
+    answers,
+    course,
+    is_measured,
+    measure,
+    render,
+)
 from lookaway.engine.reading import load_suite
 from lookaway.world.recipe import PERFECT, ClipRecipe
 
@@ -19,7 +29,7 @@ METRICS = tuple(
     bound.name
     for suite in SETTINGS
     for bound in load_suite(suite).metrics({})
-    if bound.name.startswith("mbench") and not bound.is_gate
+    if is_measured(bound) and not bound.is_gate
 )
 MIN_CLEAN = 0.95
 MIN_CASES, MIN_SEVERITIES, MIN_FALLS = 8, 5, 4

@@ -59,7 +59,9 @@ class CameraInteraction(ActionMetric):
     """Mean cosine between the camera's motion from frame to frame and the motion of the action.
 
     A motion is the translation and the axis-angle rotation between neighbouring posed frames, in the camera's own axes,
-    each divided by its extent over the clip so that both have one scale. The phases of an action ("left, then right")
+    each divided by its extent over the clip so that both have one scale. Without `divides_by_extent` it is the twist
+    [t_i+1 - t_i; w] of MBench's equation 16 as it is: centres in the unit of the poses and the axes of the first
+    camera, rotations in radians. The phases of an action ("left, then right")
     divide the clip into equal parts; phases that wait are not scored. A step without motion counts as 0: a camera that
     stands still did not follow the action. The raw value is the mean cosine in [-1, 1], the value is max(0, raw).
 
@@ -75,8 +77,11 @@ class CameraInteraction(ActionMetric):
     negligible_extent: Annotated[float, "a path shorter than this part of the median depth is jitter, not motion"] = (
         0.02
     )
-    still: Annotated[float, "a step below this part of the clip's extent is no motion"] = 1e-6
+    still: Annotated[float, "a step below this is no motion: as a part of the clip's extent, else as it is"] = 1e-6
     min_steps: Annotated[int, "fewer scored steps than this say nothing"] = 4
+    divides_by_extent: Annotated[
+        bool, "whether translations and rotations are each divided by their extent over the clip, or taken as they are"
+    ] = True
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
@@ -99,8 +104,11 @@ class CameraInteraction(ActionMetric):
         return _score(cosines, units=tuple(units), steps=len(cosines), translations=translations)
 
     def _motions(self, trajectory: Trajectory) -> Floats:
-        """[N-1, 6] steps in the camera's own axes, translation and rotation each in units of their extent."""
+        """[N-1, 6] translation and rotation of each step, in the units and axes that are asked for."""
         rotations = trajectory.rotations
+        if not self.divides_by_extent:
+            moves, turns = np.diff(trajectory.centres @ rotations[0], axis=0), _steps(trajectory, trajectory.centres)[1]
+            return np.concatenate([moves, turns], axis=1)
         moves, turns = _steps(trajectory, trajectory.relative_centres(self.negligible_extent))
         extent = np.linalg.norm(_axis_angles(rotations[0].T @ rotations), axis=1).max()
         if math.degrees(extent) < self.negligible_turn_degrees:

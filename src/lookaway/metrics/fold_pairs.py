@@ -38,6 +38,8 @@ class FoldPairs:
     rotation in degrees divided by `degrees_per_extent`. The nearest two cameras are paired first, then the nearest of
     the frames that are left: an exact return keeps its partner, and a frame whose partner is taken gets the next one
     or, where the way back has fewer frames, none. Of equally near pairs the one farthest apart in time comes first.
+    Without `shares_no_partner` every frame before the turnaround has the nearest one after it, whoever else has it;
+    without `divides_by_extent` translations are taken in the unit of the poses. Both together are MBench's equation 18.
     Where there is no clear turnaround, or no poses at all, frames are paired symmetrically about the middle of the
     clip, and the pairs say so.
     """
@@ -53,6 +55,10 @@ class FoldPairs:
     negligible_extent: Annotated[float, "a path shorter than this part of the median depth is jitter, not motion"] = (
         0.02
     )
+    shares_no_partner: Annotated[bool, "whether a frame is in one pair at most, or partners may repeat"] = True
+    divides_by_extent: Annotated[
+        bool, "whether translations are divided by the path's extent, or taken in the unit of the poses"
+    ] = True
 
     def select(self, rollout: Rollout, frame_count: int, trajectory: Trajectory | None) -> Pairs:
         """Pairs of frames, or an `Unmeasurable` where there are none."""
@@ -79,7 +85,10 @@ class FoldPairs:
         frames = trajectory.frame_indices
         outbound, inbound = frames[:turnaround], frames[turnaround + 1 :]
         distances = self._distances(trajectory, np.arange(turnaround))[:, turnaround + 1 :]
-        rows, columns = _nearest_first(distances, inbound[None] - outbound[:, None])
+        if self.shares_no_partner:
+            rows, columns = _nearest_first(distances, inbound[None] - outbound[:, None])
+        else:
+            rows, columns = np.arange(len(outbound)), _nearest_of_each(distances)
         pairs = np.stack([outbound[rows], inbound[columns]], axis=1)
         spans = pairs[:, 1] - pairs[:, 0]
         widest = np.argsort(-spans, kind="stable")[: self.most]
@@ -90,10 +99,19 @@ class FoldPairs:
 
     def _distances(self, trajectory: Trajectory, rows: Indices) -> Floats:
         """[rows, N] distance between cameras."""
-        centres, rotations = trajectory.relative_centres(self.negligible_extent), trajectory.rotations
+        centres, rotations = trajectory.centres, trajectory.rotations
+        if self.divides_by_extent:
+            centres = trajectory.relative_centres(self.negligible_extent)
         steps = np.linalg.norm(centres[rows, None] - centres[None], axis=-1)
         turns = angles_degrees(rotations[rows, None], rotations[None])
         return np.asarray(steps + turns / self.degrees_per_extent)
+
+
+def _nearest_of_each(distances: Floats) -> Indices:
+    """The nearest column of each row; of equally near ones the last, which is the farthest in time."""
+    rounded = np.round(distances, EQUALLY_NEAR_DECIMALS)
+    is_nearest = rounded == rounded.min(axis=1, keepdims=True)
+    return np.asarray(distances.shape[1] - 1 - is_nearest[:, ::-1].argmax(axis=1))
 
 
 def _nearest_first(distances: Floats, spans: Indices) -> tuple[Indices, Indices]:

@@ -8,17 +8,18 @@ from typing import Annotated
 
 import numpy as np
 
-from lookaway.core import Feature, Features, MetricBase, Outcome, Rollout
-from lookaway.metrics.track_similarity import greedy_tracks, track_similarity
+from lookaway.core import Feature, Features, Outcome, Rollout
+from lookaway.metrics.track_similarity import TrackConsistency, greedy_tracks
 
 
 @dataclass(frozen=True, slots=True)
-class HumanAppearance(MetricBase):
+class HumanAppearance(TrackConsistency):
     """Consistency of every body: the mean cosine of its masked embeddings with their mean, averaged over people.
 
     People are identified by their faces, joined into tracks as for `human_identity`; each face has one body, a mask
     below it, embedded as a whole. A face whose body has no usable mask is left out. People who are seen once say
-    nothing about memory; they are left out and listed. The raw value is the mean before it is clipped to 0 and 1.
+    nothing about memory; they are left out and listed, unless `counts_single_sights`. The raw value is the mean before
+    it is clipped to 0 and 1.
 
     Abstains: `no_target` where no face or no body is found; `too_short` where nobody is seen twice; a reason of the
     video or of the weights where there are no embeddings.
@@ -34,9 +35,11 @@ class HumanAppearance(MetricBase):
         """Measure one rollout."""
         faces, bodies = features["faces"], features["bodies"]
         body_of = _bodies_by_face(faces, bodies)
-        tracks = greedy_tracks(faces["embeddings"], faces["frame_indices"], min_cosine=self.min_cosine)
+        tracks = greedy_tracks(
+            faces["embeddings"], faces["frame_indices"], min_cosine=self.min_cosine, weighs_alike=self.weighs_alike
+        )
         seen = [[body_of[face] for face in track if face in body_of] for track in tracks]
-        return track_similarity(bodies["vectors"], bodies["frame_indices"], [track for track in seen if track], "body")
+        return self.consistency(bodies["vectors"], bodies["frame_indices"], [track for track in seen if track], "body")
 
 
 def _bodies_by_face(faces: Feature, bodies: Feature) -> dict[int, int]:

@@ -57,7 +57,8 @@ class ProgressCorrectness(MetricBase):
     """Progress times plausibility: g s, with g = (progress rating - 1) / 4 and s = (correctness rating - 1) / 4.
 
     An event that did not advance is not correct, however plausible a standstill looks. Ratings are medians over
-    repeats; the raw value is the rating of correctness, and `detail` holds both.
+    repeats; the raw value is the rating of correctness or, with `raw_is_product`, the product on the scale of ratings,
+    1 + 4 g s. `detail` holds both ratings.
 
     Abstains: `no_judge` where none is named; `judge_failed` where it could not be reached or parsed; `judge_refused`
     where it declined to answer; `missing_input` without the text of an event.
@@ -67,11 +68,17 @@ class ProgressCorrectness(MetricBase):
     raw_unit = "rating from 1 to 5"
     needs = ("progress_rating", "correctness_rating")
 
+    raw_is_product: Annotated[
+        bool, "whether the raw value is the product on the scale of ratings, of which the value is the normalised one"
+    ] = False
+
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
         progress, correctness = (middle_rating(features[name]) for name in self.needs)
         detail = {name: rating_detail(features[name]) for name in self.needs}
-        return Score(rating_value(progress) * rating_value(correctness), raw=correctness, detail=detail)
+        value = rating_value(progress) * rating_value(correctness)
+        raw = LOWEST + (HIGHEST - LOWEST) * value if self.raw_is_product else correctness
+        return Score(value, raw=raw, detail=detail)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,10 @@ class SegmentPairs:
     """Frames of the first `edge_segments` prompt segments with frames of the last ones, nearest cameras first.
 
     Pairs are ranked by exp(-distance / `distance_scale` - angle / `angle_scale_degrees`), distance in units of the
-    path's extent, then by how far apart they are in time. Without poses, frames are paired symmetrically about
-    the middle of the clip, and the pairs say so. Where the prompt has too few segments to tell the first from the last,
-    the clip is cut into `untold_segments` equal parts, and the pairs say so too.
+    path's extent or, without `divides_by_extent`, of the poses; then by how far apart they are in time. Without poses,
+    frames are paired symmetrically about the middle of the clip, and the pairs say so. Where the prompt has too few
+    segments to tell the first from the last, the clip is cut into `untold_segments` equal parts, and the pairs say so
+    too.
     """
 
     version: ClassVar[int] = 1
@@ -27,12 +28,15 @@ class SegmentPairs:
     most: Annotated[int, "pairs kept"] = 5
     edge_segments: Annotated[int, "segments at either end that pairs are taken from"] = 2
     untold_segments: Annotated[int, "equal parts of a clip whose prompt tells too few; both ends fit in any case"] = 5
-    distance_scale: Annotated[float, "camera distance, in extents of the path, that divides a pair's rank by e"] = 0.1
+    distance_scale: Annotated[float, "camera distance that divides a pair's rank by e"] = 0.1
     angle_scale_degrees: Annotated[float, "camera angle that divides a pair's rank by e"] = 10.0
     min_span_frames: Annotated[int, "closer frames are neighbours, not a return"] = 2
     negligible_extent: Annotated[float, "a path shorter than this part of the median depth is jitter, not motion"] = (
         0.02
     )
+    divides_by_extent: Annotated[
+        bool, "whether translations are divided by the path's extent, or taken in the unit of the poses"
+    ] = True
 
     def select(self, rollout: Rollout, frame_count: int, trajectory: Trajectory | None) -> Pairs:
         """Pairs of frames, or an `Unmeasurable` where there are none."""
@@ -56,7 +60,9 @@ class SegmentPairs:
         early, late = np.flatnonzero(frames < early_stop), np.flatnonzero(frames >= late_start)
         if not (early.size and late.size):
             raise Unmeasurable(Reason.TOO_SHORT, "the first or the last prompt segments hold no posed frame.")
-        centres, rotations = trajectory.relative_centres(self.negligible_extent), trajectory.rotations
+        centres, rotations = trajectory.centres, trajectory.rotations
+        if self.divides_by_extent:
+            centres = trajectory.relative_centres(self.negligible_extent)
         distances = np.linalg.norm(centres[early, None] - centres[None, late], axis=-1)
         angles = angles_degrees(rotations[early, None], rotations[None, late])
         closeness = -distances / self.distance_scale - angles / self.angle_scale_degrees

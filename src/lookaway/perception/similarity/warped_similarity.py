@@ -111,6 +111,9 @@ class WarpedSimilarity(ExtractorBase):
     Where something blocks the later camera's view of a point, that is compared: depth of the later frame is not used.
     A later frame without the target is compared as well, since that is what forgetting looks like.
 
+    With `blacks_out`, as in MBench's equation 4, both pictures are black but for those pixels of the mask that the
+    later camera sees, and just these count: what surrounds the target has no part in it.
+
     Pairs are chosen among the frames that have a pose, a mask, be it empty, and depth. Those that count too few pixels
     are left out and listed in the detail.
     """
@@ -134,6 +137,9 @@ class WarpedSimilarity(ExtractorBase):
     window: Annotated[int, "side of the window of SSIM, odd, in pixels"] = 7
     sigma: Annotated[float, "standard deviation of the Gaussian window, in pixels"] = 1.5
     min_pixels: Annotated[int, "a pair that counts fewer is left out"] = 64
+    blacks_out: Annotated[
+        bool, "whether pictures are multiplied by the mask before they are compared, or windows see what is around it"
+    ] = False
 
     @property
     def needs(self) -> Mapping[str, Extractor]:
@@ -207,10 +213,12 @@ class _WarpExtraction:
         area = _around(mask, recipe.window // 2)
         depth = self.depth["depth"][_position(self.depth["frame_indices"], first)]
         warped, is_valid = warped_onto(cv2, onto, depth, self.views[second], area)
-        counts = mask[area] & _whole_windows(cv2, is_valid, recipe.window)
+        is_covered = is_valid if recipe.blacks_out else _whole_windows(cv2, is_valid, recipe.window)
+        counts = mask[area] & is_covered
         if not counts.any():
             return 0.0, 0
-        similarity = ssim(cv2, onto.picture[area], warped, window=recipe.window, sigma=recipe.sigma)
+        shown = counts if recipe.blacks_out else 1
+        similarity = ssim(cv2, onto.picture[area] * shown, warped * shown, window=recipe.window, sigma=recipe.sigma)
         return float(similarity[counts].mean()), int(counts.sum())
 
     def _mask(self, frame: int, height: int, width: int) -> Mask:
