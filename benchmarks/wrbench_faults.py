@@ -58,8 +58,9 @@ from lookaway.reports.wrbench.attribution import (
     WRONG_WHILE_VISIBLE,
     Attribution,
     attribute,
+    rules_of,
 )
-from lookaway.suites.wrbench.probes import GATE, RETURNED, VISIBLE, probe_metrics
+from lookaway.suites.wrbench.probes import GATE, RETURNED, VISIBLE
 from lookaway.world.events import Event
 from lookaway.world.exports import export_world
 from lookaway.world.families import FAMILIES
@@ -70,7 +71,7 @@ from lookaway.world.rendering import render_set
 
 CAMERA_PATH = "yaw_left_60"
 STANDS_STILL = "camera_never_moves"
-ALIGNMENT = "wrbench.camera_alignment"
+ALIGNMENT = "wrbench.corrected.camera_alignment"
 DIMENSIONS = (*VISIBLE, *RETURNED)
 MODEL = "oracle"
 NOISE = Noise(wrong_answer_rate=0.1, yes_bias=0.1)
@@ -160,7 +161,7 @@ class OracleInProcess:
 
 def bound_metrics(poses: Extractor | None = None) -> tuple[BoundMetric, ...]:
     """What the rules of attribution need: the camera by these poses or by tracked ones, and the probes."""
-    known = {bound.name: bound for bound in (*load_suite("wrbench").metrics({}), *probe_metrics({}))}
+    known = {bound.name: bound for bound in load_suite("wrbench").metrics({})}
     using = {} if poses is None else {"poses": poses}
     wanted = tuple(known[name] for name in (ALIGNMENT, *DIMENSIONS, GATE))
     return Overrides(using=using, judge=JudgeModel(model=MODEL)).apply(wanted)
@@ -182,7 +183,7 @@ class Measured:
     @property
     def attribution(self) -> Attribution:
         """Where it fails first, and why."""
-        return attribute(self.scores, self.reasons, self.closed)
+        return attribute(self.scores, self.reasons, self.closed, rules_of("corrected"))
 
 
 def measure(rollout: Rollout, bounds: Sequence[BoundMetric], judge: OracleInProcess) -> Measured:

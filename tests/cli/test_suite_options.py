@@ -50,7 +50,7 @@ def test_the_help_has_a_group_for_every_suite_and_one_for_suites_with_the_same_o
             (
                 "--natural25",
                 "--cached-poses",
-                "--example-sampling",
+                "--released-integrity",
                 "--names-subject",
                 "--allow-outside",
             ),

@@ -15,7 +15,7 @@ from lookaway.judges.probe_probabilities import ProbeProbabilities
 from lookaway.judges.prompts import Prompt, prompt_names
 from lookaway.judges.question_verdicts import QuestionVerdicts
 from lookaway.judges.rating import CorrectnessRating, ProgressRating
-from lookaway.judges.reobservation import Reobservation, TwoStageReobservation
+from lookaway.judges.reobservation import Reobservation
 from lookaway.judges.return_rating import ReturnRating
 from lookaway.judges.trigger_verdict import TriggerVerdict
 
@@ -26,14 +26,13 @@ RECIPES = (
     ProbeProbabilities(),
     ProbeProbabilities(subject=Prompt.named("named_subject")),
     Reobservation(),
-    TwoStageReobservation(),
     ReturnRating(),
     QuestionVerdicts(),
 )
 
 
 def prompts_of(recipe) -> set[Prompt]:
-    own = (*getattr(recipe, "prompts", ()), *getattr(recipe, "second_prompts", ()))
+    own = getattr(recipe, "prompts", ())
     own += (recipe.subject,) if getattr(recipe, "subject", None) else ()
     return {recipe.system, *own, *(prompt for probe in getattr(recipe, "probes", ()) for prompt in probe.prompts)}
 

@@ -5,7 +5,15 @@ import pytest
 import torch
 
 from lookaway.core import Compute
-from lookaway.perception.networks.fits import CentreCrop, Colours, Fitted, Squeezed, WholeFrame, to_input
+from lookaway.perception.networks.fits import (
+    BlackPaddedFrame,
+    CentreCrop,
+    Colours,
+    Fitted,
+    Squeezed,
+    WholeFrame,
+    to_input,
+)
 
 BYTES = Colours(mean=(0, 0, 0), std=(1 / 255, 1 / 255, 1 / 255))
 """With these a tensor holds the bytes of the picture."""
@@ -40,7 +48,7 @@ def test_fine_patterns_become_grey_and_not_another_pattern():
 def test_a_centre_crop_keeps_the_middle():
     fitted = CentreCrop(256, 224).fitted(832, 480, 14)
     assert (fitted.scaled, fitted.corner, fitted.window) == ((443, 256), (109, 16), (224, 224))
-    assert fitted.whole_patches(14) == (16, 16)
+    assert fitted.kept_patches(14) == (16, 16)
 
 
 def test_a_centre_crop_of_an_upright_frame_keeps_its_middle_too():
@@ -59,14 +67,24 @@ def test_a_whole_frame_is_padded_right_and_below_with_the_mean_colour():
 
 
 def test_patches_with_padding_in_them_are_not_whole():
-    assert WholeFrame(16).fitted(16, 12, 5).whole_patches(5) == (3, 2)
-    assert WholeFrame(16).fitted(16, 12, 4).whole_patches(4) == (4, 3)
+    assert WholeFrame(16).fitted(16, 12, 5).kept_patches(5) == (3, 2)
+    assert WholeFrame(16).fitted(16, 12, 4).kept_patches(4) == (4, 3)
+
+
+def test_a_black_padded_frame_counts_every_patch_that_shows_some_of_it():
+    fitted = BlackPaddedFrame(16).fitted(16, 12, 5)
+    assert fitted.kept_patches(5) == (4, 3)
+    assert BlackPaddedFrame(18).fitted(18, 12, 5).kept_patches(5) == (4, 3)
+    seen = to_input(torch, [picture()], fitted, Colours(), Compute()).numpy()
+    black = -np.array(Colours().mean) / np.array(Colours().std)
+    np.testing.assert_allclose(seen[0, :, 13, 17], black, atol=1e-5)
+    np.testing.assert_allclose(shown(fitted, picture())[0, :12, :16], picture(), atol=1e-3)
 
 
 def test_a_frame_thinner_than_a_patch_still_gives_one():
     fitted = WholeFrame(112).fitted(4000, 20, 14)
     assert fitted.window[1] == 14
-    assert fitted.whole_patches(14)[1] == 1
+    assert fitted.kept_patches(14)[1] == 1
 
 
 def test_a_frame_of_the_right_size_is_not_touched():

@@ -14,6 +14,7 @@ from lookaway.reports.wrbench.dimensions import (
     AVERAGED,
     DIMENSIONS,
     STATIC_HOLD,
+    SUITE,
     SUPPORT,
     best_models,
     dimension_correlations,
@@ -123,9 +124,11 @@ def test_a_cell_of_three_rollouts_is_not_estimable_and_never_the_best(tmp_path):
     assert (rare.cells["D5"].estimate.scored, rare.cells["D5"].precision.mark) == (3, Mark.NOT_ESTIMABLE)
     assert rare.average is None
     assert rare.published.average is not None
-    best = best_models(rows)
+    best = best_models(rows, "corrected")
     assert ("prompt-only", "D5") not in best
-    assert best["prompt-only", SUPPORT] == "alpha"
+    assert best_models(rows, "published")["prompt-only", "D5"] == ["rare", "alpha"]
+    assert not any(name in ("D2", STATIC_HOLD) for _, name in best)
+    assert best["prompt-only", SUPPORT] == ["alpha", "rare"]
     assert not any(condition == "source-video" for condition, _ in best)
 
 
@@ -134,7 +137,7 @@ def test_the_average_is_that_of_six_dimensions(tmp_path):
     assert row.average == pytest.approx(sum(row.cells[name].estimate.mean for name in AVERAGED) / 6)
 
 
-def test_camera_alignment_as_published_is_over_successes_alone(tmp_path):
+def test_published_camera_alignment_is_over_all_turns_zeros_among_them(tmp_path):
     values = {"static": {STATIC_HOLD: [1.0, 0.9, 0.0, 1.0]}, "yaw60_LR": {ALIGNMENT: [0.0, 0.0, 0.8, 0.6]}}
     clips = [
         clip
@@ -143,9 +146,34 @@ def test_camera_alignment_as_published_is_over_successes_alone(tmp_path):
         for clip in rollout("api", FAMILIES[place], "T0", camera, {named[0]: value})
     ]
     (row,) = dimension_rows(rollouts_of(tmp_path, clips))
-    assert row.cells[ALIGNMENT].estimate.mean == pytest.approx(0.35)
-    assert row.cells[STATIC_HOLD].estimate.mean == pytest.approx(0.725)
-    assert row.published.values[ALIGNMENT] == pytest.approx((0.8 + 0.6 + 1 + 1) / 4)
+    assert row.published.values == pytest.approx({ALIGNMENT: 0.35, STATIC_HOLD: 0.725})
+
+
+def test_each_protocol_has_its_own_values(tmp_path):
+    clips = grid("alpha", plain)
+    repaired = [Clip(**{**vars(clip), "metric": clip.metric.replace(SUITE, f"{SUITE}.corrected", 1)}) for clip in clips]
+    repaired = [
+        Clip(**{**vars(clip), "outcome": Score(clip.outcome.value / 2)})
+        for clip in repaired
+        if "visual_integrity" in clip.metric
+    ]
+    run = chosen_run(tmp_path / "run", [*clips, *repaired], suite="wrbench")
+    (published,), (corrected,) = (
+        dimension_rows(factored_rollouts(run, protocol=protocol)) for protocol in ("published", "corrected")
+    )
+    assert corrected.cells["D2"].estimate.mean == pytest.approx(published.cells["D2"].estimate.mean / 2)
+    assert corrected.cells["D3"] == published.cells["D3"]
+
+
+def test_a_run_of_the_other_protocol_alone_is_refused_with_what_to_do(tmp_path):
+    name = "wrbench.corrected.visual_integrity"
+    clips = [Clip(**{**vars(clip), "metric": name}) for clip in grid("alpha", plain) if "integrity" in clip.metric]
+    run = chosen_run(tmp_path / "run", clips, suite="wrbench").path
+    for command in ("table", "attribution", "contrasts"):
+        result = lookaway("wrbench", command, run)
+        assert result.code == 2
+        assert "holds corrected values and no published ones. Read it with --protocol corrected" in result.err
+        assert lookaway("wrbench", command, run, "--protocol", "corrected").code == 0
 
 
 def test_slices_divide_the_rollouts(tmp_path):
@@ -194,7 +222,7 @@ def test_an_interaction_is_what_moving_adds_where_the_state_changes(tmp_path):
     assert contrast(found, "D2", "moves").difference.mean == pytest.approx(0.15)
 
 
-def test_contrasts_as_published_are_tested_over_models(tmp_path):
+def test_contrasts_of_the_paper_are_tested_over_models(tmp_path):
     models = [f"m{number}" for number in range(6)]
     clips = [clip for model in models for clip in grid(model, plain, FAMILIES[:5])]
     one = contrast(contrasts(rollouts_of(tmp_path, clips)), "D4", "moves")
@@ -214,7 +242,8 @@ def test_correlations_need_three_models(tmp_path):
 
     clips = [clip for step in range(3) for clip in grid(f"m{step}", shifted(step), FAMILIES[:6])]
     found = {
-        (one.first, one.second): one for one in dimension_correlations(dimension_rows(rollouts_of(tmp_path, clips)))
+        (one.first, one.second): one
+        for one in dimension_correlations(dimension_rows(rollouts_of(tmp_path, clips)), "corrected")
     }
     assert found["D3", "D4"].pearson.value == pytest.approx(-1.0)
     assert found["D3", "D4"].ranks.spearman.p == pytest.approx(1 / 3)
@@ -249,6 +278,10 @@ def test_commands_print_table_slices_contrasts_and_correlations(tmp_path):
     assert table.code == 0
     assert "prompt-only" in table.out
     (row,) = json.loads(lookaway("wrbench", "table", run, "--json").out)
+    assert (row["model"], row["is_low_n"], row["values"]["D5"]) == ("alpha", False, pytest.approx(0.615))
+    shared = [clip for clip in grid("alpha", plain) if ".d" in clip.metric or clip.metric == GATE]
+    other = chosen_run(tmp_path / "shared", shared, suite="wrbench").path
+    (row,) = json.loads(lookaway("wrbench", "table", other, "--protocol", "corrected", "--json").out)
     assert (row["model"], row["dimensions"]["D5"]["mark"]) == ("alpha", "imprecise")
     slices = lookaway("wrbench", "slices", run, "--by", "camera")
     assert [line.split()[0] for line in slices.out.splitlines()[1:3]] == ["static", "yaw60_LR"]

@@ -84,7 +84,7 @@ def test_the_best_published_cell_of_three_clips_is_not_estimable(rows):
     assert max(row.published.values["D5"] for row in rows.values()) == turbo.published.values["D5"]
     assert turbo.cells["D5"].precision.mark is Mark.NOT_ESTIMABLE
     assert not turbo.cells["D6"].is_estimable
-    assert best_models(list(rows.values()))["prompt-only", "D5"] == "happyhorse_1_0_i2v"
+    assert best_models(list(rows.values()), "corrected")["prompt-only", "D5"][0] == "happyhorse_1_0_i2v"
 
 
 @needs_results
@@ -113,19 +113,19 @@ def test_daggers_follow_from_precision_and_not_from_the_published_rule(rows):
 
 @needs_results
 def test_the_best_cell_is_that_of_one_viewpoint_condition(rows):
-    best = best_models(list(rows.values()))
+    best = best_models(list(rows.values()), "corrected")
     assert {condition for condition, _ in best} == {"source-video", "geometry-cache", "model-inferred", "prompt-only"}
-    for (condition, _), model in best.items():
-        assert rows[model].condition == condition
-    assert (best["source-video", "support"], best["geometry-cache", "support"]) == ("inspatio_world_14b", "gen3c")
+    for (condition, _), models in best.items():
+        assert {rows[model].condition for model in models} == {condition}
+    assert best["source-video", "support"] == ["inspatio_world_14b", "recammaster"]
+    assert best["geometry-cache", "support"] == ["gen3c", "versecrafter"]
     assert ("prompt-only", PRECISION) not in best
 
 
 @needs_results
 def test_correlations_over_models_are_those_of_the_paper(rows):
     found = {
-        (one.first, one.second): one
-        for one in dimension_correlations(list(rows.values()), as_published=True, shuffles=9)
+        (one.first, one.second): one for one in dimension_correlations(list(rows.values()), "published", shuffles=9)
     }
     expected = {
         ("D3", "D4"): 0.97,
@@ -142,7 +142,9 @@ def test_correlations_over_models_are_those_of_the_paper(rows):
     # Two of 23 models have no estimable D5; support against D2 could be anything around 0.
     low, high = found["support", "D2"].pearson.interval
     assert low < -0.5 < 0.2 < high
-    ours = {(one.first, one.second): one for one in dimension_correlations(list(rows.values()), shuffles=9)}
+    ours = {
+        (one.first, one.second): one for one in dimension_correlations(list(rows.values()), "corrected", shuffles=9)
+    }
     assert (ours["D5", "D6"].models, ours["D3", "D4"].models) == (21, 23)
 
 
@@ -185,24 +187,24 @@ def test_the_text_to_video_addendum_is_refused_with_what_is_missing():
 
 
 @needs_results
-def test_the_command_prints_the_published_table_with_marks():
-    result = lookaway("wrbench", "table", CSV)
+def test_the_command_prints_the_published_table_with_our_marks():
+    result = lookaway("wrbench", "table", CSV, "--protocol", "corrected")
     assert result.code == 0
     (line,) = [line for line in result.out.splitlines() if line.startswith("wanx2_1_i2v_turbo")]
     assert "not estimable (3)" in line
-    assert line.split()[-2:] == ["-", "0.644†"]
-    listed = json.loads(lookaway("wrbench", "table", CSV, "--json").out)
+    assert line.split()[-1] == "-"
+    listed = json.loads(lookaway("wrbench", "table", CSV, "--protocol", "corrected", "--json").out)
     assert [row["model"] for row in listed if row["average"] is None] == ["wan2_2_i2v_plus", "wanx2_1_i2v_turbo"]
 
 
 @needs_results
-def test_the_table_can_be_printed_as_published():
-    result = lookaway("wrbench", "table", CSV, "--as-published")
+def test_the_table_is_printed_as_published():
+    result = lookaway("wrbench", "table", CSV)
     (line,) = [line for line in result.out.splitlines() if line.startswith("wanx2_1_i2v_turbo")]
-    assert line.split()[-3:] == ["0.855†", "0.777†", "0.644"]
+    assert line.split()[-3:] == ["0.855†**", "0.777†**", "0.644"]
     (line,) = [line for line in result.out.splitlines() if line.startswith("gen3c")]
-    assert line.split()[-3:] == ["0.681", "0.640", "0.686"]
-    listed = json.loads(lookaway("wrbench", "table", CSV, "--as-published", "--json").out)
+    assert line.split()[-3:] == ["0.681**", "0.640**", "0.686"]
+    listed = json.loads(lookaway("wrbench", "table", CSV, "--json").out)
     assert [row["model"] for row in listed if row["is_low_n"]] == json.loads(JSON.read_text())["aggregate_checks"][
         "low_n_models"
     ]

@@ -18,6 +18,7 @@ from lookaway.suites.wrbench.layout import WrBenchReader
 from lookaway.suites.wrbench.records import CaseKey
 from lookaway.world.exports import export_world
 from tests.support.exported import FRAMES, LEFT, RIGHT, clip_of, world_root
+from tests.support.hub import empty_hub
 from tests.support.watching import perceive
 
 pytestmark = [pytest.mark.render, pytest.mark.merge]
@@ -115,31 +116,43 @@ def test_a_sidecar_that_declares_another_turn_is_a_problem_of_its_record(root, t
     assert "target_poses" not in rollouts[0].artifacts
 
 
-METRICS = ("wrbench.camera_precision", "wrbench.camera_alignment", "wrbench.static_hold", "wrbench.revisited")
+PUBLISHED = ("wrbench.camera_precision", "wrbench.camera_alignment", "wrbench.static_hold")
+CORRECTED = tuple(name.replace("wrbench", "wrbench.corrected") for name in PUBLISHED)
+REVISITED = "wrbench.revisited"
 
 
-def values_of(root, run, **options):
-    evaluate(read(root, **options), run, metrics=METRICS)
-    rows = {(row["metric"], row["model"], row["case"].rpartition("__")[2]): row for row in Run(run).items()}
-    return {key: row["value"] for key, row in rows.items()}
+def rows_of(root, run, *metrics, **options):
+    evaluate(read(root, **options), run, metrics=metrics)
+    return {(row["metric"], row["model"], row["case"].rpartition("__")[2]): row for row in Run(run).items()}
 
 
 def test_cached_poses_tell_cameras_that_went_from_those_that_did_not(root, tmp_path):
-    values = values_of(root, tmp_path / "run", cached_poses=True)
+    rows = rows_of(root, tmp_path / "run", *PUBLISHED, *CORRECTED, REVISITED, cached_poses=True)
+    values = {key: row["value"] for key, row in rows.items()}
     for camera in CASES:
-        for metric in METRICS[:2]:
+        for metric in (*PUBLISHED[:2], *CORRECTED[:2]):
             assert values[metric, "perfect", camera] == pytest.approx(1, abs=0.01)
             assert values[metric, "still", camera] == pytest.approx(0, abs=0.01)
-        assert (values[METRICS[3], "perfect", camera], values[METRICS[3], "still", camera]) == (1, 0)
-    assert (METRICS[0], "perfect", "static") not in values
-    assert values["wrbench.static_hold", "perfect", "static"] == 0
+        assert (values[REVISITED, "perfect", camera], values[REVISITED, "still", camera]) == (1, 0)
+    assert (CORRECTED[0], "perfect", "static") not in values
+    assert values[PUBLISHED[2], "perfect", "static"] == values[CORRECTED[2], "perfect", "static"] == 0
+
+
+def test_without_the_published_network_its_columns_say_which_weights_are_missing(root, tmp_path, monkeypatch):
+    empty_hub(tmp_path / "home", monkeypatch)
+    rows = rows_of(root, tmp_path / "run", *PUBLISHED[:2], "wrbench.visual_integrity")
+    turning = [row for (metric, _, camera), row in rows.items() if metric != PUBLISHED[0] or camera in CASES]
+    assert {row["reason"] for row in turning} == {"missing_weights"}
+    for row in turning:
+        assert "lookaway weights" in row["message"]
 
 
 @pytest.mark.nightly
 def test_tracked_cameras_that_went_are_told_from_those_that_did_not(root, tmp_path):
-    values = values_of(root, tmp_path / "run")
+    rows = rows_of(root, tmp_path / "run", *CORRECTED, REVISITED)
+    values = {key: row["value"] for key, row in rows.items()}
     for camera in CASES:
-        for metric, limit in zip(METRICS[:2], (0.8, 0.85), strict=True):
+        for metric, limit in zip(CORRECTED[:2], (0.8, 0.85), strict=True):
             assert values[metric, "perfect", camera] > limit
             assert values[metric, "still", camera] < 0.1
-        assert values["wrbench.revisited", "still", camera] == 0
+        assert values[REVISITED, "still", camera] == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,8 @@ from lookaway.engine.locking import metric_key
 from lookaway.judges import openai_format
 from lookaway.judges.oracle import OracleServer
 from lookaway.suites.folder import Folder
-from lookaway.suites.wrbench.probes import GATE, RETURNED, VISIBLE, WITHOUT_GAP, probe_metrics
+from lookaway.suites.wrbench import WrBench
+from lookaway.suites.wrbench.probes import GATE, RETURNED, VISIBLE, probe_metrics
 from lookaway.world.grid import Grid
 from tests.judges.scripted_client import JUDGE, ScriptedClient, judged, rollout_of, words
 from tests.judges.test_judge_runs import KEY, settings
@@ -50,7 +50,7 @@ def gate_feature(pattern: str) -> Feature:
 
 
 def test_the_dimensions_and_their_gate_have_public_names():
-    assert tuple(bound()) == tuple(bound(as_published=True)) == (*VISIBLE, *RETURNED, GATE)
+    assert tuple(bound()) == (*VISIBLE, *RETURNED, GATE)
     assert [name for name, metric in bound().items() if metric.is_gate] == [GATE]
     assert [name for name, metric in bound().items() if metric.is_consistency] == list(RETURNED)
 
@@ -64,7 +64,7 @@ def test_three_probes_are_visible_two_returned_and_each_dimension_has_one_of_fai
 
 
 def test_the_gate_of_the_returned_probes_is_the_gate_of_the_table():
-    for chosen in ({}, {"as_published": True}, {"names_subject": True}):
+    for chosen in ({}, {"names_subject": True}):
         metrics = bound(**chosen)
         for name in RETURNED:
             assert metrics[name].recipes["probe_probabilities"].gate == metrics[GATE].recipes["reobservation"]
@@ -72,9 +72,12 @@ def test_the_gate_of_the_returned_probes_is_the_gate_of_the_table():
 
 def test_naming_the_subject_is_another_instrument_with_another_lock():
     for name, metric in bound().items():
-        assert len({metric_key(bound(**{option: True})[name]) for option in ("", "names_subject")}) == 2, name
-        is_gated = name in RETURNED or name == GATE
-        assert (metric_key(metric) != metric_key(bound(as_published=True)[name])) == is_gated, name
+        assert metric_key(metric) != metric_key(bound(names_subject=True)[name]), name
+
+
+def test_both_protocols_ask_the_same():
+    found = {metric.name: metric.protocol for metric in WrBench().metrics({})}
+    assert {found[name] for name in (*VISIBLE, *RETURNED, GATE)} == {"both"}
 
 
 # What is asked
@@ -83,7 +86,7 @@ def test_naming_the_subject_is_another_instrument_with_another_lock():
 def test_only_the_instrument_that_names_the_subject_tells_its_name():
     case = rollout_of(EVENT, target="the tabby")
     for name in VISIBLE:
-        for chosen, is_named in (({}, False), ({"as_published": True}, False), ({"names_subject": True}, True)):
+        for chosen, is_named in (({}, False), ({"names_subject": True}, True)):
             client = ScriptedClient(lambda request: words({"Yes": -0.1, "No": -2.4}))
             judged(recipe_of(name, **chosen), client, case)
             assert ["tabby" in request.material for request in client.requests] == [is_named] * 3
@@ -116,53 +119,17 @@ def test_an_open_gate_lets_the_probes_be_asked():
     assert sorted(started.request.indices) == list(range(0, 40, 4))
 
 
-def second_look(pattern: str, *, place: bool = True, state: bool = True) -> dict[str, Any]:
-    answer = said(pattern)
-    content = json.loads(answer["choices"][0]["message"]["content"])
-    more = {"before": "there", "after": "back", "place_judgeable": place, "state_judgeable": state}
-    answer["choices"][0]["message"]["content"] = json.dumps({**content, **more})
-    return answer
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "asked", "is_open"),
-    [
-        ("ynnyy", None, 1, True),
-        ("yyyyy", second_look("ynnyy"), 2, True),
-        ("yyyyy", second_look("yyyyy"), 2, False),
-        ("ynnnn", second_look("ynnny", state=False), 2, False),
-        ("ynnnn", second_look("ynnny", place=False), 2, False),
-    ],
-)
-def test_as_published_a_second_look_follows_a_first_one_without_a_return(first, second, asked, is_open):
-    recipe, answers = recipe_of(GATE, as_published=True), [said(first), second]
-    client = ScriptedClient(lambda request: answers.pop(0))
-    feature = judged(recipe, client, rollout_of(EVENT), FIVE_SECONDS)
-    assert len(client.requests) == len(feature.detail["replies"]) == asked
-    gate = bound(as_published=True)[GATE].metric
-    assert gate.measure(rollout_of(EVENT), {"reobservation": feature}).value == float(is_open)
-
-
-def test_by_default_the_first_look_decides():
+def test_the_first_look_decides():
     client = ScriptedClient(lambda request: said("yyyyy"))
     judged(recipe_of(GATE), client, rollout_of(EVENT), FIVE_SECONDS)
     assert len(client.requests) == 1
 
 
-def test_as_published_a_prompt_without_a_camera_closes_the_gate_without_a_question():
-    case = rollout_of(EVENT, case=f"bedroom__T0{WITHOUT_GAP}yaw60_LR")
-    recipe = recipe_of(GATE, as_published=True)
-    assert (recipe.questions_per_rollout(case), recipe.conditional_questions(case)) == (0, 0)
-    loaded = recipe.load_with(ScriptedClient(lambda request: None))
-    started = loaded.start(case, TIMELINE, {})
-    feature = started.finish()
-    assert started.request is None
-    assert set(feature.arrays) == set(recipe.arrays)
-    assert bound(as_published=True)[GATE].metric.measure(case, {"reobservation": feature}).value == 0
-    for name in RETURNED:
-        assert recipe_of(name, as_published=True).declines(case).reason is Reason.GATE_CLOSED
-        assert recipe_of(name).declines(case) is None
+def test_the_gate_asks_about_a_case_whose_prompt_requests_no_camera():
+    case = rollout_of(EVENT, case="bedroom__T0__none__yaw60_LR")
     assert recipe_of(GATE).questions_per_rollout(case) == 1
+    for name in RETURNED:
+        assert recipe_of(name).declines(case) is None
 
 
 # On clips whose truth is known

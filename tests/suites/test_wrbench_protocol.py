@@ -8,61 +8,72 @@ from lookaway.core import describe
 from lookaway.engine.locking import metric_key
 from lookaway.suites.wrbench import WrBench
 
-NAMES = (
-    "wrbench.camera_precision",
-    "wrbench.camera_alignment",
-    "wrbench.static_hold",
-    "wrbench.visual_integrity",
-    "wrbench.revisited",
-    "wrbench.d3.visible_spatial",
-    "wrbench.d4.visible_state",
-    "wrbench.d5.returned_spatial",
-    "wrbench.d6.returned_state",
-    "wrbench.reobserved",
-)
+REPAIRED = ("camera_precision", "camera_alignment", "static_hold", "visual_integrity")
+SHARED = ("d3.visible_spatial", "d4.visible_state", "d5.returned_spatial", "d6.returned_state", "reobserved")
 
 
 def protocol(**settings: Any):
     return {bound.name: bound for bound in WrBench().metrics(settings)}
 
 
-def test_all_six_dimensions_and_the_gate_are_bound_as_published_or_not():
-    assert set(NAMES) == set(protocol()) == set(protocol(as_published=True))
+def pair(name: str, **settings: Any):
+    """A metric as published, and as corrected."""
+    found = protocol(**settings)
+    return found[f"wrbench.{name}"], found[f"wrbench.corrected.{name}"]
 
 
-def test_a_camera_that_holds_still_has_a_column_of_its_own_except_in_the_published_precision():
-    ours, theirs = protocol(), protocol(as_published=True)
-    assert ours["wrbench.camera_precision"].subsets == ("yaw", "pan")
-    assert theirs["wrbench.camera_precision"].subsets is None
-    for bound in (ours, theirs):
-        assert bound["wrbench.camera_alignment"].subsets == ("yaw",)
-        assert bound["wrbench.static_hold"].subsets == ("static",)
+def test_every_published_metric_has_its_name_and_those_that_are_repaired_have_two():
+    found = {name: bound.protocol for name, bound in protocol().items()}
+    assert found == {
+        **{f"wrbench.{name}": "published" for name in REPAIRED},
+        **{f"wrbench.corrected.{name}": "corrected" for name in REPAIRED},
+        **{f"wrbench.{name}": "both" for name in SHARED},
+        "wrbench.revisited": None,
+    }
 
 
-@pytest.mark.parametrize("name", NAMES[:4])
-def test_as_published_has_another_lock(name):
-    assert metric_key(protocol()[name]) != metric_key(protocol(as_published=True)[name])
+def test_a_camera_that_holds_still_has_a_column_of_its_own_and_is_in_the_published_precision_too():
+    assert [bound.subsets for bound in pair("camera_precision")] == [("yaw", "pan", "static"), ("yaw", "pan")]
+    assert {bound.subsets for bound in pair("camera_alignment")} == {("yaw",)}
+    assert {bound.subsets for bound in pair("static_hold")} == {("static",)}
 
 
-def test_the_target_of_published_scores_has_its_gain_and_ours_has_not():
-    recipes = [protocol(as_published=flag)["wrbench.camera_precision"].recipes for flag in (False, True)]
-    assert [found["requested_poses"].undo_gain for found in recipes] == [True, False]
-    assert [found["poses"].name for found in recipes] == ["tracked_poses", "vggt_poses"]
+@pytest.mark.parametrize("name", REPAIRED)
+def test_a_repair_has_another_lock(name):
+    published, corrected = map(metric_key, pair(name))
+    assert published != corrected
 
 
-@pytest.mark.parametrize("as_published", [False, True])
-def test_poses_of_other_tools_may_be_named_in_the_list(as_published):
-    bound = protocol(cached_poses=True, as_published=as_published)
+def test_published_poses_are_those_of_a_network_on_every_frame_and_corrected_ones_are_tracked():
+    poses = [bound.recipes["poses"] for bound in pair("camera_precision")]
+    assert [recipe.name for recipe in poses] == ["vggt_poses", "tracked_poses"]
+    assert describe(poses[0])["frames"]["kind"] == "EveryFrame"
+
+
+def test_both_protocols_compare_with_the_request_without_its_gain():
+    assert all(bound.recipes["requested_poses"].undo_gain for bound in pair("camera_precision"))
+
+
+def test_poses_of_other_tools_may_be_named_in_the_list():
+    bound = protocol(cached_poses=True)
     assert {found.recipes["poses"].name for found in bound.values() if "poses" in found.recipes} == {"supplied_poses"}
-    assert metric_key(bound[NAMES[0]]) != metric_key(protocol(as_published=as_published)[NAMES[0]])
+    for name in ("wrbench.camera_precision", "wrbench.corrected.camera_precision"):
+        assert metric_key(bound[name]) != metric_key(protocol()[name])
 
 
-def test_integrity_sees_the_whole_frame_three_times_a_second_unless_asked_otherwise():
-    def tokens(**settings):
-        return describe(protocol(**settings)["wrbench.visual_integrity"].recipes["tokens"])
+def sampled(bound):
+    tokens = describe(bound.recipes["tokens"])
+    return tokens["fit"]["kind"], tokens["frames"]["fps"], tokens["frames"]["max_frames"]
 
-    assert (tokens()["fit"]["kind"], tokens(as_published=True)["fit"]["kind"]) == ("WholeFrame", "CentreCrop")
-    for settings in ({}, {"as_published": True}):
-        assert (tokens(**settings)["frames"]["fps"], tokens(**settings)["frames"]["max_frames"]) == (3.0, 24)
-    example = tokens(as_published=True, example_sampling=True)
-    assert (example["frames"]["fps"], example["frames"]["max_frames"]) == (2.0, 16)
+
+def test_integrity_sees_the_whole_frame_three_times_a_second():
+    assert [sampled(bound) for bound in pair("visual_integrity")] == [
+        ("BlackPaddedFrame", 3.0, 24),
+        ("WholeFrame", 3.0, 24),
+    ]
+
+
+def test_the_released_scorer_of_integrity_is_a_variant_of_the_published_column():
+    published, corrected = pair("visual_integrity", released_integrity=True)
+    assert sampled(published) == ("CentreCrop", 2.0, 16)
+    assert corrected == pair("visual_integrity")[1]

@@ -11,7 +11,7 @@ import click
 from lookaway.cli.options import FOLDER_OR_URL, PATH, json_option, pairs_like
 
 if TYPE_CHECKING:
-    from lookaway.reports.wrbench.dimensions import DimensionRow
+    from lookaway.reports.wrbench.dimensions import DimensionRow, Protocol
     from lookaway.reports.wrbench.factors import FactoredRollout
     from lookaway.reports.wrbench.pairs import Scores
 
@@ -32,6 +32,15 @@ def interface_option(command: Command) -> Command:
     )(command)
 
 
+protocol_option = click.option(
+    "--protocol",
+    type=click.Choice(["published", "corrected"]),
+    default="published",
+    show_default=True,
+    help="Values and statistics: those of the published table, or repaired ones with our own intervals and marks.",
+)
+
+
 @click.group("wrbench")
 def wrbench_command() -> None:
     """Analyse runs of WRBench, its published results, and human verdicts.
@@ -42,20 +51,19 @@ def wrbench_command() -> None:
 
 @wrbench_command.command("table")
 @click.argument("source", type=FOLDER_OR_URL)
-@click.option("--as-published", is_flag=True, help="Print the means of the published table, with its daggers.")
+@protocol_option
 @interface_option
 @json_option
-def table_command(source: Path, as_published: bool, interfaces: dict[str, str], as_json: bool) -> None:
+def table_command(source: Path, protocol: Protocol, interfaces: dict[str, str], as_json: bool) -> None:
     """Print support and all dimensions of every model of SOURCE: a run, or published results (.csv, .json).
 
-    Support has Wilson's interval. A mean with † is imprecise; one of fewer than 10 values is not estimable, and its
-    model then has no average. The best model of each viewpoint condition is marked. The last column has the average as
-    published, with its dagger.
+    Published: plain means and their average, with † where fewer than 10 or less than 10 % are re-observed. Corrected:
+    support has Wilson's interval, a mean with † is imprecise, and one of fewer than 10 values is not estimable, so that
+    its model has no average. The best model of each viewpoint condition is marked, published also the second.
     """
-    from lookaway.reports.wrbench.dimensions import print_dimension_rows, print_published_rows
+    from lookaway.reports.wrbench.dimensions import print_dimension_rows
 
-    show = print_published_rows if as_published else print_dimension_rows
-    show(_model_rows(source, interfaces), as_json=as_json)
+    print_dimension_rows(_model_rows(source, interfaces, protocol), protocol, as_json=as_json)
 
 
 @wrbench_command.command("slices")
@@ -68,48 +76,54 @@ def table_command(source: Path, as_published: bool, interfaces: dict[str, str], 
     show_default=True,
     help="Factor to slice the table by.",
 )
+@protocol_option
 @interface_option
 @json_option
-def slices_command(run: Path, factor: str, interfaces: dict[str, str], as_json: bool) -> None:
+def slices_command(run: Path, factor: str, protocol: Protocol, interfaces: dict[str, str], as_json: bool) -> None:
     """Print the table of RUN for each value of a factor, such as each event: over all models, and for each model."""
     from lookaway.reports.wrbench.dimensions import print_dimension_rows
     from lookaway.reports.wrbench.factors import sliced_rows
 
-    found = sliced_rows(_rollouts(run, interfaces), factor)
-    print_dimension_rows([row for _, row in found], as_json=as_json, parts=[part for part, _ in found])
+    found = sliced_rows(_rollouts(run, interfaces, protocol), factor)
+    print_dimension_rows([row for _, row in found], protocol, as_json=as_json, parts=[part for part, _ in found])
 
 
 @wrbench_command.command("contrasts")
 @click.argument("run", type=FOLDER_OR_URL)
+@protocol_option
 @json_option
-def contrasts_command(run: Path, as_json: bool) -> None:
+def contrasts_command(run: Path, protocol: Protocol, as_json: bool) -> None:
     """Print how moving and changing the subject affects each dimension of RUN.
 
     Differences are over pairs of rollouts that differ in nothing else, with intervals and tests over scenes. The
-    published analysis is shown with them: differences of means, with Wilcoxon's test over models.
+    analysis of the paper is beside them: differences of means, with Wilcoxon's test over models.
     """
     from lookaway.reports.wrbench.factors import contrasts, print_contrasts
 
-    print_contrasts(contrasts(_rollouts(run, {})), as_json=as_json)
+    print_contrasts(contrasts(_rollouts(run, {}, protocol)), as_json=as_json)
 
 
 @wrbench_command.command("correlations")
 @click.argument("source", type=FOLDER_OR_URL)
-@click.option("--as-published", is_flag=True, help="Use published numbers, including those that are not estimable.")
+@protocol_option
 @json_option
-def correlations_command(source: Path, as_published: bool, as_json: bool) -> None:
-    """Print correlations of support and all dimensions over the models of SOURCE: a run, or published results."""
+def correlations_command(source: Path, protocol: Protocol, as_json: bool) -> None:
+    """Print correlations of support and all dimensions over the models of SOURCE: a run, or published results.
+
+    Corrected, models whose number is not estimable are left out.
+    """
     from lookaway.reports.wrbench.dimensions import dimension_correlations, print_correlations
 
-    print_correlations(dimension_correlations(_model_rows(source, {}), as_published=as_published), as_json=as_json)
+    print_correlations(dimension_correlations(_model_rows(source, {}, protocol), protocol), as_json=as_json)
 
 
 @wrbench_command.command("attribution")
 @click.argument("run", type=FOLDER_OR_URL, required=False)
 @click.option("--rules", is_flag=True, help="Print the rules instead; needs no run.")
 @click.option("-o", "--output", type=PATH, help="Also write one row per rollout: .csv or .parquet.")
+@protocol_option
 @json_option
-def attribution_command(run: Path | None, rules: bool, output: Path | None, as_json: bool) -> None:
+def attribution_command(run: Path | None, rules: bool, output: Path | None, protocol: Protocol, as_json: bool) -> None:
     """Print where the rollouts of RUN fail first, from the camera to the state after the return.
 
     Each rollout has one outcome: the camera did not move, the video is unreadable, the event is wrong while visible,
@@ -119,19 +133,24 @@ def attribution_command(run: Path | None, rules: bool, output: Path | None, as_j
     """
     from lookaway.engine.run import Run
     from lookaway.reports.numbers import print_lines, print_rows
+    from lookaway.reports.scored_rollouts import require_suite
     from lookaway.reports.wrbench.attribution import (
         attribution_rule_rows,
         attributions,
         print_attributions,
         write_attributions,
     )
+    from lookaway.reports.wrbench.dimensions import SUITE, require_protocol
 
     if rules:
-        print_rows(attribution_rule_rows(), as_json=as_json)
+        print_rows(attribution_rule_rows(protocol), as_json=as_json)
         return
     if run is None:
         raise click.UsageError("Name a run, or print the rules with --rules.")
-    rows = attributions(Run(run))
+    measured = Run(run)
+    require_suite(measured, SUITE)
+    require_protocol(measured, protocol)
+    rows = attributions(measured, protocol)
     if output is not None:
         write_attributions(rows, output)
     print_attributions(rows, as_json=as_json)
@@ -164,14 +183,15 @@ def attribution_command(run: Path | None, rules: bool, output: Path | None, as_j
     type=click.FloatRange(min=0),
     help="Scores that differ by no more are a tie; by default chosen on half of the scenes, which are then left out.",
 )
+@protocol_option
 @json_option
 def pairs_command(
     pairs: Path,
     run: Path | None,
-    columns: dict[str, str],
-    verdicts: dict[str, str],
     tie_threshold: float | None,
+    protocol: Protocol,
     as_json: bool,
+    **named: dict[str, str],
 ) -> None:
     """Print how well raters agree in the table PAIRS, and how well scores predict their verdicts.
 
@@ -179,24 +199,24 @@ def pairs_command(
     """
     from lookaway.reports.wrbench.pairs import pair_report, print_pair_reports, read_pairs
 
-    for word, side in verdicts.items():
+    for word, side in named["verdicts"].items():
         if side not in SIDES:
             raise click.BadParameter(f"{word}={side}: a verdict is one of {', '.join(SIDES)}.")
-    words = {word: SIDES[side] for word, side in verdicts.items()} or None
-    scores = None if run is None else _run_scores(run)
-    found = read_pairs(pairs, columns, words)
+    words = {word: SIDES[side] for word, side in named["verdicts"].items()} or None
+    scores = None if run is None else _run_scores(run, protocol)
+    found = read_pairs(pairs, named["columns"], words)
     reports = [pair_report(name, own, scores, tie_threshold=tie_threshold) for name, own in found.items()]
     print_pair_reports(reports, as_json=as_json)
 
 
-def _rollouts(run: Path, interfaces: dict[str, str]) -> list[FactoredRollout]:
+def _rollouts(run: Path, interfaces: dict[str, str], protocol: Protocol) -> list[FactoredRollout]:
     from lookaway.engine.run import Run
     from lookaway.reports.wrbench.factors import factored_rollouts
 
-    return factored_rollouts(Run(run), interfaces)
+    return factored_rollouts(Run(run), interfaces, protocol)
 
 
-def _model_rows(source: Path, interfaces: dict[str, str]) -> Sequence[DimensionRow]:
+def _model_rows(source: Path, interfaces: dict[str, str], protocol: Protocol) -> Sequence[DimensionRow]:
     from lookaway.io.object_storage import is_remote
 
     if not is_remote(source) and source.is_file():
@@ -207,10 +227,10 @@ def _model_rows(source: Path, interfaces: dict[str, str]) -> Sequence[DimensionR
         return read_published_models(source)
     from lookaway.reports.wrbench.factors import dimension_rows
 
-    return dimension_rows(_rollouts(source, interfaces))
+    return dimension_rows(_rollouts(source, interfaces, protocol))
 
 
-def _run_scores(run: Path) -> Scores:
+def _run_scores(run: Path, protocol: Protocol) -> Scores:
     from lookaway.reports.wrbench.factors import run_scores
 
-    return run_scores(_rollouts(run, {}))
+    return run_scores(_rollouts(run, {}, protocol))

@@ -111,15 +111,8 @@ def judgeable_seconds(reobservation: Feature) -> list[bool]:
 
 
 def why_gate_closed(reobservation: Feature) -> str | None:
-    """Why a rollout is not re-observed, by what a judge said; `None` where it is.
-
-    Where the judge also said whether the return itself can be judged, more than half of the repeats must say so.
-    """
-    reason = why_not_reobserved(judgeable_seconds(reobservation))
-    supported = reobservation.arrays.get("is_supported")
-    if reason is None and supported is not None and 2 * supported.sum() <= len(supported):
-        return "return_not_judgeable"
-    return reason
+    """Why a rollout is not re-observed, by what a judge said; `None` where it is."""
+    return why_not_reobserved(judgeable_seconds(reobservation))
 
 
 def why_not_reobserved(judgeable: Sequence[bool]) -> str | None:

@@ -134,8 +134,6 @@ class ProbeProbabilities(JudgeFeature):
             return Abstention(
                 Reason.MISSING_INPUT, f"the case {rollout.case.id} has no sentence that says what should happen."
             )
-        if self.gate is not None and self.gate.closes(rollout):
-            return Abstention(Reason.GATE_CLOSED, f"the gate is closed for the case {rollout.case.id}.")
         if self.subject is not None and (lacking := lacks_subject(rollout)) is not None:
             return lacking
         return too_long(_material(rollout))

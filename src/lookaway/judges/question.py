@@ -16,8 +16,8 @@ from lookaway.judges.prompt_escaping import quote
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.reply import Reply, Token, is_worded_refusal, refuse_refusals
 
-YES = frozenset({"Yes", " yes", " Yes", "yes", "YES", " YES"})
-NO = frozenset({"No", " no", " No", "no", "NO", " NO"})
+YES = frozenset({"Yes", " yes", " Yes", "yes", "YES"})
+NO = frozenset({"No", " no", " No", "no", "NO"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

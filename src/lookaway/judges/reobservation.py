@@ -13,19 +13,13 @@ from pydantic import Field
 
 from lookaway.core import (
     Abstention,
-    Extraction,
-    Feature,
-    Features,
     Json,
     JudgeHandle,
-    Pending,
     Reason,
     Rollout,
     Sampler,
     Timeline,
 )
-from lookaway.core.extractor_base import FramelessExtraction
-from lookaway.core.visits import why_gate_closed
 from lookaway.io.sampling import AtFps
 from lookaway.judges.errors import Unreadable
 from lookaway.judges.judge_feature import (
@@ -40,8 +34,6 @@ from lookaway.judges.question import Answer, TypedQuestion
 
 TOKENS_PER_SECOND = 32
 """More than enough for one row of an answer."""
-TOKENS_OF_SECOND_LOOK = 256
-"""What a second look adds to an answer."""
 
 
 class SecondAnswer(Answer):
@@ -56,15 +48,6 @@ class ReobservationAnswer(Answer):
 
     subject: Annotated[str, Field(max_length=500)]
     seconds: list[SecondAnswer]
-
-
-class SecondLookAnswer(ReobservationAnswer):
-    """What is said about all seconds, and about the return."""
-
-    before: Annotated[str, Field(max_length=500)]
-    after: Annotated[str, Field(max_length=500)]
-    place_judgeable: bool
-    state_judgeable: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,10 +69,6 @@ class Reobservation(JudgeFeature):
     def lacks(self, rollout: Rollout) -> Abstention | None:
         """It needs only the video, and the name of the subject if it tells it."""
         return None if self.subject is None else lacks_subject(rollout)
-
-    def closes(self, rollout: Rollout) -> bool:
-        """Whether the rollout counts as not re-observed without a question; by default none does."""
-        return False
 
     def questions(self, rollout: Rollout) -> tuple[TypedQuestion[ReobservationAnswer], ...]:
         """One question; its seconds are known once its frames are."""
@@ -139,124 +118,6 @@ class LoadedReobservation(LoadedJudgeFeature):
         extraction = LoadedJudgeFeature.extraction(self, rollout, timeline)
         seconds = whole_seconds(timeline.times_seconds[sorted(extraction.request.indices)].tolist())
         return replace(extraction, questions=(self.recipe.question_about(seconds, rollout),))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TwoStageReobservation(Reobservation):
-    """The same, with a second look at videos whose first answer has no return, as WRBench's published gate has it.
-
-    The second answer replaces the first: the subject must be seen, lost and seen again by it, and it must say that both
-    place and state can be judged after the return. Some cases count as not re-observed without a question.
-    """
-
-    name: ClassVar[str] = "two_stage_reobservation"
-    arrays: ClassVar[Mapping[str, str]] = {
-        **Reobservation.arrays,
-        "is_supported": "bool [repeats]: whether the return can be judged by place and state; true in a first answer",
-    }
-
-    second_prompts: Annotated[tuple[Prompt, ...], "prompt files of the second question, in order"] = (
-        Prompt.named("reobservation"),
-        Prompt.named("reobservation_second_look"),
-    )
-    closed_cases: Annotated[tuple[str, ...], "parts of the ids of cases that count as not re-observed"] = ()
-
-    def closes(self, rollout: Rollout) -> bool:
-        """Whether its case counts as not re-observed, whatever the video shows."""
-        return any(part in rollout.case.id for part in self.closed_cases)
-
-    def questions(self, rollout: Rollout) -> tuple[TypedQuestion[ReobservationAnswer], ...]:
-        """Both questions; none where the case is closed."""
-        return () if self.closes(rollout) else (self.question_about((), rollout), self.second_question((), rollout))
-
-    def conditional_questions(self, rollout: Rollout) -> int:
-        """The second one."""
-        return 0 if self.closes(rollout) else self.judge.repeats
-
-    def second_question(self, seconds: tuple[int, ...], rollout: Rollout) -> TypedQuestion[ReobservationAnswer]:
-        """The question of the second look."""
-        prompts = self.second_prompts if self.subject is None else (*self.second_prompts, self.subject)
-        return replace(
-            self.question_about(seconds, rollout),
-            name=f"{self.name}.second",
-            prompts=prompts,
-            answer=SecondLookAnswer,
-            more_tokens=TOKENS_PER_SECOND * len(seconds) + TOKENS_OF_SECOND_LOOK,
-        )
-
-    def load_with(self, client: JudgeHandle) -> LoadedJudgeFeature:
-        """The extractor, with the client of its judge."""
-        return LoadedTwoStageReobservation(self, client)
-
-    def answered(
-        self, answers: Sequence[Sequence[ReobservationAnswer]]
-    ) -> tuple[dict[str, NDArray[Any]], dict[str, Json]]:
-        """The answer that decides."""
-        arrays, facts = Reobservation.answered(self, answers)
-        return {**arrays, "is_supported": np.array([_is_supported(answer) for answer in answers[0]], np.bool_)}, facts
-
-
-def _is_supported(answer: ReobservationAnswer) -> bool:
-    return not isinstance(answer, SecondLookAnswer) or (answer.place_judgeable and answer.state_judgeable)
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedTwoStageReobservation(LoadedReobservation):
-    """Asks once, and once more where the first answer has no return."""
-
-    recipe: TwoStageReobservation
-
-    def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> Extraction:
-        """Request the frames that the judge will see; none where the case is closed."""
-        if self.recipe.closes(rollout):
-            return FramelessExtraction(lambda: _unasked(self.recipe.judge.repeats))
-        return self.extraction(rollout, timeline)
-
-    def extraction(self, rollout: Rollout, timeline: Timeline) -> JudgeFeatureExtraction:
-        """Asks about the seconds that have frames, if need be twice."""
-        first = LoadedReobservation.extraction(self, rollout, timeline)
-        seconds = whole_seconds(timeline.times_seconds[sorted(first.request.indices)].tolist())
-        second = self.recipe.second_question(seconds, rollout)
-        return TwoStageExtraction(first.recipe, first.client, (*first.questions, second), first.request)
-
-
-@dataclass(frozen=True, slots=True)
-class TwoStageExtraction(JudgeFeatureExtraction):
-    """Collects the frames, and sends the first question."""
-
-    def finish(self) -> PendingSecondLook:
-        """Send the first question."""
-        first, second = (replace(self, questions=(question,)) for question in self.questions)
-        return PendingSecondLook(JudgeFeatureExtraction.finish(first), second)
-
-
-@dataclass(frozen=True, slots=True)
-class PendingSecondLook:
-    """The first answer, which is still to come, and the question that may follow it."""
-
-    first: Pending
-    second: TwoStageExtraction
-
-    def result(self) -> Feature:
-        """The first answer if it has a return, else the second."""
-        feature = self.first.result()
-        if why_gate_closed(feature) is None:
-            return feature
-        second = JudgeFeatureExtraction.finish(self.second).result()
-        return Feature(
-            second.arrays, {**second.detail, "replies": feature.detail["replies"] + second.detail["replies"]}
-        )
-
-
-def _unasked(repeats: int) -> Feature:
-    """No second of the video, so that it is never out of view."""
-    arrays = {
-        "judgeable": np.zeros((0, repeats), np.bool_),
-        "seconds": np.zeros(0, np.int64),
-        "frame_indices": np.zeros(0, np.int64),
-        "is_supported": np.ones(repeats, np.bool_),
-    }
-    return Feature(arrays, {"subjects": [], "agreement": [], "replies": []})
 
 
 def lacks_subject(rollout: Rollout) -> Abstention | None:

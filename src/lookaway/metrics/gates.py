@@ -39,9 +39,8 @@ class Reobserved(MetricBase):
     """1 where the main subject can be judged in one second, cannot in a later one, and can again after that.
 
     Otherwise 0, and `detail.reason` says why: `no_oov` where it is never out of view, `no_initial_judgeable` where it
-    is not seen before it is out of view, `no_return` where it does not return, `return_not_judgeable` where the judge
-    says that place or state after the return cannot be judged. A second is judgeable where more than half of the
-    repeats say so. One hidden second is enough, and several losses count as one.
+    is not seen before it is out of view, `no_return` where it does not return. A second is judgeable where more than
+    half of the repeats say so. One hidden second is enough, and several losses count as one.
 
     Abstains: `no_judge` where none is named; `judge_failed` where it could not be reached or parsed; `judge_refused`
     where it declined to answer; `missing_input` where the judge should be told the subject's name, and there is none.

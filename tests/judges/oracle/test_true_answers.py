@@ -130,5 +130,5 @@ def test_all_our_questions_that_have_a_truth_have_an_answer() -> None:
     probes = {probe.prompts[-1].name for probe in ProbeProbabilities().probes}
     triggers = {TriggerVerdict.about(what).prompts[-1].name for what in ("human", "object", "environment", "causal")}
     ratings = {recipe.prompts[-1].name for recipe in (ProgressRating(), CorrectnessRating())}
-    others = {"introduction", "reobservation", "reobservation_second_look", "check_description", "check_yes_no"}
+    others = {"introduction", "reobservation", "check_description", "check_yes_no"}
     assert set(TRUE_ANSWERS) == probes | triggers | ratings | others

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from lookaway.core import Json
-from lookaway.core.visits import why_not_reobserved
 from lookaway.judges.judge_check import Description
 from lookaway.judges.oracle import truth
 from lookaway.judges.oracle.clip_index import KnownClip
 from lookaway.judges.oracle.parsed_question import AnswerFunction, CannotAnswer
 from lookaway.judges.question import Answer
 from lookaway.judges.rating import RatingAnswer
-from lookaway.judges.reobservation import ReobservationAnswer, SecondAnswer, SecondLookAnswer, whole_seconds
+from lookaway.judges.reobservation import ReobservationAnswer, SecondAnswer, whole_seconds
 from lookaway.judges.settings import Ready
 from lookaway.judges.trigger_verdict import TriggerAnswer
 
@@ -46,20 +45,6 @@ def _reobservation(
     return ReobservationAnswer(subject=shown.card.target.name, seconds=seconds)
 
 
-def _second_look(clip: KnownClip | None, material: Mapping[str, Json], frames: tuple[int, ...]) -> Answer:
-    """The same seconds; place and state can be judged wherever the target returns."""
-    first = _reobservation(clip, material, frames)
-    is_back = why_not_reobserved([second.judgeable for second in first.seconds]) is None
-    return SecondLookAnswer(
-        subject=first.subject,
-        seconds=first.seconds,
-        before=_reason(_shown(clip)),
-        after=_reason(_shown(clip)),
-        place_judgeable=is_back,
-        state_judgeable=is_back,
-    )
-
-
 def _description(clip: KnownClip | None, material: Mapping[str, Json], frames: tuple[int, ...]) -> Answer:
     return Description(description=_shown(clip).card.caption, frames=len(frames))
 
@@ -86,7 +71,6 @@ TRUE_ANSWERS: Mapping[str, AnswerFunction] = {
     "rating_progress": _rating(truth.progress_rating),
     "rating_correctness": _rating(truth.correctness_rating),
     "reobservation": _reobservation,
-    "reobservation_second_look": _second_look,
     "probe_visible_space_position_relation": _yes_if(truth.is_in_place_while_seen),
     "probe_visible_space_static_anchors": _yes_if(truth.are_anchors_in_place),
     "probe_visible_space_wrong_place": _yes_unless(truth.is_in_place_while_seen),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
@@ -34,11 +34,16 @@ class Fitted:
     interpolation: Interpolation
     antialias: bool = True
     """Whether every pixel counts where a frame becomes smaller."""
+    keeps_part_filled: bool = False
+    """Whether patches count that show a part of the frame, and padding beside it."""
+    pads_black: bool = False
+    """Whether what is padded is black, or has the mean colour of what the network was trained on."""
 
-    def whole_patches(self, side: int) -> tuple[int, int]:
-        """Columns and rows of patches that show nothing but the frame; they begin at the window's corner."""
+    def kept_patches(self, side: int) -> tuple[int, int]:
+        """Columns and rows of patches that count; they begin at the window's corner."""
+        more = side - 1 if self.keeps_part_filled else 0
         columns, rows = (
-            min(window, scaled - corner) // side
+            (min(window, scaled - corner) + more) // side
             for window, scaled, corner in zip(self.window, self.scaled, self.corner, strict=True)
         )
         return columns, rows
@@ -86,6 +91,15 @@ class WholeFrame:
 
 
 @dataclass(frozen=True, slots=True)
+class BlackPaddedFrame(WholeFrame):
+    """The same, padded with black before colours are normalised; only patches that are all padding do not count."""
+
+    def fitted(self, width: int, height: int, patch: int) -> Fitted:
+        """For frames of a size."""
+        return replace(WholeFrame.fitted(self, width, height, patch), keeps_part_filled=True, pads_black=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Squeezed:
     """Everything is kept and squeezed into one size, whatever the aspect ratio was."""
 
@@ -118,7 +132,7 @@ FROM_MINUS_ONE = Colours(mean=(0.5, 0.5, 0.5), std=(0.5, 0.5, 0.5))
 
 
 def to_input(torch: ModuleType, pictures: Sequence[Pixels], fitted: Fitted, colours: Colours, compute: Compute) -> Any:
-    """A tensor [pictures, 3, height, width]; pictures of one size. What is padded has the mean colour."""
+    """A tensor [pictures, 3, height, width]; pictures of one size."""
     batch = torch.from_numpy(np.stack(pictures)).to(compute.device).permute(0, 3, 1, 2)
     width, height = fitted.scaled
     if batch.shape[2:] != (height, width):
@@ -126,9 +140,13 @@ def to_input(torch: ModuleType, pictures: Sequence[Pixels], fitted: Fitted, colo
     (left, top), (window_width, window_height) = fitted.corner, fitted.window
     batch = batch[:, :, top : top + window_height, left : left + window_width]
     mean, std = (torch.tensor(values, device=compute.device).view(1, 3, 1, 1) for values in (colours.mean, colours.std))
+    padding = (0, window_width - batch.shape[3], 0, window_height - batch.shape[2])
+    if fitted.pads_black:
+        batch = torch.nn.functional.pad(batch, padding)
     batch = (batch.float() / 255 - mean) / std
-    right, below = window_width - batch.shape[3], window_height - batch.shape[2]
-    return torch.nn.functional.pad(batch, (0, right, 0, below)).to(dtype_of(torch, compute))
+    if not fitted.pads_black:
+        batch = torch.nn.functional.pad(batch, padding)
+    return batch.to(dtype_of(torch, compute))
 
 
 def _scaled(torch: ModuleType, batch: Any, fitted: Fitted) -> Any:

@@ -44,7 +44,7 @@ class VitTokens:
         with self.torch.inference_mode():
             tokens = self._tokens(to_input(self.torch, pictures, fitted, Colours(), self.compute))
             grid = tokens[:, self.skipped :].unflatten(1, (fitted.window[1] // self.patch, -1))
-            columns, rows = fitted.whole_patches(self.patch)
+            columns, rows = fitted.kept_patches(self.patch)
             kept = grid[:, :rows, :columns].flatten(1, 2)
             return tokens[:, 0].float().cpu().numpy(), kept.to(self.torch.float16).cpu().numpy()
 
@@ -86,7 +86,7 @@ class TokenRecipe(BatchExtractor[VitTokens]):
     def batches(self, network: VitTokens, rollout: Rollout, timeline: Timeline) -> BatchPlan:
         """How the frames of a rollout go through the network."""
         fitted = self.fit.fitted(timeline.width, timeline.height, network.patch)
-        grid = np.array(fitted.whole_patches(network.patch))
+        grid = np.array(fitted.kept_patches(network.patch))
 
         def extract(frames: Sequence[Frame]) -> dict[str, Floats]:
             cls, patches = network([frame.pixels for frame in frames], fitted)

@@ -145,7 +145,7 @@ class RequestedPoses(FramelessExtractor):
     arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS
     of_reference: ClassVar[bool] = True
 
-    undo_gain: Annotated[bool, "whether gains in the sidecar are undone; published scores compare with the target"] = (
+    undo_gain: Annotated[bool, "whether gains in the sidecar are undone; WRBench's code compares with the target"] = (
         True
     )
     assumed_fov_degrees: Annotated[float, "horizontal field of view where the sidecar has none"] = 60.0

@@ -146,7 +146,7 @@ def _token_distance(network: VitTokens, recipe: TokenRecipe, views: AlignedViews
 def patch_shares(mask: Mask, fitted: Fitted, patch: int) -> Floats:
     """[patches] share of each whole patch that a mask covers, row by row."""
     cv2 = load_opencv()
-    columns, rows = fitted.whole_patches(patch)
+    columns, rows = fitted.kept_patches(patch)
     left, top = fitted.corner
     scaled = cv2.resize(mask.astype(np.float32), fitted.scaled, interpolation=cv2.INTER_AREA)
     shown = scaled[top : top + rows * patch, left : left + columns * patch]

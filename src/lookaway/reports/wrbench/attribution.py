@@ -20,10 +20,10 @@ from lookaway.reports.export.rows import write_row_file
 from lookaway.reports.failure_rules import CategoryVerdict, FailureRule, apply_rule, rule_rows
 from lookaway.reports.numbers import fixed, print_json, print_lines, print_rows
 from lookaway.reports.scored_rollouts import require_suite
+from lookaway.reports.wrbench.dimensions import DIMENSIONS, SUITE, Protocol, held_protocols
 from lookaway.statistics.intervals import Proportion, proportion
 from lookaway.store.run_folder import RunFolder
 
-SUITE: Final = "wrbench"
 GATE: Final = f"{SUITE}.reobserved"
 HOLDS: Final = "static"
 """The subset of cases whose camera is asked to stand still."""
@@ -67,6 +67,14 @@ RULES: Final = (
     ),
 )
 """An outcome is found where one of its rules finds it. Rules stand after those of the outcomes that they exclude."""
+
+
+def rules_of(protocol: Protocol) -> tuple[FailureRule, ...]:
+    """The rules on the metrics of a protocol."""
+    names = {source.metric: source.metric_of(protocol) for source in DIMENSIONS.values()}
+    return tuple(replace(rule, metric=names.get(rule.metric, rule.metric)) for rule in RULES)
+
+
 NOT_REQUIRED: Final = frozenset({CAMERA, UNREADABLE})
 """Outcomes that are passed over where a run, or the machine of a run, has not what their rules need."""
 PASSES: Final = frozenset({Reason.GATE_CLOSED.value, Reason.NOT_APPLICABLE.value})
@@ -162,16 +170,17 @@ class _Measured:
     closed: str | None = None
     """What the gate says is missing."""
 
-    def attribution(self) -> Attribution:
+    def attribution(self, rules: Sequence[FailureRule]) -> Attribution:
         """Its outcome; one that the gate decides has the gate's reason."""
-        found = attribute(self.scores, self.reasons, self.closed)
+        found = attribute(self.scores, self.reasons, self.closed, rules)
         is_explained = found.outcome == NEVER and self.closed is not None
         return replace(found, why=f"{found.why}, {self.closed}") if is_explained else found
 
 
-def attributions(run: Run) -> list[AttributionRow]:
-    """A row for each rollout, in the order of models and cases."""
+def attributions(run: Run, protocol: Protocol | None = None) -> list[AttributionRow]:
+    """A row for each rollout, in the order of models and cases; by the published metrics where the run has them."""
     require_suite(run, SUITE)
+    rules = rules_of(protocol or held_protocols(run)[0])
     rollouts = {row["rollout"]: row for row in RunFolder(run.path).rollouts().to_pylist()}
     measured = {name: _Measured() for name in rollouts}
     for row in run.items():
@@ -188,7 +197,7 @@ def attributions(run: Run) -> list[AttributionRow]:
             subset=row["subset"],
             case=row["case"],
             rollout=name,
-            **asdict(measured[name].attribution()),
+            **asdict(measured[name].attribution(rules)),
         )
         for name, row in rollouts.items()
     ]
@@ -275,7 +284,7 @@ def attribution_notes(rows: Sequence[AttributionRow]) -> Iterator[str]:
         yield f"note: the outcome is not known for {count}: {why}."
 
 
-def attribution_rule_rows() -> list[dict[str, Any]]:
+def attribution_rule_rows(protocol: Protocol) -> list[dict[str, Any]]:
     """The rules as a table, in the order of outcomes."""
-    ordered = sorted(RULES, key=lambda rule: list(OUTCOMES).index(rule.category))
+    ordered = sorted(rules_of(protocol), key=lambda rule: list(OUTCOMES).index(rule.category))
     return rule_rows(ordered, OUTCOMES, head="outcome")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from lookaway.core import Estimate
+from lookaway.core import Estimate, UserError
+from lookaway.engine.run import Run
 from lookaway.reports.numbers import estimate_interval, fixed, print_json, print_lines, print_rows, probability
 from lookaway.statistics.precision import MIN_VALUES, Mark, Precision, precision
 from lookaway.statistics.rank_correlation import (
@@ -18,7 +19,10 @@ from lookaway.statistics.rank_correlation import (
     linear_correlation,
     rank_correlation,
 )
+from lookaway.suites.two_protocols import corrected_name
 
+Protocol: TypeAlias = Literal["published", "corrected"]
+"""Which values are shown, and by which rules: those of the published table, or our own."""
 SUITE: Final = "wrbench"
 SUPPORT: Final = "support"
 PRECISION, ALIGNMENT, STATIC_HOLD, INTEGRITY = "D1 precision", "D1 alignment", "D1 static hold", "D2"
@@ -33,13 +37,23 @@ class DimensionSource:
     column: str
     is_conditional: bool = False
     """Whether only rollouts count in which the target left the view and was seen again."""
+    is_repaired: bool = False
+    """Whether the corrected protocol measures it in another way."""
+    is_won_by_still: bool = False
+    """Whether a video that stands still scores best, so that no model is called best."""
+
+    def metric_of(self, protocol: Protocol) -> str:
+        """The name of its metric in a protocol."""
+        return corrected_name(self.metric) if self.is_repaired and protocol == "corrected" else self.metric
 
 
 DIMENSIONS: Final[Mapping[str, DimensionSource]] = {
-    PRECISION: DimensionSource(metric=f"{SUITE}.camera_precision", column="D1_CamPrec"),
-    ALIGNMENT: DimensionSource(metric=f"{SUITE}.camera_alignment", column="D1_CamAlign_common_yaw"),
-    STATIC_HOLD: DimensionSource(metric=f"{SUITE}.static_hold", column="D1_CamAlign_static_hold"),
-    INTEGRITY: DimensionSource(metric=f"{SUITE}.visual_integrity", column="D2"),
+    PRECISION: DimensionSource(metric=f"{SUITE}.camera_precision", column="D1_CamPrec", is_repaired=True),
+    ALIGNMENT: DimensionSource(metric=f"{SUITE}.camera_alignment", column="D1_CamAlign_common_yaw", is_repaired=True),
+    STATIC_HOLD: DimensionSource(
+        metric=f"{SUITE}.static_hold", column="D1_CamAlign_static_hold", is_repaired=True, is_won_by_still=True
+    ),
+    INTEGRITY: DimensionSource(metric=f"{SUITE}.visual_integrity", column="D2", is_repaired=True, is_won_by_still=True),
     VISIBLE_SPACE: DimensionSource(metric=f"{SUITE}.d3.visible_spatial", column="D3"),
     VISIBLE_STATE: DimensionSource(metric=f"{SUITE}.d4.visible_state", column="D4"),
     RETURNED_SPACE: DimensionSource(metric=f"{SUITE}.d5.returned_spatial", column="D5", is_conditional=True),
@@ -50,6 +64,24 @@ AVERAGED: Final = (ALIGNMENT, INTEGRITY, VISIBLE_SPACE, VISIBLE_STATE, RETURNED_
 CORRELATED: Final = (SUPPORT, *AVERAGED)
 MIN_SUPPORT: Final = 0.10
 """The published results call a model sparse below this support, or below 10 rollouts."""
+
+
+def held_protocols(run: Run) -> tuple[Protocol, ...]:
+    """The protocols that a run has repaired dimensions of; both where it has none of these at all."""
+    names = {entry["name"] for entry in run.about["metrics"]}
+    repaired = [source for source in DIMENSIONS.values() if source.is_repaired]
+    both: tuple[Protocol, ...] = get_args(Protocol)
+    held = tuple(one for one in both if any(source.metric_of(one) in names for source in repaired))
+    return held or both
+
+
+def require_protocol(run: Run, protocol: Protocol) -> None:
+    """Refuse a run that holds the other protocol alone."""
+    if protocol not in (held := held_protocols(run)):
+        raise UserError(
+            f"{run.path} holds {held[0]} values and no {protocol} ones. Read it with --protocol {held[0]}, or measure "
+            f"with `lookaway eval --protocol {protocol}`."
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +103,8 @@ def dimension_cell(estimate: Estimate | None, effective: float) -> DimensionCell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AsPublished:
-    """The numbers of a model as the published table has them."""
+class PublishedNumbers:
+    """The numbers of a model by the rules of the published table: plain means of all values, zeros among them."""
 
     values: Mapping[str, float]
     """By dimension; those without a number are not there."""
@@ -116,7 +148,7 @@ class DimensionRow:
     """Share of judged rollouts in which the target left the view and was seen again, with Wilson's interval."""
     cells: Mapping[str, DimensionCell]
     """By dimension; those that were not measured are not there."""
-    published: AsPublished
+    published: PublishedNumbers
 
     @property
     def average(self) -> float | None:
@@ -125,9 +157,9 @@ class DimensionRow:
         means = [cell.estimate.mean for cell in cells if cell.estimate is not None and cell.is_estimable]
         return sum(means) / len(means) if len(means) == len(AVERAGED) else None
 
-    def value(self, name: str, *, as_published: bool = False) -> float | None:
-        """Support, or the mean of a dimension that is estimable; on demand whatever was published."""
-        if as_published:
+    def value(self, name: str, protocol: Protocol) -> float | None:
+        """Support, or the mean of a dimension: by the published rules any, by ours one that is estimable."""
+        if protocol == "published":
             return self.published.support if name == SUPPORT else self.published.values.get(name)
         if name == SUPPORT:
             return self.support.mean if self.support else None
@@ -135,21 +167,25 @@ class DimensionRow:
         return cell.estimate.mean if cell is not None and cell.estimate is not None and cell.is_estimable else None
 
 
-def best_models(rows: Sequence[DimensionRow]) -> dict[tuple[str, str], str]:
-    """The model with the highest estimable number, by viewpoint condition and dimension.
+def best_models(rows: Sequence[DimensionRow], protocol: Protocol) -> dict[tuple[str, str], list[str]]:
+    """The model with the highest number and the second, by viewpoint condition and dimension.
 
-    Conditions are not compared: they give models different things. A condition with one model has no best.
+    Conditions are not compared: they give models different things. A condition with one model has no best, and a
+    dimension that a video wins that stands still has none either.
     """
     conditions: dict[str, list[DimensionRow]] = {}
     for row in rows:
         conditions.setdefault(row.condition, []).append(row)
     best = {}
     for condition, own in conditions.items():
-        for name in (SUPPORT, *DIMENSIONS):
-            values = {row.model: value for row in own if (value := row.value(name)) is not None}
+        for name in (SUPPORT, *(name for name, source in DIMENSIONS.items() if not source.is_won_by_still)):
+            values = {row.model: value for row in own if (value := row.value(name, protocol)) is not None}
             if len(values) > 1:
-                best[condition, name] = max(values, key=values.__getitem__)
+                best[condition, name] = sorted(values, key=lambda model: -values[model])[:2]
     return best
+
+
+Best: TypeAlias = Mapping[tuple[str, str], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,17 +202,15 @@ class DimensionCorrelation:
 
 
 def dimension_correlations(
-    rows: Sequence[DimensionRow], *, as_published: bool = False, seed: int = 0, shuffles: int = 999
+    rows: Sequence[DimensionRow], protocol: Protocol, *, seed: int = 0, shuffles: int = 999
 ) -> list[DimensionCorrelation]:
     """Every pair of support and the averaged dimensions over models.
 
-    Models whose number is not estimable are left out, unless the published numbers are wanted.
+    By our rules models whose number is not estimable are left out, by the published ones none.
     """
     found = []
     for first, second in combinations(CORRELATED, 2):
-        pairs = [
-            (row.value(first, as_published=as_published), row.value(second, as_published=as_published)) for row in rows
-        ]
+        pairs = [(row.value(first, protocol), row.value(second, protocol)) for row in rows]
         known = np.array([pair for pair in pairs if None not in pair], np.float64).reshape(-1, 2)
         one, other = known.T
         found.append(
@@ -191,61 +225,70 @@ def dimension_correlations(
     return found
 
 
-def print_dimension_rows(rows: Sequence[DimensionRow], *, as_json: bool, parts: Sequence[str] = ()) -> None:
+def print_dimension_rows(
+    rows: Sequence[DimensionRow], protocol: Protocol, *, as_json: bool, parts: Sequence[str] = ()
+) -> None:
     """One line for each model; `parts` are what each line is about, where there are several of a model."""
-    best = best_models(rows) if not parts else {}
+    best = best_models(rows, protocol) if not parts else {}
+    shown = _published_cells if protocol == "published" else _own_cells
     if as_json:
-        print_json([_row_json(row, best, part) for row, part in zip(rows, parts or [""] * len(rows), strict=True)])
+        to_json = _published_json if protocol == "published" else _own_json
+        print_json(
+            [
+                {**({"slice": part} if part else {}), **to_json(row, best)}
+                for row, part in zip(rows, parts or [""] * len(rows), strict=True)
+            ]
+        )
         return
-    shown = [name for name in DIMENSIONS if any(name in row.cells for row in rows)]
     lines = [
         {
             **({"slice": part} if parts else {}),
             "model": row.model,
             "condition": row.condition,
             "rollouts": f"{row.outputs}",
-            SUPPORT: f"{fixed(row.support.mean if row.support else None)}{_star(row, SUPPORT, best)}",
-            "95 %": estimate_interval(row.support),
-            **{name: f"{_cell_text(row.cells.get(name))}{_star(row, name, best)}" for name in shown},
-            "average": fixed(row.average),
-            "as published": f"{fixed(row.published.average)}{_average_dagger(row)}",
+            **shown(row, [name for name in DIMENSIONS if any(name in other.cells for other in rows)], best),
         }
         for row, part in zip(rows, parts or [""] * len(rows), strict=True)
     ]
-    print_rows(lines, as_json=False, right=("rollouts", SUPPORT, *shown, "average", "as published"))
-    print_lines(
-        [
+    words = ("slice", "model", "condition", "95 %")
+    print_rows(lines, as_json=False, right=[name for name in lines[0] if name not in words] if lines else ())
+    print_lines(_legend(protocol, has_best=bool(best)))
+
+
+def _own_cells(row: DimensionRow, names: Sequence[str], best: Best) -> dict[str, str]:
+    return {
+        SUPPORT: f"{fixed(row.support.mean if row.support else None)}{_stars(row, SUPPORT, best, 1)}",
+        "95 %": estimate_interval(row.support),
+        **{name: f"{_cell_text(row.cells.get(name))}{_stars(row, name, best, 1)}" for name in names},
+        "average": fixed(row.average),
+    }
+
+
+def _published_cells(row: DimensionRow, names: Sequence[str], best: Best) -> dict[str, str]:
+    found = row.published
+    return {
+        SUPPORT: f"{fixed(found.support)}{_stars(row, SUPPORT, best, 2)}",
+        **{
+            name: f"{fixed(found.values.get(name))}{_published_dagger(row, name)}{_stars(row, name, best, 2)}"
+            for name in names
+        },
+        "average": fixed(found.average),
+    }
+
+
+def _legend(protocol: Protocol, *, has_best: bool) -> list[str]:
+    still = " and ".join(name for name, source in DIMENSIONS.items() if source.is_won_by_still)
+    if protocol == "published":
+        marks = f"{Mark.IMPRECISE.value} fewer than {MIN_VALUES} rollouts or less than {MIN_SUPPORT:.0%} re-observed"
+        stars = "** best, * second best of its viewpoint condition"
+    else:
+        marks = (
             f"{Mark.IMPRECISE.value} imprecise; not estimable: fewer than {MIN_VALUES} values; there is no average "
-            "over what is not estimable",
-            *(["* best of its viewpoint condition"] if best else []),
-        ]
-    )
-
-
-def print_published_rows(rows: Sequence[DimensionRow], *, as_json: bool) -> None:
-    """One line for each model, as the published table has it: every mean, and a dagger where support is low."""
-    if as_json:
-        print_json([{"model": row.model, "condition": row.condition, **asdict(row.published)} for row in rows])
-        return
-    shown = [name for name in DIMENSIONS if any(name in row.published.values for row in rows)]
-    lines = [
-        {
-            "model": row.model,
-            "condition": row.condition,
-            "rollouts": f"{row.outputs}",
-            SUPPORT: fixed(row.published.support),
-            **{name: f"{fixed(row.published.values.get(name))}{_published_dagger(row, name)}" for name in shown},
-            "average": fixed(row.published.average),
-        }
-        for row in rows
-    ]
-    print_rows(lines, as_json=False, right=("rollouts", SUPPORT, *shown, "average"))
-    low = f"fewer than {MIN_VALUES} rollouts or less than {MIN_SUPPORT:.0%} re-observed, as published"
-    print_lines([f"{Mark.IMPRECISE.value} {low}"])
-
-
-def _average_dagger(row: DimensionRow) -> str:
-    return Mark.IMPRECISE.value if row.published.is_low_n and row.published.average is not None else ""
+            "over what is not estimable"
+        )
+        stars = "* best of its viewpoint condition"
+    unranked = f"; none for {still}, which a video wins that stands still"
+    return [marks, *([f"{stars}{unranked}"] if has_best else [])]
 
 
 def _published_dagger(row: DimensionRow, name: str) -> str:
@@ -253,8 +296,10 @@ def _published_dagger(row: DimensionRow, name: str) -> str:
     return Mark.IMPRECISE.value if is_marked else ""
 
 
-def _star(row: DimensionRow, name: str, best: Mapping[tuple[str, str], str]) -> str:
-    return "*" if best.get((row.condition, name)) == row.model else ""
+def _stars(row: DimensionRow, name: str, best: Best, most: int) -> str:
+    """`most` stars for the best, one less for the second."""
+    models = best.get((row.condition, name), [])
+    return "*" * max(0, most - models.index(row.model)) if row.model in models else ""
 
 
 def _cell_text(cell: DimensionCell | None) -> str:
@@ -265,9 +310,12 @@ def _cell_text(cell: DimensionCell | None) -> str:
     return f"{fixed(cell.estimate.mean)}{cell.precision.mark.value} ({cell.estimate.scored})"
 
 
-def _row_json(row: DimensionRow, best: Mapping[tuple[str, str], str], part: str) -> dict[str, Any]:
+def _published_json(row: DimensionRow, best: Best) -> dict[str, Any]:
+    return {"model": row.model, "condition": row.condition, "outputs": row.outputs, **asdict(row.published)}
+
+
+def _own_json(row: DimensionRow, best: Best) -> dict[str, Any]:
     return {
-        **({"slice": part} if part else {}),
         "model": row.model,
         "condition": row.condition,
         "outputs": row.outputs,
@@ -277,12 +325,11 @@ def _row_json(row: DimensionRow, best: Mapping[tuple[str, str], str], part: str)
                 "estimate": None if cell.estimate is None else asdict(cell.estimate),
                 "mark": cell.precision.mark.name.lower(),
                 "effective": cell.precision.effective,
-                "is_best": best.get((row.condition, name)) == row.model,
+                "is_best": bool(_stars(row, name, best, 1)),
             }
             for name, cell in row.cells.items()
         },
         "average": row.average,
-        "as_published": asdict(row.published),
     }
 
 

@@ -13,17 +13,17 @@ from lookaway.engine.run import Run
 from lookaway.reports.numbers import estimate_interval, print_json, print_rows, probability, signed
 from lookaway.reports.scored_rollouts import ScoredRollout, require_suite, scored_rollouts
 from lookaway.reports.wrbench.dimensions import (
-    ALIGNMENT,
     DIMENSIONS,
     RETURNED_SPACE,
-    STATIC_HOLD,
     SUITE,
     SUPPORT,
-    AsPublished,
     DimensionRow,
+    Protocol,
+    PublishedNumbers,
     dimension_cell,
     is_low_n,
     published_average,
+    require_protocol,
 )
 from lookaway.statistics.intervals import clustered_share, effective_size, mean_estimates
 from lookaway.statistics.paired_difference import CaseValues, false_discovery, paired_difference, signed_ranks
@@ -57,6 +57,8 @@ class FactoredRollout:
     scored: ScoredRollout
     key: CaseKey
     interface: str
+    protocol: Protocol
+    """Whose values it has."""
 
     @property
     def passes(self) -> bool:
@@ -68,7 +70,11 @@ class FactoredRollout:
         if name == SUPPORT:
             return self.scored.values.get(GATE)
         dimension = DIMENSIONS[name]
-        return self.scored.values.get(dimension.metric) if self.passes or not dimension.is_conditional else None
+        return (
+            self.scored.values.get(dimension.metric_of(self.protocol))
+            if self.passes or not dimension.is_conditional
+            else None
+        )
 
 
 FACTORS: Final[Mapping[str, Callable[[FactoredRollout], str]]] = {
@@ -95,9 +101,15 @@ def interface_of(model: str, given: Mapping[str, str]) -> str:
     return next((found for found, known in INTERFACES.items() if names.intersection(known)), NOT_STATED)
 
 
-def factored_rollouts(run: Run, interfaces: Mapping[str, str] | None = None) -> list[FactoredRollout]:
-    """All rollouts of a run of WRBench; refuses runs of other suites, and ids that do not name event and camera."""
+def factored_rollouts(
+    run: Run, interfaces: Mapping[str, str] | None = None, protocol: Protocol = "published"
+) -> list[FactoredRollout]:
+    """All rollouts of a run of WRBench, with the values of a protocol.
+
+    Refuses runs of other suites, those that hold nothing of the protocol, and ids that do not name event and camera.
+    """
     require_suite(run, SUITE)
+    require_protocol(run, protocol)
     found = []
     for rollout in scored_rollouts(run):
         key = CaseKey.parse(rollout.case)
@@ -106,7 +118,8 @@ def factored_rollouts(run: Run, interfaces: Mapping[str, str] | None = None) -> 
                 f"{run.path}: the case {rollout.case!r} does not name its event and camera; expected an id such as "
                 "bedroom_cat_bed_jump__T2_div_b__none__yaw60_RL."
             )
-        found.append(FactoredRollout(scored=rollout, key=key, interface=interface_of(rollout.model, interfaces or {})))
+        interface = interface_of(rollout.model, interfaces or {})
+        found.append(FactoredRollout(scored=rollout, key=key, interface=interface, protocol=protocol))
     if unknown := sorted(set(interfaces or {}) - {rollout.scored.model for rollout in found}):
         raise UserError(f"{run.path}: there is no model {unknown[0]!r}, for which an interface is given.")
     return found
@@ -179,7 +192,7 @@ def _rows(samples: Sequence[tuple[str, Sequence[FactoredRollout]]]) -> list[Dime
                 outputs=len(own),
                 support=_support(own),
                 cells={name: next(cells) for name in shown},
-                published=as_published(own),
+                published=published_numbers(own),
             )
         )
     return rows
@@ -191,21 +204,19 @@ def _support(rollouts: Sequence[FactoredRollout]) -> Estimate | None:
     return clustered_share(passed, [rollout.scored.scene for rollout in judged])
 
 
-def as_published(rollouts: Sequence[FactoredRollout]) -> AsPublished:
-    """The numbers that the published code makes of these rollouts.
+def published_numbers(rollouts: Sequence[FactoredRollout]) -> PublishedNumbers:
+    """The numbers that the rules of the published table make of these rollouts.
 
-    Camera alignment is the mean over successes alone: turns above 0 and still cameras at 1, in one column.
+    Camera alignment is the mean over all rollouts whose camera should turn: the released table builder leaves zeros out
+    and adds cameras that held still, but the published counts are those of all.
     """
     values = {}
     for name in DIMENSIONS:
         found = [value for rollout in rollouts if (value := rollout.value(name)) is not None]
-        if name == ALIGNMENT:
-            held = [rollout.value(STATIC_HOLD) for rollout in rollouts]
-            found = [value for value in found if value > 0] + [1.0 for value in held if value == 1]
         if found:
             values[name] = sum(found) / len(found)
     passed = sum(rollout.value(RETURNED_SPACE) is not None for rollout in rollouts)
-    return AsPublished(
+    return PublishedNumbers(
         values=values,
         support=sum(rollout.passes for rollout in rollouts) / len(rollouts),
         average=published_average(values),
@@ -227,7 +238,7 @@ class Contrast:
     q: float
     """p after Benjamini and Hochberg's correction for all contrasts of the table."""
     by_model: Mapping[str, float]
-    """As published: difference of the means of all rollouts with and without the factor, model by model."""
+    """As in the paper: difference of the means of all rollouts with and without the factor, model by model."""
     published_mean: float | None
     """Mean of these over models; `None` where no model has all cells."""
     published_p: float | None
@@ -348,11 +359,11 @@ def print_contrasts(found: Sequence[Contrast], *, as_json: bool) -> None:
             "p": probability(contrast.p),
             "q": probability(contrast.q),
             "pairs": f"{contrast.difference.scored}",
-            "as published": signed(contrast.published_mean),
+            "over models": signed(contrast.published_mean),
             "p over models": probability(contrast.published_p),
             "models": f"{len(contrast.by_model)}",
         }
         for contrast in found
     ]
-    right = ("difference", "p", "q", "pairs", "as published", "p over models", "models")
+    right = ("difference", "p", "q", "pairs", "over models", "p over models", "models")
     print_rows(rows, as_json=False, right=right)

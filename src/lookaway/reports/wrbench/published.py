@@ -16,9 +16,9 @@ from lookaway.reports.wrbench.dimensions import (
     DIMENSIONS,
     RETURNED_SPACE,
     RETURNED_STATE,
-    AsPublished,
     DimensionCell,
     DimensionRow,
+    PublishedNumbers,
     dimension_cell,
 )
 from lookaway.statistics.intervals import proportion, wilson
@@ -132,7 +132,7 @@ def _model(row: _Row) -> DimensionRow:
         outputs=outputs,
         support=Estimate(mean=found.share, low=found.low, high=found.high, scored=outputs, scenes=outputs),
         cells=cells,
-        published=AsPublished(
+        published=PublishedNumbers(
             values={name: cell.estimate.mean for name, cell in cells.items() if cell.estimate is not None},
             support=rate,
             average=row.share("Avg"),

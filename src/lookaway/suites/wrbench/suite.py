@@ -11,7 +11,7 @@ from lookaway.statistics.cells import gated_cells
 from lookaway.suites.options import ALLOW_OUTSIDE
 from lookaway.suites.wrbench.layout import WrBenchReader, looks_like_wrbench
 from lookaway.suites.wrbench.probes import NAMES_SUBJECT
-from lookaway.suites.wrbench.protocol import CACHED_POSES, EXAMPLE_SAMPLING, protocol
+from lookaway.suites.wrbench.protocol import CACHED_POSES, RELEASED_INTEGRITY, protocol
 
 NATURAL25: Final = Option(
     name="natural25",
@@ -19,17 +19,18 @@ NATURAL25: Final = Option(
     metavar="FOLDER",
     help="Folder of WRBench's prompts (families.jsonl, variants.jsonl), if separate from the videos.",
 )
-EXAMPLE: Final = Option(
-    name=EXAMPLE_SAMPLING,
+RELEASED: Final = Option(
+    name=RELEASED_INTEGRITY,
     type=bool,
     moves_numbers=True,
-    help="Sample visual integrity at 2 fps, at most 16 frames, as WRBench's example configuration does.",
+    help="Measure published visual integrity as WRBench's released scorer does with its example configuration: the "
+    "middle of each frame, at 2 fps, at most 16 frames.",
 )
 CACHED: Final = Option(
     name=CACHED_POSES,
     type=bool,
     moves_numbers=True,
-    help="Take the camera from the pose files that the list of videos names, instead of tracking it.",
+    help="Take the camera from the pose files that the list of videos names, instead of estimating it.",
 )
 NAMED: Final = Option(
     name=NAMES_SUBJECT,
@@ -45,7 +46,7 @@ class WrBench:
     name: ClassVar[str] = "wrbench"
     version: ClassVar[int] = 1
     title: ClassVar[str] = "WRBench: events go on while the camera looks away and comes back"
-    options: ClassVar[tuple[Option, ...]] = (NATURAL25, CACHED, EXAMPLE, NAMED, ALLOW_OUTSIDE)
+    options: ClassVar[tuple[Option, ...]] = (NATURAL25, CACHED, RELEASED, NAMED, ALLOW_OUTSIDE)
 
     def recognises(self, root: Path) -> bool:
         """Whether there is a list of videos beside prompts of Natural-25."""
@@ -64,7 +65,7 @@ class WrBench:
         )
 
     def metrics(self, settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
-        """The protocol as published, and without the defects of the published code."""
+        """The protocol as published, and with our repairs."""
         return protocol(settings)
 
     def table(self, groups: Sequence[Group]) -> Table:
