@@ -98,7 +98,7 @@ def test_phases_weigh_alike_and_the_least_cosine_counts():
 def test_a_phase_that_is_too_short_counts_as_0_only_as_published():
     shown = [MAPS[0]] * 4
     assert depth(shown, (0, 4, 8, 12)).value == pytest.approx(1, abs=1e-6)
-    published = depth(shown, (0, 4, 8, 12), DepthConsistency(as_published=True))
+    published = depth(shown, (0, 4, 8, 12), DepthConsistency(counts_short_phases=True))
     assert published.value == pytest.approx(0.7 * 0.5)
 
 
