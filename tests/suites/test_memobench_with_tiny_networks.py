@@ -46,8 +46,9 @@ def runs(tmp_path_factory):
             put_into_hub("bert-base-uncased", save_tokenizer),
         ):
             publish(weights, patch)
-        for protocol in PREFIXES:
-            evaluate(read(writer.root, suite="memobench"), root / protocol, metrics=METRICS, protocol=protocol)
+        for protocol, prefix in PREFIXES.items():
+            names = [prefix + name for name in METRICS]
+            evaluate(read(writer.root, suite="memobench"), root / protocol, metrics=names)
     return {protocol: Run(root / protocol) for protocol in PREFIXES}
 
 
