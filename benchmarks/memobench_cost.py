@@ -64,14 +64,14 @@ def by_seeking(rollout: Rollout) -> tuple[dict[str, float], int, int]:
     whole = Phase("all", 0, FRAMES, 0, REFERENCE_FRAMES)
     found: dict[str, float] = {}
     pairs = 0
-    for phase in (*phases_of(rollout, FRAMES, as_published=True), whole):
+    for phase in (*phases_of(rollout, FRAMES, shares_ends=True), whole):
         values = []
         for frame in range(phase.start, min(phase.stop, FRAMES)):
             picture = generated.read(frame)
             scale = LARGEST_SIDE / max(picture.shape[:2])
             size = (round(picture.shape[1] * scale), round(picture.shape[0] * scale))
             first = cv2.resize(picture, size, interpolation=cv2.INTER_AREA)
-            second = cv2.resize(true.read(phase.published_partner(frame)), size, interpolation=cv2.INTER_AREA)
+            second = cv2.resize(true.read(phase.partner_between_ends(frame)), size, interpolation=cv2.INTER_AREA)
             values.append((_psnr(first, second), _ssim(first, second)))
         pairs += len(values)
         psnr, ssim = np.mean(values, axis=0)
@@ -99,7 +99,7 @@ def _ssim(first: np.ndarray, second: np.ndarray) -> float:
 
 def in_one_pass(rollout: Rollout) -> dict[str, float]:
     """The same by the suite."""
-    bounds = [bound for bound in MemoBench().metrics({"as_published": True}) if bound.name in NAMES]
+    bounds = [bound for bound in MemoBench().metrics({}) if bound.name in NAMES]
     recipes = [recipe for bound in bounds for recipe in bound.recipes.values()]
     perceived = FeatureJob(Extractors(None), rollout, "content", recipes).run()
     found = {}

@@ -130,13 +130,15 @@ def reappearance_bounds(draws: int) -> list[BoundMetric]:
 
 def failure_bounds(world: Path) -> list[BoundMetric]:
     """The metrics that the rules go by, fed from the truth; only similarity of pictures is measured."""
-    wanted = ("memobench.reappeared.ssim", "memobench.camera_controllability")
+    wanted = ("memobench.corrected.reappeared.ssim", "memobench.corrected.camera_controllability")
     protocol = tuple(bound for bound in load_suite("memobench").metrics({}) if bound.name in wanted)
     frames = UniformFrames(32)
     return [
         *Overrides(using={"poses": TruePoses()}).apply(protocol),
         BoundMetric(
-            name="memobench.ors", metric=ReappearanceScore(), recipes={"detections": ErringDetections(SURE, others=1)}
+            name="memobench.corrected.ors",
+            metric=ReappearanceScore(),
+            recipes={"detections": ErringDetections(SURE, others=1)},
         ),
         BoundMetric(name="further.object_texture", metric=ObjectTexture(), recipes={"regions": TrueRegions(frames)}),
         BoundMetric(

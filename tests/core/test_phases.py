@@ -5,7 +5,7 @@ import json
 import pytest
 
 from lookaway.core import Reason, Unmeasurable
-from lookaway.core.phases import Phase, map_phases, map_published_phases
+from lookaway.core.phases import Phase, map_phases, map_phases_sharing_ends
 from tests.support.compared import GOLDEN
 
 needs_golden = pytest.mark.skipif(
@@ -27,30 +27,30 @@ def test_published_keyframes_are_those_of_the_official_code():
     assert len(cases) == 7
     for case in cases:
         left, back, reference, frames = case["in"]
-        phases = map_published_phases(starts(left, back), reference, frames)
+        phases = map_phases_sharing_ends(starts(left, back), reference, frames)
         assert [phase.start for phase in phases[1:]] == case["out"]
 
 
 def test_published_phases_share_their_ends():
-    assert bounds(map_published_phases(starts(40, 80), 120, 81)) == [(0, 28), (27, 55), (54, 81)]
+    assert bounds(map_phases_sharing_ends(starts(40, 80), 120, 81)) == [(0, 28), (27, 55), (54, 81)]
 
 
 def test_published_ends_correspond_to_ends():
-    for phase in map_published_phases(starts(40, 80), 120, 81):
-        assert phase.published_partner(phase.start) == phase.reference_start
-        assert phase.published_partner(phase.stop - 1) == phase.reference_stop - 1
+    for phase in map_phases_sharing_ends(starts(40, 80), 120, 81):
+        assert phase.partner_between_ends(phase.start) == phase.reference_start
+        assert phase.partner_between_ends(phase.stop - 1) == phase.reference_stop - 1
 
 
 def test_published_halves_are_rounded_to_even_numbers():
-    assert [Phase("all", 0, 5, 0, 3).published_partner(frame) for frame in range(5)] == [0, 0, 1, 2, 2]
+    assert [Phase("all", 0, 5, 0, 3).partner_between_ends(frame) for frame in range(5)] == [0, 0, 1, 2, 2]
 
 
 def test_a_published_phase_of_one_frame_has_its_first_partner():
-    assert Phase("reappeared", 80, 81, 299, 300).published_partner(80) == 299
+    assert Phase("reappeared", 80, 81, 299, 300).partner_between_ends(80) == 299
 
 
 def test_the_last_published_phase_of_a_very_short_video_is_empty():
-    last = map_published_phases(starts(2, 3), 4, 4)[-1]
+    last = map_phases_sharing_ends(starts(2, 3), 4, 4)[-1]
     assert last.stop <= last.start
 
 
@@ -84,7 +84,7 @@ def test_a_phase_that_the_reference_does_not_have_is_empty_and_not_made_up():
 
 
 @pytest.mark.parametrize("wrong", [{}, {"visible": 1}, starts(80, 40), starts(40, 120)])
-@pytest.mark.parametrize("mapping", [map_phases, map_published_phases])
+@pytest.mark.parametrize("mapping", [map_phases, map_phases_sharing_ends])
 def test_keyframes_that_make_no_phases_are_refused(mapping, wrong):
     with pytest.raises(Unmeasurable, match="Correct the keyframes") as raised:
         mapping(wrong, 120, 81)
@@ -93,4 +93,4 @@ def test_keyframes_that_make_no_phases_are_refused(mapping, wrong):
 
 def test_the_published_mapping_is_of_three_phases():
     with pytest.raises(ValueError, match="three phases"):
-        map_published_phases({"seen": 0, "gone": 4}, 120, 81)
+        map_phases_sharing_ends({"seen": 0, "gone": 4}, 120, 81)

@@ -52,7 +52,7 @@ def test_the_feature_holds_the_bounds_and_names(rollout):
     check_documented(recipe, feature)
     assert feature["bounds"].tolist() == [[0, 27], [27, 54], [54, 81]]
     assert feature.detail == {"phases": ["visible", "disappeared", "reappeared"], "reference_frames": 12}
-    published = PhaseBounds(as_published=True).load().start(rollout, TIMELINE, {}).finish()
+    published = PhaseBounds(shares_ends=True).load().start(rollout, TIMELINE, {}).finish()
     assert published["bounds"].tolist() == [[0, 28], [27, 55], [54, 81]]
 
 
@@ -73,7 +73,7 @@ def test_a_reference_that_cannot_be_read_is_named(rollout, tmp_path):
 def test_every_so_many_frames_of_some_phases(rollout):
     sampler = EveryInPhases(("visible", "reappeared"), step=10)
     assert sampler.indices(TIMELINE, rollout) == (0, 10, 20, 54, 64, 74)
-    published = replace(sampler, step=27, as_published=True)
+    published = replace(sampler, step=27, shares_ends=True)
     assert published.indices(TIMELINE, rollout) == (0, 27, 54)
 
 

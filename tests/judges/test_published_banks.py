@@ -21,9 +21,9 @@ from lookaway.judges.question_filter import (
     FAILS_ON_TRUTH,
     MISSES_FAILURE,
     MOVED_BY_HINT,
-    filter_as_published,
     filter_published_bank,
     filter_questions,
+    keep_unmoved_by_hint,
 )
 from lookaway.judges.question_writing import DIMENSIONS
 from lookaway.metrics.judge_metrics import QuestionPassRate
@@ -106,7 +106,7 @@ def test_no_stored_verdict_of_these_banks_contradicts_its_answer(name):
 @pytest.mark.parametrize("name", REAL_BANKS)
 def test_the_published_filter_keeps_exactly_the_published_questions(name):
     bank = published(name)
-    assert list(filter_published_bank(bank, as_published=True).kept) == bank.final.ids
+    assert list(filter_published_bank(bank, by_hint=True).kept) == bank.final.ids
 
 
 @needs_real_banks
@@ -114,7 +114,7 @@ def test_of_96_questions_71_are_kept_as_published_and_5_that_penalise_the_failur
     banks = [published(name) for name in REAL_BANKS]
     assert sum(len(bank.written.ids) for bank in banks) == 96
     assert sum(sum(bank.stated_passes("ground_truth").values()) for bank in banks) == 92
-    kept = [(filter_published_bank(bank, as_published=True).kept, filter_published_bank(bank).kept) for bank in banks]
+    kept = [(filter_published_bank(bank, by_hint=True).kept, filter_published_bank(bank).kept) for bank in banks]
     assert [len(theirs) for theirs, _ in kept] == [21, 18, 16, 16]
     assert [len(ours) for _, ours in kept] == [5, 0, 0, 0]
     assert len(set(kept[0][0]) & set(kept[0][1])) == 3
@@ -167,7 +167,7 @@ def test_a_verdict_that_contradicts_its_answer_is_named_and_the_answer_counts(tm
     assert bank.passes("ground_truth") == {1: False, 2: True}
     assert bank.stated_passes("ground_truth") == {1: True, 2: True}
     assert filter_published_bank(bank).dropped[1] == FAILS_ON_TRUTH
-    assert filter_published_bank(bank, as_published=True).kept == (1, 2)
+    assert filter_published_bank(bank, by_hint=True).kept == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_a_question_is_kept_if_the_truth_passes_and_the_failure_does_not():
 
 def test_as_published_a_question_is_kept_if_a_hint_does_not_move_its_verdict():
     truth = {1: True, 2: True, 3: True, 4: False}
-    found = filter_as_published(
+    found = keep_unmoved_by_hint(
         BANK, truth, {1: True, 2: False, 3: True, 4: True}, {1: True, 2: False, 3: False, 4: True}
     )
     assert found.kept == (1, 2)

@@ -17,7 +17,7 @@ ROLLOUT = replace(
 PHASES = Feature(
     {"bounds": np.array([[0, 9], [9, 12], [12, 21]])}, {"phases": ["visible", "disappeared", "reappeared"]}
 )
-PUBLISHED = MotionSmoothness(as_published=True)
+PUBLISHED = MotionSmoothness(averages_phases=True)
 SHIFT = 6
 LENGTH, AMPLITUDE = 20.9, 0.0243
 """Of a wave for which the errors are those of the published example."""
@@ -38,15 +38,15 @@ def moved(pixels):
 
 def test_a_shift_by_six_pixels_with_exact_flow_has_the_published_errors_and_none_by_default():
     earlier, later = wave(0), wave(SHIFT)
-    assert warp_error(earlier, later, moved(SHIFT), as_published=True) == pytest.approx(0.0301, abs=5e-4)
+    assert warp_error(earlier, later, moved(SHIFT), samples_earlier=True) == pytest.approx(0.0301, abs=5e-4)
     assert warp_error(earlier, later, moved(0)) == pytest.approx(0.0243, abs=5e-4)
-    assert warp_error(earlier, later, moved(-SHIFT), as_published=True) == pytest.approx(0.0004, abs=5e-4)
+    assert warp_error(earlier, later, moved(-SHIFT), samples_earlier=True) == pytest.approx(0.0004, abs=5e-4)
     assert warp_error(earlier, later, moved(SHIFT)) == pytest.approx(0.0004, abs=5e-4)
 
 
 def test_pictures_that_stand_still_have_no_error_either_way():
-    for as_published in (False, True):
-        assert warp_error(wave(0), wave(0), moved(0), as_published=as_published) == 0
+    for samples_earlier in (False, True):
+        assert warp_error(wave(0), wave(0), moved(0), samples_earlier=samples_earlier) == 0
 
 
 def test_fractions_of_pixels_are_interpolated():
@@ -82,7 +82,7 @@ def test_sampled_frames_of_both_phases_are_compared_each_with_the_next():
     feature = errors(ShiftErrors(), pictures(1.0))
     assert feature["frame_indices"].tolist() == [0, 4, 8, 12, 16, 20]
     assert feature["errors"].max() < 0.004
-    published = errors(ShiftErrors(as_published=True), pictures(1.0))
+    published = errors(ShiftErrors(samples_earlier=True), pictures(1.0))
     assert published["errors"].min() > 3 * feature["errors"].max()
 
 
@@ -112,23 +112,23 @@ def test_a_step_between_phases_does_not_count():
     assert (calm.raw, len(calm.units)) == (pytest.approx(0.1), 4)
 
 
-def test_by_default_steps_are_averaged_and_as_published_phases():
+def test_steps_are_averaged_or_phases():
     steps = [0.0, 0.0, 0.0, 0.3, 0.3]
     assert measured(steps).value == pytest.approx(np.exp(-0.15 / 0.15))
     assert measured(steps, PUBLISHED).value == pytest.approx((1 + np.exp(-0.3 / 0.15)) / 2)
 
 
-def test_as_published_a_phase_of_two_sampled_frames_counts_as_0():
+def test_as_the_code_has_it_a_phase_of_two_sampled_frames_counts_as_0():
     assert measured([0.0] * 4, PUBLISHED, (0, 4, 8, 12, 16)).value == 0.5
     assert measured([0.0] * 4, None, (0, 4, 8, 12, 16)).value == 1
 
 
-def test_as_published_a_phase_of_two_frames_is_left_out():
+def test_as_the_code_has_it_a_phase_of_two_frames_is_left_out():
     ends = Feature({"bounds": np.array([[0, 9], [8, 20], [19, 21]])}, {"phases": list(PHASES.detail["phases"])})
     assert measured([0.0] * 3, PUBLISHED, (0, 4, 8, 19), ends).value == 1
 
 
-def test_without_steps_it_abstains_and_is_0_as_published():
+def test_without_steps_it_abstains_and_is_0_as_the_code_has_it():
     assert measured([0.0], None, (8, 12)).reason is Reason.TOO_SHORT
     assert measured([0.0], PUBLISHED, (8, 12)).value == 0
 

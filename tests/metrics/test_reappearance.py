@@ -165,9 +165,9 @@ def test_a_case_without_a_target_is_declined():
 
 def test_the_published_words_are_cut_out_of_the_prompt():
     assert target_words(ROLLOUT, "subject") == "fox"
-    assert target_words(ROLLOUT, "published") == "a fox (subject) run"
+    assert target_words(ROLLOUT, "clause") == "a fox (subject) run"
     plain = replace(ROLLOUT, case=replace(ROLLOUT.case, prompt=("A glass fizzes.",)))
-    assert target_words(plain, "published") == "fox"
+    assert target_words(plain, "clause") == "fox"
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the published tables are not beside the project")
@@ -175,7 +175,7 @@ def test_every_published_synthetic_prompt_names_its_subject():
     with (DATA / "synthetic_metadata.csv").open(newline="", encoding="utf-8-sig") as file:
         rows = list(csv.DictReader(file))
     phrases = [
-        target_words(replace(ROLLOUT, case=replace(ROLLOUT.case, prompt=(row["prompt"],))), "published") for row in rows
+        target_words(replace(ROLLOUT, case=replace(ROLLOUT.case, prompt=(row["prompt"],))), "clause") for row in rows
     ]
     assert len(phrases) == 196
     assert all("(subject)" in phrase for phrase in phrases)

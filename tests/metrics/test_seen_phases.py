@@ -98,7 +98,7 @@ def test_phases_weigh_alike_and_the_least_cosine_counts():
 def test_a_phase_that_is_too_short_counts_as_0_only_as_published():
     shown = [MAPS[0]] * 4
     assert depth(shown, (0, 4, 8, 12)).value == pytest.approx(1, abs=1e-6)
-    published = depth(shown, (0, 4, 8, 12), DepthConsistency(as_published=True))
+    published = depth(shown, (0, 4, 8, 12), DepthConsistency(counts_short_phases=True))
     assert published.value == pytest.approx(0.7 * 0.5)
 
 
@@ -115,3 +115,11 @@ def test_a_phase_without_any_frame_of_depth_does_not_count():
 def test_without_pairs_or_phases_it_abstains():
     assert depth([MAPS[0]] * 2, (0, 12)).reason is Reason.TOO_SHORT
     assert depth([MAPS[0]] * 6, metric=DepthConsistency(phases=("never",))).reason is Reason.MISSING_INPUT
+
+
+def test_frames_of_a_short_phase_count_again_as_in_the_code():
+    near, far = TOKENS + 0.1 * RANDOM.normal(size=TOKENS.shape), TOKENS + RANDOM.normal(size=TOKENS.shape)
+    first, last = (identity(TOKENS, each).detail["mean"] for each in (near, far))
+    found = identity(TOKENS, near, far, metric=ObjectIdentity(repeats_to=9))
+    assert found.detail["mean"] == pytest.approx((8 * first + last) / 9, abs=1e-6)
+    assert len(found.units) == 2

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,6 +12,7 @@ import transformers
 from lookaway.core import Reason, Unmeasurable
 from lookaway.io.sampling import EveryFrame
 from lookaway.perception.depth.depth_anything import DepthAnything, input_size
+from lookaway.perception.similarity.compared_frames import GeneratedSize
 from tests.support.hub import COMMIT, as_saved
 from tests.support.picture_networks import noise, tiny_depth_anything
 from tests.support.watching import perceive_frames
@@ -74,3 +76,13 @@ def test_a_checkpoint_without_one_of_its_parameters_is_refused(recipe):
     with pytest.raises(Unmeasurable, match=r"missing keys: head\.conv1\.weight") as refused:
         changed.load()
     assert refused.value.reason is Reason.WRONG_WEIGHTS
+
+
+def test_the_networks_own_map_of_a_reduced_frame_is_kept_where_it_is_asked_for(recipe):
+    frame, size = noise(1, 112, 168)[0], GeneratedSize(63)
+    own = replace(recipe, height=None)
+    found = perceive_frames(replace(own, canvas=size), [frame])["inverse_depth"]
+    expected = perceive_frames(own, [size.reduce(frame)])["inverse_depth"]
+    assert size.reduce(frame).shape == (42, 63, 3)
+    assert found.shape[1:] == tuple(reversed(input_size(63, 42, 56, 14)))
+    np.testing.assert_array_equal(found, expected)

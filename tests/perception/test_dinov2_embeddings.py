@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import safetensors.torch
@@ -9,6 +11,7 @@ import transformers
 from lookaway.core import Compute, MissingDevice, Reason, Unmeasurable
 from lookaway.io.sampling import UniformFrames
 from lookaway.perception.networks.fits import CentreCrop, WholeFrame
+from lookaway.perception.similarity.compared_frames import GeneratedSize
 from lookaway.perception.similarity.dinov2_embeddings import Dinov2Embeddings
 from tests.support.hub import COMMIT, as_saved
 from tests.support.networks import tiny_dinov2
@@ -119,3 +122,12 @@ def test_regions_of_any_size_are_embedded_each_by_itself(recipe):
     together = embed(regions)
     assert together.shape == (6, 32)
     np.testing.assert_allclose(together, np.concatenate([embed([region]) for region in regions]), atol=1e-5)
+
+
+def test_frames_are_reduced_before_where_it_is_asked_for(recipe):
+    shown = pictures(3)
+    size = GeneratedSize(80)
+    reduced = perceive_frames(replace(recipe, reduced=size), shown)
+    expected = perceive_frames(recipe, [size.reduce(picture) for picture in shown])
+    for name, array in expected.arrays.items():
+        np.testing.assert_array_equal(reduced[name], array)

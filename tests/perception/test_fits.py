@@ -109,3 +109,10 @@ def test_each_picture_of_a_batch_is_as_it_is_alone():
 def test_half_precision_reaches_the_network():
     half = to_input(torch, [picture()], Squeezed(4, 4).fitted(16, 12, 1), Colours(), Compute(precision="bfloat16"))
     assert half.dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize(("width", "down", "rounded"), [(640, 115, 116), (633, 113, 113), (645, 117, 117)])
+def test_the_corner_of_the_middle_is_rounded_down_or_as_torchvision_does(width, down, rounded):
+    """The middle of 455, 450 and 458 columns begins at 115.5, 113 and 117."""
+    corners = [CentreCrop(256, 224, rounds_corner=rounds).fitted(width, 360, 14).corner for rounds in (False, True)]
+    assert corners == [(down, 16), (rounded, 16)]

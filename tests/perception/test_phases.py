@@ -43,11 +43,11 @@ def published(first, last, reference_first, reference_last):
 
 def test_published_partners_are_piecewise_and_meet_at_keyframes(rollout):
     expected = published(0, 27, 0, 40) | published(27, 54, 40, 80) | published(54, 80, 80, 119)
-    assert partners(rollout, as_published=True) == expected
+    assert partners(rollout, shares_ends=True) == expected
 
 
 def test_the_whole_video_is_published_along_a_line(rollout):
-    assert partners(rollout, as_published=True, is_linear=True) == published(0, 80, 0, 119)
+    assert partners(rollout, shares_ends=True, is_linear=True) == published(0, 80, 0, 119)
 
 
 def test_by_default_every_frame_has_its_partner_in_the_same_phase(rollout):
@@ -64,7 +64,7 @@ def spread_partners(rollout, frames=81, **options):
 
 def test_a_phase_is_spread_over_as_published_in_both_videos(rollout):
     expected = {int(54 + k * (80 - 54) / 2): int(80 + k * (119 - 80) / 2) for k in range(3)}
-    assert spread_partners(rollout, as_published=True) == expected == {54: 80, 67: 99, 80: 119}
+    assert spread_partners(rollout, shares_ends=True) == expected == {54: 80, 67: 99, 80: 119}
     assert spread_partners(rollout, phase="visible", count=2) == {0: 0, 26: 39}
     assert spread_partners(rollout, 3) == {2: 119}
 

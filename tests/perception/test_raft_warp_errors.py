@@ -133,15 +133,15 @@ def padded_flow(pictures):
 
 
 @pytest.mark.merge
-@pytest.mark.parametrize("as_published", [False, True])
-def test_pictures_are_padded_by_their_edges_and_on_the_scale_that_is_asked_for(recipe, as_published):
+@pytest.mark.parametrize("as_the_code", [False, True])
+def test_pictures_are_padded_by_their_edges_and_on_the_scale_that_is_asked_for(recipe, as_the_code):
     shown = noise(2, 130, 131)
-    recipe = replace(recipe, as_published=as_published)
+    recipe = replace(recipe, samples_earlier=as_the_code, from_zero=as_the_code)
     feature = perceive_frames(recipe, shown, rollout=ROLLOUT)
     check_documented(recipe, feature)
     earlier, later = (picture / 255 for picture in shown)
-    flow = padded_flow([picture if as_published else 2 * picture - 1 for picture in (earlier, later)])
-    expected = warp_error(earlier, later, flow, as_published=as_published)
+    flow = padded_flow([picture if as_the_code else 2 * picture - 1 for picture in (earlier, later)])
+    expected = warp_error(earlier, later, flow, samples_earlier=as_the_code)
     assert feature["errors"].tolist() == [pytest.approx(expected, abs=1e-5)]
     assert feature["frame_indices"].tolist() == [0, 1]
 

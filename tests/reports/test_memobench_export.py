@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 
 import pytest
 
-from lookaway.core import Abstention, Reason, Score, UserError
-from lookaway.reports.export.memobench import COLUMNS, ORS_COLUMNS, export_memobench_table
+from lookaway.core import Abstention, Compute, Reason, Score, UserError
+from lookaway.engine.binding import Overrides
+from lookaway.reports.export.memobench import COLUMNS, ORS_COLUMNS, export_memobench_leaderboard, export_memobench_table
 from lookaway.suites.memobench import MemoBench
 from tests.support.memobench_runs import memobench_run
 
-METRICS = [bound.name for bound in MemoBench().metrics({}) if not bound.is_gate]
+METRICS = [bound.name for bound in MemoBench().metrics({}) if bound.is_of("published") and not bound.is_gate]
 
 
 REAPPEARANCE = {
@@ -162,3 +164,32 @@ def test_a_run_of_another_suite_is_refused(tmp_path):
     run = a_run(tmp_path / "run", {("alpha", "real/001"): {}}, suite="mind")
     with pytest.raises(UserError, match="is a run of 'mind'"):
         export_memobench_table(run, tmp_path / "out")
+
+
+def test_a_run_of_repaired_metrics_alone_is_refused_with_the_command_that_measures_the_published_ones(tmp_path):
+    clip = {("alpha", "real/001"): {"memobench.corrected.all.ssim": Score(0.7), "memobench.revisited": Score(1.0)}}
+    run = memobench_run(tmp_path / "run", clip)
+    for export in (export_memobench_table, lambda run, path: export_memobench_leaderboard([run], path)):
+        with pytest.raises(UserError, match=r"no published metric .* --protocol published"):
+            export(run, tmp_path / "out")
+
+
+def test_repaired_values_do_not_reach_the_official_columns(tmp_path):
+    repaired = {name.replace("memobench.", "memobench.corrected."): Score(0.123) for name in complete()}
+    repaired["memobench.corrected.reappeared.ssim"] = phase("reappeared", 0.123, 55, 81)
+    run = memobench_run(tmp_path / "run", {("alpha", "real/001"): {**complete(), **repaired}})
+    (row,) = exported(run, tmp_path / "out")
+    assert (row["r_start"], row["GT_R_SSIM"]) == ("54", "0.7413")
+    assert "0.123" not in row.values()
+
+
+def test_a_column_that_was_measured_in_another_way_is_refused(tmp_path):
+    bound = {bound.name: bound for bound in MemoBench().metrics({})}
+    name = "memobench.camera_controllability"
+    tracked = replace(bound[name], recipes=bound["memobench.corrected.camera_controllability"].recipes)
+    clip = {("alpha", "real/001"): complete()}
+    changed = memobench_run(tmp_path / "run", clip, changed={name: tracked})
+    with pytest.raises(UserError, match=r"not as published.*memobench\.camera_controllability \(features\.poses"):
+        export_memobench_table(changed, tmp_path / "out")
+    (on_gpu,) = Overrides(compute=Compute("cuda")).apply((bound["memobench.geo3d"],))
+    export_memobench_table(memobench_run(tmp_path / "gpu", clip, changed={"memobench.geo3d": on_gpu}), tmp_path / "out")

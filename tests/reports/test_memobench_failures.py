@@ -11,11 +11,11 @@ from tests.support.memobench_runs import memobench_run
 
 FINE = {
     "memobench.revisited": 1.0,
-    "memobench.camera_controllability": 0.99,
-    "memobench.ors": 0.8,
+    "memobench.corrected.camera_controllability": 0.99,
+    "memobench.corrected.ors": 0.8,
     "further.object_texture": 0.98,
-    "memobench.vqa.continuity_of_memory": 1.0,
-    "memobench.reappeared.ssim": 0.97,
+    "memobench.corrected.vqa.continuity_of_memory": 1.0,
+    "memobench.corrected.reappeared.ssim": 0.97,
 }
 PROBES = {
     "hidden_state.progress": 1.0,
@@ -23,12 +23,12 @@ PROBES = {
     "visible_space.static_anchors": 1.0,
 }
 BAD = {
-    "vanish": {"memobench.ors": 0.1},
+    "vanish": {"memobench.corrected.ors": 0.1},
     "identity": {"further.object_texture": 0.7},
     "state": {"probe_support/hidden_state.progress": 0.0},
     "teleport": {"probe_support/visible_space.position_relation": 0.1},
-    "background": {"memobench.reappeared.ssim": 0.6},
-    "camera": {"memobench.camera_controllability": 0.7},
+    "background": {"memobench.corrected.reappeared.ssim": 0.6},
+    "camera": {"memobench.corrected.camera_controllability": 0.7},
 }
 
 
@@ -57,7 +57,7 @@ def test_every_category_has_a_rule_and_comes_after_those_that_it_excludes():
 def test_a_video_without_a_bad_score_shows_no_failure():
     verdicts = judge_failures(values())
     assert {verdict.is_found for verdict in verdicts.values()} == {False}
-    assert verdicts["vanish"].why == "memobench.ors 0.800 >= 0.3"
+    assert verdicts["vanish"].why == "memobench.corrected.ors 0.800 >= 0.3"
 
 
 @pytest.mark.parametrize("category", CATEGORIES)
@@ -82,14 +82,14 @@ def test_moved_surroundings_are_found_beside_any_other_failure():
 
 
 def test_a_category_without_a_score_is_not_known_and_names_what_it_needs():
-    verdicts = judge_failures({"memobench.camera_controllability": 0.5})
+    verdicts = judge_failures({"memobench.corrected.camera_controllability": 0.5})
     assert verdicts["camera"].is_found
-    assert (verdicts["vanish"].is_found, verdicts["vanish"].why) == (None, "needs memobench.ors")
+    assert (verdicts["vanish"].is_found, verdicts["vanish"].why) == (None, "needs memobench.corrected.ors")
 
 
 def test_a_bad_score_whose_other_explanation_is_not_known_decides_nothing():
     scores = values(**BAD["identity"])
-    del scores["memobench.ors"]
+    del scores["memobench.corrected.ors"]
     assert judge_failures(scores)["identity"].is_found is None
 
 

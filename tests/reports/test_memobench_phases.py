@@ -7,6 +7,7 @@ from lookaway.reports.memobench.phases import gated_tables, phase_drops
 from tests.support.command import lookaway
 from tests.support.memobench_runs import memobench_run
 
+PREFIX = "memobench.corrected."
 SCENES = ("Barn", "Miami", "Nordic", "Park", "Town", "Zen")
 
 
@@ -55,18 +56,38 @@ def test_clips_of_one_scene_are_not_independent(tmp_path):
     assert ten.drop.high - ten.drop.low == pytest.approx(one.drop.high - one.drop.low)
 
 
-def test_all_phases_are_over_rollouts_that_have_all_scores_and_tested_memory(tmp_path):
-    outcomes = clips("alpha")
+def repaired(outcomes):
+    """The same under the names of the repaired metrics."""
+    return {
+        key: {
+            name if name.endswith((".motion_gate", ".revisited")) else name.replace("memobench.", PREFIX): outcome
+            for name, outcome in found.items()
+        }
+        for key, found in outcomes.items()
+    }
+
+
+def test_published_phases_are_over_every_rollout_that_has_all_scores(tmp_path):
+    outcomes = clips("alpha", revisited=0.0)
     outcomes["alpha", "synthetic/Barn_001"]["memobench.reappeared.ssim"] = Abstention(Reason.TOO_SHORT, "short.")
+    both = {key: {**found, **repaired(outcomes)[key]} for key, found in outcomes.items()}
+    (drop,) = phase_drops(memobench_run(tmp_path, both))
+    assert (drop.metric, drop.drop.scored, drop.untested) == ("ssim", 5, 0)
+
+
+def test_repaired_phases_are_over_rollouts_that_have_all_scores_and_tested_memory(tmp_path):
+    outcomes = repaired(clips("alpha"))
+    outcomes["alpha", "synthetic/Barn_001"][f"{PREFIX}reappeared.ssim"] = Abstention(Reason.TOO_SHORT, "short.")
     outcomes["alpha", "synthetic/Zen_001"]["memobench.revisited"] = Score(0.0)
     run = memobench_run(tmp_path, outcomes)
     (drop,), (every,) = phase_drops(run), phase_drops(run, ignore_gates=True)
+    assert drop.metric == "corrected.ssim"
     assert (drop.drop.scored, drop.untested) == (4, 1)
     assert (every.drop.scored, every.untested) == (5, 0)
 
 
 def test_a_model_that_never_tested_memory_has_no_drop(tmp_path):
-    run = memobench_run(tmp_path, {**clips("alpha"), **clips("frozen", revisited=0.0)})
+    run = memobench_run(tmp_path, repaired({**clips("alpha"), **clips("frozen", revisited=0.0)}))
     assert [drop.model for drop in phase_drops(run)] == ["alpha"]
 
 

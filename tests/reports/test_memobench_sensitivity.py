@@ -3,10 +3,11 @@ from __future__ import annotations
 import pytest
 
 from lookaway.core import Score, UserError
-from lookaway.reports.memobench.sensitivity import DEFAULT, SIZES, THRESHOLDS, ors_sensitivity
+from lookaway.reports.memobench.sensitivity import DEFAULTS, SIZES, THRESHOLDS, ors_sensitivity
 from tests.support.command import lookaway
 from tests.support.memobench_runs import memobench_run
 
+DEFAULT = DEFAULTS["memobench.corrected"]
 SCENES = ("Barn", "Miami", "Nordic", "Park", "Town", "Zen")
 
 
@@ -15,7 +16,7 @@ def clip(*scores, coverage=0.02, revisited=1.0):
     counted = [score if score > DEFAULT else 0.0 for score in scores]
     frames = {"usual": list(scores), "fallback": list(scores), "coverage": [coverage] * len(scores)}
     return {
-        "memobench.ors": Score(sum(counted) / len(counted), detail={"frame_scores": frames}),
+        "memobench.corrected.ors": Score(sum(counted) / len(counted), detail={"frame_scores": frames}),
         "memobench.revisited": Score(revisited),
     }
 
@@ -96,7 +97,7 @@ def test_rollouts_that_did_not_test_memory_do_not_count(tmp_path):
 
 
 def test_a_run_without_scores_of_frames_is_refused(tmp_path):
-    run = memobench_run(tmp_path, {("alpha", "real/001"): {"memobench.ors": Score(0.5)}})
+    run = memobench_run(tmp_path, {("alpha", "real/001"): {"memobench.corrected.ors": Score(0.5)}})
     with pytest.raises(UserError, match="Measure it again"):
         ors_sensitivity(run)
 

@@ -9,10 +9,11 @@ import pytest
 
 from lookaway.core import describe
 from lookaway.engine.evaluate import evaluate
-from lookaway.engine.locking import content_key, metric_key
+from lookaway.engine.locking import content_key
 from lookaway.engine.reading import read
 from lookaway.engine.run import Run
 from lookaway.suites.memobench import MemoBench
+from lookaway.suites.two_protocols import corrected_name
 from tests.support.command import lookaway
 from tests.support.hub import empty_hub, publish
 from tests.support.memobench import MemoBenchWriter, write_pictures
@@ -36,33 +37,44 @@ OTHERS = (
     "memobench.aesthetic",
     "memobench.image_reward",
     "memobench.camera_controllability",
-    "further.rotation_followed",
     "memobench.motion_gate",
-    "further.object_texture",
     "memobench.revisited",
 )
+FURTHER = ("further.rotation_followed", "further.object_texture")
+QUESTIONS = tuple(
+    f"memobench.vqa.{name}"
+    for name in ("instruction_following", "object_and_background", "continuity_of_memory", "physics_adherence")
+)
 OF_NETWORKS = ("memobench.motion_smoothness", "memobench.image_quality", "memobench.aesthetic")
+SAME = ("memobench.image_quality",)
+"""What no repair changes."""
 WEIGHT_FREE = tuple(name for name in FIDELITY if "lpips" not in name)
 FRAMES, REFERENCE_FRAMES, LEFT, BACK = 21, 33, 10, 23
 
 
-def protocol(**settings: Any):
-    return {bound.name: bound for bound in MemoBench().metrics(settings)}
+def protocol(name: str = "published"):
+    """By published names."""
+    return {
+        bound.name.replace(".corrected.", "."): bound
+        for bound in MemoBench().metrics({"has_question_banks": True})
+        if bound.is_of(name) or bound.protocol is None
+    }
 
 
 # The protocol
 
 
 def test_the_public_names_are_phases_and_the_names_of_the_publication():
-    assert tuple(protocol()) == (*FIDELITY, *OTHERS)
-    assert set(protocol()) - set(protocol(as_published=True)) == {"further.object_texture"}
+    assert set(protocol()) == {*FIDELITY, *OTHERS, *QUESTIONS, "memobench.visual_quality"}
+    assert set(protocol("corrected")) == {*FIDELITY, *OTHERS, *QUESTIONS, *FURTHER}
 
 
 def test_only_what_follows_the_first_phase_counts_behind_the_gate():
-    bound = protocol()
+    bound = protocol("corrected")
     assert {name for name, found in bound.items() if found.is_gate} == {"memobench.revisited"}
     assert {name for name, found in bound.items() if found.is_consistency} == {
         *(name for name in FIDELITY if "visible" not in name),
+        *(name for name in QUESTIONS if "instruction" not in name),
         "memobench.object_identity",
         "memobench.geo3d",
         "memobench.motion_smoothness",
@@ -82,51 +94,56 @@ def described(bound) -> dict[str, Any]:
     return {"metric": describe(bound.metric), **{name: describe(recipe) for name, recipe in bound.recipes.items()}}
 
 
-def test_as_published_changes_what_is_known_to_be_wrong_and_nothing_else():
-    ours, theirs = protocol(), protocol(as_published=True)
-    changed = {name: differences(described(ours[name]), described(theirs[name])) for name in theirs}
+def test_what_is_repaired_is_what_is_known_to_be_wrong_and_nothing_else():
+    ours, theirs = protocol("corrected"), protocol()
+    changed = {name: differences(described(ours[name]), described(theirs[name])) for name in theirs if name in ours}
     for name in FIDELITY:
         feature = "lpips" if "lpips" in name else "fidelity"
-        linear = {f"{feature}.compared.is_linear"} if ".all." in name else {"phases.as_published"}
-        assert changed[name] == {f"{feature}.compared.as_published", *linear}
-    assert changed["memobench.object_identity"] == {"tokens.frames.as_published", "tokens.fit"}
+        linear = {f"{feature}.compared.is_linear"} if ".all." in name else {"phases.shares_ends"}
+        assert changed[name] == {f"{feature}.compared.shares_ends", *linear}
+    assert changed["memobench.object_identity"] == {
+        "metric.repeats_to",
+        "tokens.frames.shares_ends",
+        "tokens.fit",
+        "tokens.reduced",
+    }
     assert changed["memobench.geo3d"] == {
-        "metric.as_published",
-        "inverse_depth.frames.as_published",
+        "metric.counts_short_phases",
+        "metric.repeats_to",
+        "inverse_depth.canvas",
+        "inverse_depth.frames.shares_ends",
         "inverse_depth.height",
-        "phases.as_published",
+        "phases.shares_ends",
     }
-    assert changed["memobench.ors"] == {
-        "metric.min_score",
-        "detections.frames.as_published",
-        "detections.wording",
+    assert changed["memobench.ors"] == {"metric.min_score", "detections.frames.shares_ends", "detections.wording"}
+    assert changed["memobench.gt_revisit_similarity"] == {
+        "similarity.compared.shares_ends",
+        "similarity.fit.rounds_corner",
     }
-    assert changed["memobench.gt_revisit_similarity"] == {"similarity.compared.as_published"}
     assert changed["memobench.motion_smoothness"] == {
-        "metric.as_published",
-        "warp_errors.as_published",
-        "warp_errors.frames.as_published",
-        "phases.as_published",
+        "metric.averages_phases",
+        "warp_errors.samples_earlier",
+        "warp_errors.from_zero",
+        "warp_errors.frames.shares_ends",
+        "phases.shares_ends",
     }
-    assert changed["memobench.image_quality"] == set()
+    assert changed["memobench.image_quality"] == changed["memobench.revisited"] == set()
     head = {f"aesthetic.head.{part}" for part in ("kind", "name", "source", "files")}
-    assert changed["memobench.aesthetic"] == {"aesthetic.kind", *head}
+    assert changed["memobench.aesthetic"] == {"aesthetic.kind", "aesthetic.fit.rounds_corner", *head}
+    assert changed["memobench.image_reward"] == {"rewards.fit.rounds_corner"}
     assert changed["memobench.camera_controllability"] == {"metric.rotation", "poses"}
-    assert changed["further.rotation_followed"] == {"poses"}
     assert changed["memobench.motion_gate"] == {"metric.rotation"}
-    assert changed["memobench.image_reward"] == changed["memobench.revisited"] == set()
+    assert {path for name in QUESTIONS for path in changed[name]} == {"question_verdicts.frames.fps"}
 
 
 def test_phases_and_the_whole_video_share_one_recipe_unless_published():
-    ours, theirs = protocol(), protocol(as_published=True)
+    ours, theirs = protocol("corrected"), protocol()
     assert len({ours[f"memobench.{phase}.psnr"].recipes["fidelity"] for phase in PHASES}) == 1
     assert len({theirs[f"memobench.{phase}.psnr"].recipes["fidelity"] for phase in PHASES}) == 2
 
 
-def test_the_two_variants_share_a_key_only_where_nothing_differs():
-    ours, theirs = protocol(), protocol(as_published=True)
-    same = {name for name in theirs if metric_key(ours[name]) == metric_key(theirs[name])}
-    assert same == {"memobench.image_quality", "memobench.image_reward", "memobench.revisited"}
+def test_both_protocols_share_what_no_repair_changes():
+    assert [bound.name for bound in MemoBench().metrics({}) if bound.protocol == "both"] == ["memobench.image_quality"]
 
 
 # Measured
@@ -161,13 +178,17 @@ def root(tmp_path_factory, clips):
 
 
 def outcomes(run):
-    return {row["metric"]: row for row in Run(run).items()}
+    return {row["metric"].replace(".corrected.", "."): row for row in Run(run).items()}
 
 
-def measure(root, folder, **options):
-    dataset = read(root, suite="memobench", **options)
+def named(protocol, *names):
+    return [name if protocol == "published" or name in SAME else corrected_name(name) for name in names]
+
+
+def measure(root, folder, protocol="published"):
+    dataset = read(root, suite="memobench")
     assert dataset.problems == ()
-    return evaluate(dataset, folder, metrics=[*WEIGHT_FREE, "memobench.motion_gate"])
+    return evaluate(dataset, folder, metrics=named(protocol, *WEIGHT_FREE, "memobench.motion_gate"))
 
 
 def psnr_and_grey_ssim(generated, reference):
@@ -206,7 +227,7 @@ def published_means(clips):
 
 
 def test_published_fidelity_is_that_of_the_formulas_in_every_phase(root, clips, tmp_path):
-    measure(root, tmp_path / "run", as_published=True)
+    measure(root, tmp_path / "run")
     found = outcomes(tmp_path / "run")
     expected = published_means(clips)
     assert expected.keys() == set(WEIGHT_FREE)
@@ -217,11 +238,11 @@ def test_published_fidelity_is_that_of_the_formulas_in_every_phase(root, clips, 
 @pytest.fixture(scope="module")
 def found(root, tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "run"
-    measure(root, folder)
+    measure(root, folder, protocol="corrected")
     return outcomes(folder)
 
 
-def test_by_default_the_whole_video_is_the_mean_of_its_phases(found):
+def test_repaired_the_whole_video_is_the_mean_of_its_phases(found):
     for name in ("psnr", "ssim"):
         parts = [found[f"memobench.{phase}.{name}"] for phase in PHASES[:3]]
         frames = [json.loads(part["detail"])["frames"] for part in parts]
@@ -271,8 +292,8 @@ def test_what_has_no_network_here_abstains_with_its_reason(root, tmp_path):
 
 
 @pytest.mark.merge
-@pytest.mark.parametrize("as_published", [False, True])
-def test_motion_and_quality_are_scored_where_their_weights_are(tmp_path, monkeypatch, as_published):
+@pytest.mark.parametrize("protocol", ["corrected", "published"])
+def test_motion_and_quality_are_scored_where_their_weights_are(tmp_path, monkeypatch, protocol):
     empty_hub(tmp_path / "home", monkeypatch)
     quality = tiny_clip_iqa(monkeypatch)
     heads = random_aesthetic_head(), random_mlp_head()
@@ -282,8 +303,7 @@ def test_motion_and_quality_are_scored_where_their_weights_are(tmp_path, monkeyp
     writer = MemoBenchWriter(tmp_path / "data set")
     writer.synthetic(keys=(9, 11), pictures=pictures(14, 90, 160, 2))
     write_pictures(writer.root / "output/alpha/Synthetic/Nordic_003/frames", pictures(14, 128, 136, 1))
-    dataset = read(writer.root, suite="memobench", as_published=as_published)
-    evaluate(dataset, tmp_path / "run", metrics=OF_NETWORKS)
+    evaluate(read(writer.root, suite="memobench"), tmp_path / "run", metrics=named(protocol, *OF_NETWORKS))
     found = outcomes(tmp_path / "run")
     assert {found[name]["status"] for name in OF_NETWORKS} == {"score"}
     assert 0 < found["memobench.motion_smoothness"]["value"] < 1
@@ -296,8 +316,6 @@ def test_the_command_line_measures_and_validates(root, tmp_path):
     validated = lookaway("validate", str(root), "--metrics", "memobench.reappeared.ssim,memobench.motion_gate")
     assert validated.code == 0
     assert "suite memobench: 1 rollout of 1 model" in validated.out
-    shown = lookaway(
-        "eval", str(root), "-o", str(tmp_path / "run"), "--metrics", "memobench.visible.ssim", "--as-published"
-    )
+    shown = lookaway("eval", str(root), "-o", str(tmp_path / "run"), "--metrics", "memobench.visible.ssim")
     assert shown.code == 0
     assert "memobench.visible.ssim" in shown.out

@@ -22,12 +22,13 @@ pytestmark = pytest.mark.merge
 
 SIDE, PATCH = 224, 56
 FRAMES, REFERENCE_FRAMES, LEFT, BACK = 9, 12, 4, 8
-METRICS = ("memobench.ors", "memobench.gt_revisit_similarity", "memobench.image_reward")
+METRICS = ("ors", "gt_revisit_similarity", "image_reward")
+PREFIXES = {"corrected": "memobench.corrected.", "published": "memobench."}
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """One clip and one whose case has no prompt, as published and by default."""
+    """One clip and one whose case has no prompt, with both protocols."""
     root = tmp_path_factory.mktemp("memobench")
     writer = MemoBenchWriter(root / "data set")
     for number, prompt in ((3, "A person sees a fox(subject) running. It comes back."), (4, "")):
@@ -45,17 +46,20 @@ def runs(tmp_path_factory):
             put_into_hub("bert-base-uncased", save_tokenizer),
         ):
             publish(weights, patch)
-        for name, options in (("ours", {}), ("published", {"as_published": True})):
-            evaluate(read(writer.root, suite="memobench", **options), root / name, metrics=METRICS)
-    return {name: Run(root / name) for name in ("ours", "published")}
+        for protocol, prefix in PREFIXES.items():
+            names = [prefix + name for name in METRICS]
+            evaluate(read(writer.root, suite="memobench"), root / protocol, metrics=names)
+        # Exports compare with what is published, which these networks are for as long as the patch lasts.
+        yield {protocol: Run(root / protocol) for protocol in PREFIXES}
 
 
-@pytest.mark.parametrize("name", ["ours", "published"])
-def test_every_network_gives_a_score_from_0_to_1(runs, name):
-    found = {metric: [row for row in runs[name].items() if row["metric"] == metric] for metric in METRICS}
+@pytest.mark.parametrize("protocol", PREFIXES)
+def test_every_network_gives_a_score_from_0_to_1(runs, protocol):
+    prefix = PREFIXES[protocol]
+    found = {name: [row for row in runs[protocol].items() if row["metric"] == prefix + name] for name in METRICS}
     for metric in METRICS[:2]:
         assert [row["status"] for row in found[metric]] == ["score", "score"]
-    assert sorted(row["status"] for row in found["memobench.image_reward"]) == ["abstention", "score"]
+    assert sorted(row["status"] for row in found["image_reward"]) == ["abstention", "score"]
     values = [row["value"] for own in found.values() for row in own if row["status"] == "score"]
     assert all(0 <= value <= 1 for value in values)
 
@@ -69,10 +73,11 @@ def test_a_case_without_a_prompt_has_no_reward_and_is_asked_for_its_subject(runs
 
 
 def test_frames_and_pairs_are_those_of_the_phase_in_which_the_target_is_back(runs):
-    for run in runs.values():
-        details = [json.loads(row["detail"]) for row in run.items() if row["metric"] == "memobench.ors"]
+    for protocol, run in runs.items():
+        prefix = PREFIXES[protocol]
+        details = [json.loads(row["detail"]) for row in run.items() if row["metric"] == f"{prefix}ors"]
         assert {(each["first_frame"], each["frames"], each["video_frames"]) for each in details} == {(6, 3, FRAMES)}
-        units = {unit["unit"] for unit in run.units("memobench.gt_revisit_similarity")}
+        units = {unit["unit"] for unit in run.units(f"{prefix}gt_revisit_similarity")}
         assert units == {"f6", "f7", "f8"}
 
 

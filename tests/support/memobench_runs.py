@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from lookaway.core import Case, Lock, Outcome, Rollout
+from lookaway.core import BoundMetric, Case, Lock, Outcome, Rollout
+from lookaway.engine.locking import metric_entries
 from lookaway.engine.run import Run
 from lookaway.store.outcome_rows import Measured
 from lookaway.store.run_folder import RunFolder
+from lookaway.suites.memobench import MemoBench
 
 LOWER_IS_BETTER = ("lpips",)
 Outcomes = Mapping[tuple[str, str], Mapping[str, Outcome]]
@@ -22,8 +24,9 @@ def memobench_run(
     suite: str = "memobench",
     metrics: Sequence[str] | None = None,
     scene: str | None = None,
+    changed: Mapping[str, BoundMetric] | None = None,
 ) -> Run:
-    """`metrics` are those that were requested, by default all that have an outcome."""
+    """`metrics` are those that were requested, by default all that have an outcome; `changed` were bound otherwise."""
     rollouts, measured = [], []
     for (model, name), found in outcomes.items():
         subset, _, clip = name.partition("/")
@@ -48,7 +51,11 @@ def memobench_run(
         }
         for metric in requested
     ]
-    lock = Lock({})
+    bound = {bound.name: bound for bound in MemoBench().metrics({"has_question_banks": True})}
+    entries = {
+        metric: metric_entries((changed or {}).get(metric, bound[metric])) for metric in requested if metric in bound
+    }
+    lock = Lock({"dataset": {"settings": {"has_question_banks": True}}, "metrics": entries})
     folder = RunFolder(path)
     folder.start(
         lock,

@@ -91,10 +91,11 @@ def sana_results_command(run: Path, output: Path) -> None:
 @click.argument("run", type=FOLDER_OR_URL)
 @click.option("-o", "--output", type=PATH, required=True, help="Folder to write.")
 def memobench_command(run: Path, output: Path) -> None:
-    """Write RUN as the table of MemoBench's evaluator: outputs/<model>/eval_both.csv.
+    """Write the published values of RUN as the table of MemoBench's evaluator: outputs/<model>/eval_both.csv.
 
-    Columns that were not measured are empty, and a column `error` says why. Reappearance scores are in
-    ors_results/<model>/ors_scores.csv, answers to question banks in vqa_results/<model>.
+    They are measured with `lookaway eval DATASET -o RUN --protocol published`; a run without them, or with some that
+    were measured in another way, is refused. Columns that were not measured are empty, and a column `error` says why.
+    Reappearance scores are in ors_results/<model>/ors_scores.csv, answers to question banks in vqa_results/<model>.
     """
     from lookaway.engine.run import Run
     from lookaway.reports.export.memobench import export_memobench_table
@@ -108,7 +109,7 @@ def memobench_command(run: Path, output: Path) -> None:
 @click.argument("runs", type=FOLDER_OR_URL, nargs=-1, required=True, metavar="RUN...")
 @click.option("-o", "--output", type=PATH, required=True, help="CSV file to write.")
 def memobench_leaderboard_command(runs: tuple[Path, ...], output: Path) -> None:
-    """Write RUNs as the table of MemoBench's leaderboard: one line for each model.
+    """Write the published values of RUNs as the table of MemoBench's leaderboard: one line for each model.
 
     Means are over all clips of both parts, without a gate, as in the published table. Columns that were not
     measured are empty.

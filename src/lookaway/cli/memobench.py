@@ -60,7 +60,8 @@ def phase_drop_command(run: Path, ignore_gates: bool, as_json: bool) -> None:
     """Print how fidelity falls from the visible to the reappeared phase of the rollouts of RUN.
 
     For each model and metric: the mean in each phase, and the drop, positive where the video got worse, with its 95 %
-    interval over scenes. All phases are over the same rollouts.
+    interval over scenes. All phases are over the same rollouts: all of them for published metrics, those that tested
+    memory for repaired ones.
     """
     from lookaway.engine.run import Run
     from lookaway.reports.memobench.phases import phase_drops, print_phase_drops
@@ -72,7 +73,7 @@ def phase_drop_command(run: Path, ignore_gates: bool, as_json: bool) -> None:
 @click.argument("run", type=FOLDER_OR_URL)
 @json_option
 def gated_command(run: Path, as_json: bool) -> None:
-    """Print the table of RUN without a gate, with the published motion gate, and with the realised one.
+    """Print the table of RUN without a gate, with the published motion gate, and with the realised one of this project.
 
     The published gate keeps rollouts whose reference turned by 90 degrees or more, so a still video passes it. The
     realised one keeps those whose own camera turned away and came back.
@@ -93,7 +94,7 @@ def failures_command(run: Path | None, rules: bool, output: Path | None, as_json
 
     A rollout may show several. A rule compares one score with a limit; where the run has no such score, the category
     is unknown, and a note names the metric. Probes need a judge, and are measured by `lookaway eval --metrics
-    probe_support,...`.
+    probe_support,...`. Rules read repaired metrics, which are measured with `--protocol corrected` or `both`.
     """
     from lookaway.engine.run import Run
     from lookaway.reports.memobench.failures import failure_rule_rows, failures, print_failures, write_failures
@@ -121,8 +122,8 @@ def ors_sensitivity_command(run: Path, wording_run: Path | None, ignore_gates: b
     """Print how the ranking of the models of RUN by reappearance score depends on the choices behind it.
 
     The choices are the threshold of the detector, its prompt, and the size of the target (thirds of the cases). Each
-    ranking has Kendall's tau with the default ranking, which has a threshold of 0.5, with its 95 % interval over
-    scenes.
+    ranking has Kendall's tau with the usual ranking, with its 95 % interval over scenes. The usual threshold is 0 for
+    the published score, and 0.5 for the repaired one; where RUN has both, the published one is read.
     """
     from lookaway.engine.run import Run
     from lookaway.reports.memobench.sensitivity import ors_sensitivity, print_rankings

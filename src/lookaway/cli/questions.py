@@ -79,12 +79,12 @@ def generate_command(dataset: Path, output: Path, **options: Any) -> int:
 @click.option("--run", "runs", type=FOLDER_OR_URL, multiple=True, help="Run with answers; can be repeated.")
 @_model_options(required=False)
 @click.option(
-    "--as-published",
+    "--by-hint",
     is_flag=True,
-    help="Filter as published: keep the questions that the ground truth passes and whose verdict on the failure is the "
-    "same with and without a hint. BANK must be a published file.",
+    help="Filter as MemoBench's own files were made: keep the questions that the ground truth passes and whose verdict "
+    "on the failure is the same with and without a hint. BANK must be a published file.",
 )
-def filter_command(bank: Path, output: Path, as_published: bool, **options: Any) -> None:
+def filter_command(bank: Path, output: Path, by_hint: bool, **options: Any) -> None:
     """Keep the questions of BANK that the ground truth passes and the known failure does not.
 
     Answers are those of a published file, or of the runs given with --run.
@@ -92,7 +92,7 @@ def filter_command(bank: Path, output: Path, as_published: bool, **options: Any)
     from lookaway.judges.question_bank import write_question_bank
     from lookaway.reports.numbers import print_lines
 
-    before, result = _filtered(bank, as_published, **options)
+    before, result = _filtered(bank, by_hint, **options)
     for number, reason in result.dropped.items():
         print_lines([f"dropped {number}: {reason}"])
     write_question_bank(result.apply(before), output)
@@ -100,7 +100,7 @@ def filter_command(bank: Path, output: Path, as_published: bool, **options: Any)
 
 
 def _filtered(
-    path: Path, as_published: bool, runs: tuple[Path, ...], reference: str | None, failures: tuple[str, ...]
+    path: Path, by_hint: bool, runs: tuple[Path, ...], reference: str | None, failures: tuple[str, ...]
 ) -> Any:
     """The bank before the filter, and what the filter finds."""
     from lookaway.core import UserError
@@ -110,9 +110,9 @@ def _filtered(
     from lookaway.judges.question_filter import filter_published_bank, filter_questions
 
     if runs:
-        if as_published or reference is None:
+        if by_hint or reference is None:
             raise UserError(
-                "Answers of runs are filtered by --reference and --failures; --as-published is for published files, "
+                "Answers of runs are filtered by --reference and --failures; --by-hint is for published files, "
                 "which have answers with a hint."
             )
         bank = _bank(path)
@@ -122,7 +122,7 @@ def _filtered(
     if path.suffix != ".csv":
         raise UserError(f"{path}: only published .csv files have answers of their own; name runs with --run.")
     published = _readable(read_published_bank, path)
-    return published.written, filter_published_bank(published, as_published=as_published)
+    return published.written, filter_published_bank(published, by_hint=by_hint)
 
 
 @questions_command.command("review")

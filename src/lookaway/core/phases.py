@@ -33,7 +33,7 @@ class Phase:
         steps, length = 2 * (frame - self.start) * (self.reference_stop - self.reference_start), self.stop - self.start
         return min(self.reference_start + (steps + length) // (2 * length), self.reference_stop - 1)
 
-    def published_partner(self, frame: int) -> int:
+    def partner_between_ends(self, frame: int) -> int:
         """The same as MemoBench's own code has it: first on first, last on last, halves rounded to even numbers."""
         last, span = self.stop - self.start - 1, self.reference_stop - 1 - self.reference_start
         return self.reference_start if last == 0 else round(self.reference_start + (frame - self.start) * span / last)
@@ -54,7 +54,7 @@ def map_phases(starts: Mapping[str, int], reference_frames: int, frames: int) ->
     )
 
 
-def map_published_phases(starts: Mapping[str, int], reference_frames: int, frames: int) -> tuple[Phase, ...]:
+def map_phases_sharing_ends(starts: Mapping[str, int], reference_frames: int, frames: int) -> tuple[Phase, ...]:
     """Three phases as MemoBench's own code has them: both ends belong to a phase, so that neighbours share a frame.
 
     Keyframes are rounded, halves to even numbers, then clamped: two frames at least are left for each of the first two
@@ -62,7 +62,7 @@ def map_published_phases(starts: Mapping[str, int], reference_frames: int, frame
     """
     _check(starts, reference_frames)
     if len(starts) != 3:
-        raise ValueError(f"the published mapping is of three phases, found {', '.join(starts)}.")
+        raise ValueError(f"three phases can share their ends, found {', '.join(starts)}.")
     _, left, back = starts.values()
     first, second = (round(start / reference_frames * frames) for start in (left, back))
     first = max(2, min(first, frames - 4))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from lookaway.core import Abstention, Reason, Rollout, Timeline, Unmeasurable, VideoError
-from lookaway.core.phases import Phase, map_phases, map_published_phases
+from lookaway.core.phases import Phase, map_phases, map_phases_sharing_ends
 from lookaway.io.video import probe
 
 
@@ -21,7 +21,7 @@ def declines_phases(rollout: Rollout) -> Abstention | None:
     )
 
 
-def phases_of(rollout: Rollout, frame_count: int, *, as_published: bool = False) -> tuple[Phase, ...]:
+def phases_of(rollout: Rollout, frame_count: int, *, shares_ends: bool = False) -> tuple[Phase, ...]:
     """The phases of a video of so many frames; or an `Unmeasurable`.
 
     The length of a reference video is that of its file, for every metric: MemoBench's programs count it in three ways.
@@ -34,7 +34,7 @@ def phases_of(rollout: Rollout, frame_count: int, *, as_published: bool = False)
     reference = rollout.case.reference
     if declined is not None or reference is None:
         raise Unmeasurable(Reason.MISSING_INPUT, declined.message if declined else "there is no reference video.")
-    mapping = map_published_phases if as_published else map_phases
+    mapping = map_phases_sharing_ends if shares_ends else map_phases
     return mapping(reference.phase_starts, reference_frames(rollout), frame_count)
 
 
@@ -70,7 +70,7 @@ class EveryInPhases:
 
     phases: Annotated[tuple[str, ...], "names of the phases"]
     step: Annotated[int, "from one frame to the next"] = 1
-    as_published: Annotated[bool, "phases share their ends, as in MemoBench's own code"] = False
+    shares_ends: Annotated[bool, "keyframes are clamped and belong to both phases, as in MemoBench's own code"] = False
 
     def __post_init__(self) -> None:
         if self.step < 1:
@@ -78,7 +78,7 @@ class EveryInPhases:
 
     def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
         """Increasing frame indices, none twice."""
-        phases = phases_of(rollout, timeline.frame_count, as_published=self.as_published)
+        phases = phases_of(rollout, timeline.frame_count, shares_ends=self.shares_ends)
         chosen = chosen_phases(phases, self.phases)
         return tuple(sorted({index for phase in chosen for index in range(phase.start, phase.stop, self.step)}))
 
@@ -90,7 +90,7 @@ class SpreadInPhases:
     phases: Annotated[tuple[str, ...], "names of the phases"]
     count: Annotated[int, "frames of each phase"]
     with_first: Annotated[bool, "adds the first frame of the video"] = False
-    as_published: Annotated[bool, "phases share their ends, as in MemoBench's own code"] = False
+    shares_ends: Annotated[bool, "keyframes are clamped and belong to both phases, as in MemoBench's own code"] = False
 
     def __post_init__(self) -> None:
         if self.count < 2:
@@ -100,7 +100,7 @@ class SpreadInPhases:
 
     def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
         """Increasing frame indices, none twice."""
-        phases = phases_of(rollout, timeline.frame_count, as_published=self.as_published)
+        phases = phases_of(rollout, timeline.frame_count, shares_ends=self.shares_ends)
         found = {0} if self.with_first else set()
         for phase in chosen_phases(phases, self.phases):
             steps = phase.stop - phase.start - 1

@@ -33,7 +33,7 @@ def filter_questions(bank: QuestionBank, on_truth: Mapping[int, bool], on_failur
     return _filtered(bank, on_truth, {MISSES_FAILURE: {number: not passed for number, passed in on_failure.items()}})
 
 
-def filter_as_published(
+def keep_unmoved_by_hint(
     bank: QuestionBank,
     on_truth: Mapping[int, bool],
     on_failure: Mapping[int, bool],
@@ -44,14 +44,15 @@ def filter_as_published(
     return _filtered(bank, on_truth, {MOVED_BY_HINT: same})
 
 
-def filter_published_bank(published: PublishedBank, *, as_published: bool = False) -> FilterResult:
+def filter_published_bank(published: PublishedBank, *, by_hint: bool = False) -> FilterResult:
     """Filter the questions of a published file by its own answers.
 
-    As published by the judge's verdicts; otherwise by its answers and the polarity of the bank.
+    `by_hint` keeps what a hint does not move, by the judge's stated verdicts, as MemoBench's own files were made;
+    otherwise answers and the polarity of the bank decide, as its paper says.
     """
-    if as_published:
+    if by_hint:
         stages = ("ground_truth", "failure", "failure_with_hint")
-        return filter_as_published(published.written, *(published.stated_passes(stage) for stage in stages))
+        return keep_unmoved_by_hint(published.written, *(published.stated_passes(stage) for stage in stages))
     return filter_questions(published.written, published.passes("ground_truth"), published.passes("failure"))
 
 

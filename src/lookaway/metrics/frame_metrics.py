@@ -266,3 +266,35 @@ class AestheticQuality(MetricBase):
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
         return score_of_frames(features["aesthetic"], features["aesthetic"]["aesthetic"], full_scale=10.0)
+
+
+@dataclass(frozen=True, slots=True)
+class VisualQuality(MetricBase):
+    """Mean of the aesthetic score of frames, on a scale of 0 to 1, and of the probability that they are good photos.
+
+    (clip((a - low) / (high - low)) + clip(q)) / 2, where a and q are means over frames, and clip keeps 0 to 1. This is
+    equation 2 of MemoBench, whose paper has a range of 1 to 10, and its code one of 0 to 10. `detail` has a and q.
+
+    Abstains: `too_short` where no frame was sampled; a reason of the video or of the weights where one of both is not
+    there.
+    """
+
+    name = "visual_quality"
+    needs = ("aesthetic", "image_quality")
+
+    aesthetic_range: Annotated[tuple[float, float], "aesthetic scores that become 0 and 1"] = (0.0, 10.0)
+
+    def __post_init__(self) -> None:
+        if not self.aesthetic_range[0] < self.aesthetic_range[1]:
+            raise ValueError(f"a range has its lower end first, found {self.aesthetic_range}.")
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Measure one rollout."""
+        frames = features["aesthetic"]["aesthetic"], features["image_quality"]["quality"]
+        if not all(map(len, frames)):
+            return Abstention(Reason.TOO_SHORT, "no frame was sampled.")
+        aesthetic, quality = (float(np.mean(own, dtype=np.float64)) for own in frames)
+        low, high = self.aesthetic_range
+        parts = (aesthetic - low) / (high - low), quality
+        value = float(np.clip(parts, 0, 1).mean())
+        return Score(value, detail={"aesthetic": aesthetic, "image_quality": quality})

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Final
+from itertools import pairwise
+from typing import Annotated, Final, TypeAlias
 
 import numpy as np
 
@@ -14,6 +15,22 @@ MEAN_WEIGHT: Final = 0.7
 """Weight of a mean beside a minimum in MemoBench's combined scores."""
 FLAT: Final = 1e-8
 """Added to the extent of depth, so that a flat map stays finite."""
+RepeatsTo: TypeAlias = Annotated[
+    int | None,
+    "frames that a phase is sampled at: of a shorter one some count again, as in MemoBench's own code; `None` counts "
+    "each once",
+]
+
+
+def _spread(frames: int, repeats_to: int | None) -> list[int]:
+    """Rows of sampled frames: once each, or as often as a spread of `repeats_to` frames, rounded down, falls on each.
+
+    >>> _spread(3, 5), _spread(2, None)
+    ([0, 0, 1, 1, 2], [0, 1])
+    """
+    if repeats_to is None or not 0 < frames < repeats_to:
+        return list(range(frames))
+    return [place * (frames - 1) // (repeats_to - 1) for place in range(repeats_to)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +50,7 @@ class ObjectIdentity(MetricBase):
     needs = ("tokens",)
 
     top_share: Annotated[float, "share of patches that count, the most similar ones"] = 0.4
+    repeats_to: RepeatsTo = None
 
     def __post_init__(self) -> None:
         if not 0 < self.top_share <= 1:
@@ -48,7 +66,7 @@ class ObjectIdentity(MetricBase):
         cosines = np.clip((tokens[1:] * tokens[:1]).sum(axis=-1), 0, 1)
         count = max(1, int(cosines.shape[1] * self.top_share))
         top = np.sort(cosines, axis=1)[:, -count:]
-        mean, least = float(top.mean()), float(top.min())
+        mean, least = float(top[_spread(len(top), self.repeats_to)].mean()), float(top.min())
         units = tuple(
             Unit(f"f{frame}", Score(value)) for frame, value in zip(frames[1:], top.mean(axis=1).tolist(), strict=True)
         )
@@ -69,7 +87,8 @@ class DepthConsistency(MetricBase):
     value; `detail` has m and l.
 
     A phase with fewer than two sampled frames does not count; in MemoBench's own code it counts as 0, and so it does
-    with `as_published`.
+    with `counts_short_phases`. The code also samples a frame twice where a phase has fewer than it asks for: so does
+    `repeats_to`.
 
     Abstains: `missing_input` where no phases are annotated; `too_short` where no phase has two sampled frames; a
     reason of the video or of the weights where there is no depth.
@@ -79,7 +98,8 @@ class DepthConsistency(MetricBase):
     needs = ("inverse_depth", "phases")
 
     phases: Annotated[tuple[str, ...], "names of the phases"] = ("visible", "reappeared")
-    as_published: Annotated[bool, "counts a phase that is too short as 0, as MemoBench's own code does"] = False
+    counts_short_phases: Annotated[bool, "counts a phase that is too short as 0, as MemoBench's own code does"] = False
+    repeats_to: RepeatsTo = None
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout: one unit per pair of frames."""
@@ -94,8 +114,8 @@ class DepthConsistency(MetricBase):
             is_inside = (frames >= start) & (frames < stop)
             cosines = _consecutive_cosines(maps[is_inside].astype(np.float64))
             own = frames[is_inside].tolist()
-            if len(cosines) or self.as_published:
-                found.append(cosines if len(cosines) else np.zeros(1))
+            if len(cosines) or self.counts_short_phases:
+                found.append(self._repeated(cosines) if len(cosines) else np.zeros(1))
             units += [
                 Unit(f"f{first}_f{second}", Score(value))
                 for first, second, value in zip(own, own[1:], cosines.tolist(), strict=False)
@@ -106,6 +126,11 @@ class DepthConsistency(MetricBase):
         least = float(min(cosines.min() for cosines in found))
         value = MEAN_WEIGHT * mean + (1 - MEAN_WEIGHT) * least
         return Score(value, units=tuple(units), detail={"mean": mean, "min": least})
+
+    def _repeated(self, cosines: Floats) -> Floats:
+        """With those of a frame that is sampled twice with itself: they are 1."""
+        rows = _spread(len(cosines) + 1, self.repeats_to)
+        return np.array([1.0 if first == second else cosines[first] for first, second in pairwise(rows)])
 
 
 def _consecutive_cosines(maps: Floats) -> Floats:
@@ -125,7 +150,7 @@ class MotionSmoothness(MetricBase):
 
     The mean is over all steps inside of `phases`. The raw value is e, the mean absolute difference of channels from 0
     to 1. MemoBench's own code has the mean of one exponential for each phase of three frames or more, in which a phase
-    of fewer than three sampled frames counts as 0, and 0 where there is no such phase: `as_published` does so.
+    of fewer than three sampled frames counts as 0, and 0 where there is no such phase: so does `averages_phases`.
 
     Abstains: `missing_input` where no phases are annotated; `too_short` where no two sampled frames are in one of them;
     a reason of the video or of the weights where there is no flow.
@@ -137,7 +162,7 @@ class MotionSmoothness(MetricBase):
 
     tau: Annotated[float, "the error at which the value is 1 / e"] = 0.15
     phases: Annotated[tuple[str, ...], "names of the phases"] = ("visible", "reappeared")
-    as_published: Annotated[bool, "averages phases instead of steps, as MemoBench's own code does"] = False
+    averages_phases: Annotated[bool, "averages phases instead of steps, as MemoBench's own code does"] = False
 
     def __post_init__(self) -> None:
         if self.tau <= 0:
@@ -154,9 +179,11 @@ class MotionSmoothness(MetricBase):
         chosen = [bounds[name] for name in self.phases]
         inside = [((steps >= start) & (steps < stop)).all(axis=1) for start, stop in chosen]
         is_counted = np.any(inside, axis=0)
-        if self.as_published:
+        if self.averages_phases:
             lengths = [stop - start for start, stop in chosen]
-            value = self._published([errors[own] for own, length in zip(inside, lengths, strict=True) if length >= 3])
+            value = self._mean_of_phases(
+                [errors[own] for own, length in zip(inside, lengths, strict=True) if length >= 3]
+            )
         elif is_counted.any():
             value = math.exp(-float(errors[is_counted].mean()) / self.tau)
         else:
@@ -172,7 +199,7 @@ class MotionSmoothness(MetricBase):
         phases = features["phases"]
         return {name: tuple(own) for name, own in zip(phases.detail["phases"], phases["bounds"].tolist(), strict=True)}
 
-    def _published(self, phases: list[Floats]) -> float:
+    def _mean_of_phases(self, phases: list[Floats]) -> float:
         """Two steps are three sampled frames; 0 where there is no phase at all."""
         values = [math.exp(-float(own.mean()) / self.tau) if len(own) >= 2 else 0.0 for own in phases]
         return math.fsum(values) / len(values) if values else 0.0

@@ -38,9 +38,7 @@ class PhaseBounds(FramelessExtractor):
         "bounds": "int64 [phases, bounds]: first frame of each phase, and one past its last",
     }
 
-    as_published: Annotated[bool, "clamps keyframes and shares the ends of phases, as MemoBench's own code does"] = (
-        False
-    )
+    shares_ends: Annotated[bool, "keyframes are clamped and belong to both phases, as in MemoBench's own code"] = False
 
     def declines(self, rollout: Rollout) -> Abstention | None:
         """Phases must be annotated."""
@@ -48,7 +46,7 @@ class PhaseBounds(FramelessExtractor):
 
     def read(self, rollout: Rollout, timeline: Timeline, features: Features) -> Feature:
         """Map the phases to the length of the video."""
-        phases = phases_of(rollout, timeline.frame_count, as_published=self.as_published)
+        phases = phases_of(rollout, timeline.frame_count, shares_ends=self.shares_ends)
         bounds = np.array([(phase.start, phase.stop) for phase in phases], np.int64)
         detail: dict[str, Json] = {"phases": [phase.name for phase in phases]}
         if phases[-1].reference_stop:
@@ -60,12 +58,14 @@ class PhaseBounds(FramelessExtractor):
 class PhasedFrames:
     """Each frame with the frame of the reference video that is as far into the same phase.
 
-    Keyframes of the reference are thereby compared with those of the generated video, whatever the rates of both. As
-    published, first and last frames of phases correspond, and the whole video is compared in another way than its
-    phases: along a line from the first frame to the last.
+    Keyframes of the reference are thereby compared with those of the generated video, whatever the rates of both. With
+    `shares_ends`, first and last frames of phases correspond; with `is_linear` too, those of the whole video.
     """
 
-    as_published: Annotated[bool, "clamps, rounds and shares the ends of phases, as MemoBench's own code does"] = False
+    shares_ends: Annotated[
+        bool,
+        "keyframes are clamped and belong to both phases, and ends have ends as partners, as in MemoBench's own code",
+    ] = False
     is_linear: Annotated[bool, "ignores phases, as MemoBench's own code does for the whole video"] = False
 
     def declines(self, rollout: Rollout) -> Abstention | None:
@@ -87,7 +87,7 @@ class PhasedFrames:
         if reference is None:
             raise Unmeasurable(Reason.MISSING_INPUT, f"the case {rollout.case.id} names no reference video.")
         indices = {
-            frame: phase.published_partner(frame) if self.as_published else phase.partner(frame)
+            frame: phase.partner_between_ends(frame) if self.shares_ends else phase.partner(frame)
             for phase in self._phases(timeline.frame_count, rollout)
             for frame in range(phase.start, min(phase.stop, timeline.frame_count))
         }
@@ -101,7 +101,7 @@ class PhasedFrames:
         if self.is_linear:
             return (Phase("all", 0, frame_count, 0, reference_frames(rollout)),)
         # Phases of the rollout itself say nothing of the reference.
-        return phases_of(replace(rollout, phases={}), frame_count, as_published=self.as_published)
+        return phases_of(replace(rollout, phases={}), frame_count, shares_ends=self.shares_ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +114,7 @@ class SpreadPartners:
 
     phase: Annotated[str, "name of the phase"] = "reappeared"
     count: Annotated[int, "pairs"] = 3
-    as_published: Annotated[bool, "clamps keyframes and shares the ends of phases, as MemoBench's own code does"] = (
-        False
-    )
+    shares_ends: Annotated[bool, "keyframes are clamped and belong to both phases, as in MemoBench's own code"] = False
 
     def __post_init__(self) -> None:
         if self.count < 2:
@@ -134,7 +132,7 @@ class SpreadPartners:
         if reference is None:
             raise Unmeasurable(Reason.MISSING_INPUT, f"the case {rollout.case.id} names no reference video.")
         # Phases of the rollout itself say nothing of the reference.
-        phases = phases_of(replace(rollout, phases={}), timeline.frame_count, as_published=self.as_published)
+        phases = phases_of(replace(rollout, phases={}), timeline.frame_count, shares_ends=self.shares_ends)
         (phase,) = chosen_phases(phases, (self.phase,))
         ours, theirs = (
             [first + place * (last - first) // (self.count - 1) for place in range(self.count)]

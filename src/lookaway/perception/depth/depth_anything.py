@@ -13,6 +13,7 @@ from lookaway.io.sampling import UniformFrames
 from lookaway.perception.networks.batching import BatchExtractor, BatchPlan, batch_size
 from lookaway.perception.networks.fits import Colours, Fitted, Squeezed, to_input
 from lookaway.perception.networks.pretrained import load_pretrained, load_torch
+from lookaway.perception.similarity.compared_frames import SharedSize, shown
 from lookaway.perception.weights import Weights, published
 
 COPIES = 8
@@ -25,7 +26,7 @@ class DepthAnything(BatchExtractor[Any]):
 
     name: ClassVar[str] = "depth_anything_v2"
     of_video: ClassVar[bool] = True
-    software: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+    software: ClassVar[tuple[str, ...]] = ("torch", "transformers", "opencv-python-headless")
     seconds_per_frame: ClassVar[float] = 2.5
     bytes_per_frame: ClassVar[float] = 51_000.0
     arrays: ClassVar[Mapping[str, str]] = {
@@ -35,9 +36,15 @@ class DepthAnything(BatchExtractor[Any]):
 
     weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "depth-anything-v2-small"))
     frames: Annotated[Sampler, "which frames are sampled"] = UniformFrames(24)
-    height: Annotated[int, "rows that are kept of each map; columns follow the aspect ratio"] = 120
+    height: Annotated[
+        int | None,
+        "rows that are kept of each map; columns follow the aspect ratio; `None` keeps the network's own map",
+    ] = 120
     side: Annotated[int, "length that one side of the input has, whichever needs less scaling"] = 518
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
+    canvas: Annotated[SharedSize | None, "size that frames are brought to before; `None` leaves them as they are"] = (
+        None
+    )
 
     def network(self) -> Any:
         """Depth Anything V2, as transformers loads it."""
@@ -50,25 +57,29 @@ class DepthAnything(BatchExtractor[Any]):
     def batches(self, network: Any, rollout: Rollout, timeline: Timeline) -> BatchPlan:
         """How the frames of a rollout go through the network."""
         torch, config = load_torch(self.compute), network.config
-        width, height = input_size(timeline.width, timeline.height, self.side, config.patch_size)
-        fitted = Squeezed(width, height, "bicubic").fitted(timeline.width, timeline.height, config.patch_size)
-        kept = (self.height, max(1, round(self.height * timeline.width / timeline.height)))
+        size = self.canvas.size_of(timeline) if self.canvas else (timeline.width, timeline.height)
+        width, height = input_size(*size, self.side, config.patch_size)
+        fitted = Squeezed(width, height, "bicubic").fitted(*size, config.patch_size)
+        kept = None if self.height is None else (self.height, max(1, round(self.height * size[0] / size[1])))
 
         def extract(frames: Sequence[Frame]) -> dict[str, Floats]:
-            return {"inverse_depth": self._maps(torch, network, [frame.pixels for frame in frames], fitted, kept)}
+            pictures = shown([frame.pixels for frame in frames], self.canvas)
+            return {"inverse_depth": self._maps(torch, network, pictures, fitted, kept)}
 
         bytes_per_frame = width * height * config.head_hidden_size * 4 * COPIES
         return BatchPlan(batch_size(bytes_per_frame, self.compute), extract)
 
     def _maps(
-        self, torch: ModuleType, network: Any, pictures: Sequence[Any], fitted: Fitted, size: tuple[int, int]
+        self, torch: ModuleType, network: Any, pictures: Sequence[Any], fitted: Fitted, size: tuple[int, int] | None
     ) -> Floats:
         with torch.inference_mode():
             batch = to_input(torch, pictures, fitted, Colours(), self.compute)
             found = network(pixel_values=batch).predicted_depth.float()[:, None]
-            maps = torch.nn.functional.interpolate(
-                found, size=size, mode="bilinear", antialias=True, align_corners=False
-            )
+            maps = found
+            if size is not None:
+                maps = torch.nn.functional.interpolate(
+                    found, size=size, mode="bilinear", antialias=True, align_corners=False
+                )
             kept: Floats = maps[:, 0].half().cpu().numpy()
             return kept
 

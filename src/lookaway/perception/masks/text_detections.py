@@ -26,9 +26,9 @@ from lookaway.core import (
 )
 from lookaway.io.phases import EveryInPhases
 
-Wording: TypeAlias = Literal["subject", "published"]
-"""What a detector is asked for: the name of the target, or what MemoBench's own code cuts out of the prompt."""
-PUBLISHED_PHRASE: Final = re.compile(r"sees (.*?\(subject\)[^.,]*)")
+Wording: TypeAlias = Literal["subject", "clause"]
+"""What a detector is asked for: the name of the target, or the clause of the prompt that MemoBench's own code takes."""
+TARGET_CLAUSE: Final = re.compile(r"sees (.*?\(subject\)[^.,]*)")
 
 
 class Detection(NamedTuple):
@@ -46,15 +46,15 @@ Detect: TypeAlias = Callable[[Frame, str], Sequence[Detection]]
 def target_words(rollout: Rollout, wording: Wording) -> str | None:
     """What a detector is asked for; `None` where the case names no target.
 
-    The published phrase goes from "sees" to the end of the clause, and keeps the mark "(subject)"; a prompt without one
+    The clause goes from "sees" to the end of the clause, and keeps the mark "(subject)"; a prompt without one
     has the name of the target, as those of real clips do.
     """
     target = rollout.case.target
     if target is None or not target.name:
         return None
-    if wording == "published":
+    if wording == "clause":
         for prompt in rollout.case.prompt:
-            if match := PUBLISHED_PHRASE.search(prompt):
+            if match := TARGET_CLAUSE.search(prompt):
                 return match[1].strip()
     return target.name
 
@@ -73,7 +73,8 @@ class TextDetections(SampledExtractor):
 
     frames: Annotated[Sampler, "which frames are looked at"] = EveryInPhases(("reappeared",))
     wording: Annotated[
-        Wording, "`subject` is the name of the target, `published` what MemoBench's own code cuts out of the prompt"
+        Wording,
+        "`subject` is the name of the target, `clause` the clause of the prompt that MemoBench's own code takes",
     ] = "subject"
 
     @abstractmethod

@@ -35,18 +35,18 @@ Flow: TypeAlias = Callable[[Floats, Floats], Floats]
 """Motion [height, width, 2] to the right and down, in pixels, from one picture [height, width, 3] to another."""
 
 
-def warp_error(earlier: Floats, later: Floats, flow: Floats, *, as_published: bool = False) -> float:
+def warp_error(earlier: Floats, later: Floats, flow: Floats, *, samples_earlier: bool = False) -> float:
     """Mean absolute difference of two pictures of 0 to 1 after one was warped to the other by the flow between them.
 
     The later picture is sampled where the flow says that each pixel of the earlier one went; beyond the edges it goes
-    on as its edge. MemoBench's own code samples the earlier picture there, which moves it the wrong way: what moves
+    on as its edge. MemoBench samples the earlier picture there, which moves it the wrong way: what moves
     steadily is then off by twice its motion.
     """
     from scipy.ndimage import map_coordinates
 
     rows, columns = np.indices(earlier.shape[:2], np.float64)
     where = np.stack([rows + flow[..., 1], columns + flow[..., 0]])
-    source, target = (earlier, later) if as_published else (later, earlier)
+    source, target = (earlier, later) if samples_earlier else (later, earlier)
     warped = np.stack(
         [map_coordinates(source[..., channel], where, order=1, mode="nearest") for channel in range(3)], axis=-1
     )
@@ -68,7 +68,7 @@ class WarpErrors(SampledExtractor):
         ("visible", "reappeared"), step=4
     )
     size: Annotated[GeneratedSize, "size at which flow is estimated"] = GeneratedSize()
-    as_published: Annotated[bool, "warps the wrong way, as MemoBench's own code does"] = False
+    samples_earlier: Annotated[bool, "warps the wrong way, as MemoBench's paper and code do"] = False
 
     @abstractmethod
     def load_flow(self) -> Flow:
@@ -110,7 +110,7 @@ class WarpExtraction:
         later = recipe.size.reduce(frame.pixels).astype(np.float64) / 255
         if self._earlier is not None:
             flow = self.loaded.flow(self._earlier, later)
-            self._errors.append(warp_error(self._earlier, later, flow, as_published=recipe.as_published))
+            self._errors.append(warp_error(self._earlier, later, flow, samples_earlier=recipe.samples_earlier))
         self._earlier = later
         self._indices.append(frame.index)
 
@@ -124,7 +124,7 @@ class RaftWarpErrors(WarpErrors):
     """Warp errors by the flow of RAFT, large, after twelve refinements.
 
     Pictures go to the network between -1 and 1, as it was trained, and are padded by their edges. MemoBench's own code
-    gives it pictures between 0 and 1: `as_published` does so too.
+    gives it pictures between 0 and 1: so does `from_zero`.
     """
 
     name: ClassVar[str] = "raft_warp_errors"
@@ -133,6 +133,7 @@ class RaftWarpErrors(WarpErrors):
 
     weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "raft-large"))
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
+    from_zero: Annotated[bool, "gives the network pictures from 0 to 1, as MemoBench's own code does"] = False
 
     def declines(self, rollout: Rollout) -> Abstention | None:
         """Any video will do, once the weights are there."""
@@ -154,7 +155,7 @@ class RaftWarpErrors(WarpErrors):
         def to_input(picture: Floats) -> Any:
             height, width = picture.shape[:2]
             sides = ((0, _padded(height) - height), (0, _padded(width) - width), (0, 0))
-            padded = np.pad(picture if self.as_published else 2 * picture - 1, sides, mode="edge")
+            padded = np.pad(picture if self.from_zero else 2 * picture - 1, sides, mode="edge")
             batch = torch.from_numpy(padded).permute(2, 0, 1)[None]
             return batch.to(self.compute.device, dtype_of(torch, self.compute))
 

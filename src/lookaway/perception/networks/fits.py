@@ -65,12 +65,16 @@ class CentreCrop:
     side: Annotated[int, "side of the square that is kept"] = 224
     interpolation: Annotated[Interpolation, "how pixels are scaled"] = "bicubic"
     antialias: Annotated[bool, "whether every pixel counts where a frame becomes smaller"] = True
+    rounds_corner: Annotated[
+        bool, "rounds half a pixel to the even one, as torchvision does; else down, as transformers does"
+    ] = False
 
     def fitted(self, width: int, height: int, patch: int) -> Fitted:
         """For frames of a size."""
         short = min(width, height)
         scaled = (width * self.short_side // short, height * self.short_side // short)
-        corner = ((scaled[0] - self.side) // 2, (scaled[1] - self.side) // 2)
+        spare = scaled[0] - self.side, scaled[1] - self.side
+        corner = (round(spare[0] / 2), round(spare[1] / 2)) if self.rounds_corner else (spare[0] // 2, spare[1] // 2)
         return Fitted(scaled, corner, (self.side, self.side), self.interpolation, self.antialias)
 
 

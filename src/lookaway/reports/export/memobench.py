@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 from lookaway.core import Reason, UserError
 from lookaway.engine.run import Run
 from lookaway.reports.export.mbench import folder_name
+from lookaway.reports.export.published_columns import require_published
 from lookaway.reports.export.rows import plain_text, write_csv_file, write_file
 from lookaway.reports.memobench.scores import SUITE
 from lookaway.reports.scored_rollouts import require_suite
@@ -62,6 +63,24 @@ COLUMNS: Final = (
 MEAN_WEIGHT: Final = 0.7
 ORS: Final = f"{SUITE}.ors"
 """It has a table of its own."""
+PUBLISHED: Final = (
+    *FIDELITY.values(),
+    *(
+        f"{SUITE}.{name}"
+        for name in (
+            "motion_smoothness",
+            "aesthetic",
+            "image_quality",
+            "object_identity",
+            "geo3d",
+            "image_reward",
+            "gt_revisit_similarity",
+            "camera_controllability",
+        )
+    ),
+    ORS,
+)
+"""Metrics that columns are made of."""
 ORS_FILE: Final = "ors_scores.csv"
 ORS_COLUMNS: Final = (
     "clip_id",
@@ -81,7 +100,7 @@ Values: TypeAlias = dict[str, float | int | str | None]
 
 
 def export_memobench_table(run: Run, output: Path) -> list[Path]:
-    """Write `outputs/<model>/eval_both.csv` for each model, and `ors_results/<model>/ors_scores.csv`.
+    """Write published values: `outputs/<model>/eval_both.csv` for each model, and `ors_results/<model>/ors_scores.csv`.
 
     The second has the clips whose reappearance was scored, and is not written where there are none. In the first, what
     was not measured is empty; where something that was requested has no score, a column `error` says why, as
@@ -89,11 +108,12 @@ def export_memobench_table(run: Run, output: Path) -> list[Path]:
     there.
     """
     require_suite(run, SUITE)
+    require_published(run, OFFICIAL)
     rows: dict[str, dict[str, Row]] = {}
     for row in run.items():
-        rows.setdefault(row["rollout"], {})[row["metric"]] = row
-    requested = [metric.name for metric in run.metrics if metric.name.startswith(f"{SUITE}.") and not metric.is_gate]
-    requested = [name for name in requested if name != ORS]
+        if row["metric"] in PUBLISHED:
+            rows.setdefault(row["rollout"], {})[row["metric"]] = row
+    requested = [metric.name for metric in run.metrics if metric.name in PUBLISHED and metric.name != ORS]
     rollouts = RunFolder(run.path).rollouts().to_pylist()
     written = []
     for model in dict.fromkeys(rollout["model"] for rollout in rollouts):
@@ -235,6 +255,8 @@ IN_PER_CENT: Final = {
     "PhysicsAdherence": f"{SUITE}.vqa.physics_adherence",
 }
 """Columns that other tables of the published code have, as shares; here they are percentages."""
+OFFICIAL: Final = frozenset((*PUBLISHED, *IN_PER_CENT.values()))
+"""Published metrics of any column."""
 
 
 def export_memobench_leaderboard(runs: Sequence[Run], path: Path) -> None:
@@ -246,10 +268,11 @@ def export_memobench_leaderboard(runs: Sequence[Run], path: Path) -> None:
     clips: dict[str, tuple[Row, dict[str, Row]]] = {}
     for run in runs:
         require_suite(run, SUITE)
+        require_published(run, OFFICIAL)
         for rollout in RunFolder(run.path).rollouts().to_pylist():
             clips.setdefault(rollout["rollout"], (rollout, {}))
         for row in run.items():
-            if row["status"] != "score":
+            if row["status"] != "score" or row["metric"] not in OFFICIAL:
                 continue
             known = clips[row["rollout"]][1].setdefault(row["metric"], row)
             if known["value"] != row["value"]:

@@ -12,6 +12,7 @@ from lookaway.engine.question_banks import bank_name
 from lookaway.engine.run import Run
 from lookaway.judges.question_writing import DIMENSIONS
 from lookaway.reports.export.mbench import folder_name
+from lookaway.reports.export.published_columns import require_published
 from lookaway.reports.export.rows import write_csv_file
 from lookaway.reports.memobench.scores import SUITE
 from lookaway.reports.scored_rollouts import require_suite
@@ -33,6 +34,7 @@ def export_memobench_answers(run: Run, output: Path) -> list[Path]:
     requested = [metric.name for metric in run.metrics if metric.name in METRICS]
     if not requested:
         return []
+    require_published(run, METRICS)
     outcomes: dict[str, dict[str, dict[str, Row]]] = {}
     for row in run.items():
         if row["metric"] in METRICS:

@@ -11,6 +11,7 @@ import numpy as np
 from lookaway.core import Estimate, UserError
 from lookaway.engine.run import Run
 from lookaway.reports.memobench.scores import (
+    CORRECTED,
     MOTION_GATE,
     REVISITED,
     SUITE,
@@ -46,11 +47,11 @@ class PhaseDrop:
 def phase_drops(run: Run, *, ignore_gates: bool = False) -> list[PhaseDrop]:
     """The drop of every metric that has all three phases, for each model and subset.
 
-    All phases are over the same rollouts: those that tested memory, or all of them on demand.
+    All phases are over the same rollouts: all of them for published metrics, those that tested memory for repaired
+    ones, or all of them on demand.
     """
     require_suite(run, SUITE)
-    facts, gate = metric_facts(run), counted_gate(run, ignore_gates=ignore_gates)
-    names = {name: [f"{SUITE}.{phase}.{name}" for phase in PHASES] for name in _phased([m.name for m in run.metrics])}
+    facts, names = metric_facts(run), _phased([metric.name for metric in run.metrics])
     if not names:
         raise UserError(
             f"{run.path}: no metric was measured in all of the phases {', '.join(PHASES)}, expected such as "
@@ -58,7 +59,8 @@ def phase_drops(run: Run, *, ignore_gates: bool = False) -> list[PhaseDrop]:
         )
     drops = []
     for model, subset, own in by_model(scored_rollouts(run)):
-        for name, phased in names.items():
+        for (prefix, name), phased in names.items():
+            gate = counted_gate(run, prefix, ignore_gates=ignore_gates)
             known = facts[phased[0]]
             if known is None:
                 raise UserError(f"{phased[0]} is not installed here, so it is not known which values are better.")
@@ -70,7 +72,7 @@ def phase_drops(run: Run, *, ignore_gates: bool = False) -> list[PhaseDrop]:
                     PhaseDrop(
                         model=model,
                         subset=subset,
-                        metric=name,
+                        metric=name if prefix == SUITE else f"corrected.{name}",
                         means={
                             phase: float(np.mean([rollout.values[metric] for rollout in counted]))
                             for phase, metric in zip(PHASES, phased, strict=True)
@@ -83,11 +85,16 @@ def phase_drops(run: Run, *, ignore_gates: bool = False) -> list[PhaseDrop]:
     return drops
 
 
-def _phased(metrics: Sequence[str]) -> list[str]:
-    """Last parts of the names of metrics that were measured in all phases."""
-    first = f"{SUITE}.{PHASES[0]}."
-    names = [metric.removeprefix(first) for metric in metrics if metric.startswith(first)]
-    return [name for name in names if all(f"{SUITE}.{phase}.{name}" in metrics for phase in PHASES)]
+def _phased(metrics: Sequence[str]) -> dict[tuple[str, str], list[str]]:
+    """Metrics that were measured in all phases, by the first and the last part of their names."""
+    found = {}
+    for prefix in (SUITE, CORRECTED):
+        first = f"{prefix}.{PHASES[0]}."
+        for name in (metric.removeprefix(first) for metric in metrics if metric.startswith(first)):
+            phased = [f"{prefix}.{phase}.{name}" for phase in PHASES]
+            if set(phased) <= set(metrics):
+                found[prefix, name] = phased
+    return found
 
 
 def _drop(

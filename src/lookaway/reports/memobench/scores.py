@@ -20,9 +20,13 @@ REVISITED: Final = f"{SUITE}.revisited"
 """Whether the camera of the generated video turned away and came back."""
 
 
-def counted_gate(run: Run, *, ignore_gates: bool) -> str | None:
-    """The gate that decides which rollouts count: none on demand, and none where a run has no gate."""
-    is_gated = any(metric.name == REVISITED for metric in run.metrics)
+CORRECTED: Final = f"{SUITE}.corrected"
+"""Begins the names of repaired metrics."""
+
+
+def counted_gate(run: Run, prefix: str, *, ignore_gates: bool) -> str | None:
+    """The gate that decides which rollouts count: for repaired metrics alone, unless it is ignored or not there."""
+    is_gated = prefix == CORRECTED and any(metric.name == REVISITED for metric in run.metrics)
     return REVISITED if is_gated and not ignore_gates else None
 
 

@@ -12,15 +12,15 @@ import numpy as np
 from lookaway.core import Estimate, Floats, Indices, UserError
 from lookaway.engine.run import Run
 from lookaway.metrics.reappearance import ReappearanceScore, apply_min_score
-from lookaway.reports.memobench.scores import SUITE, counted_gate
+from lookaway.reports.memobench.scores import CORRECTED, SUITE, counted_gate
 from lookaway.reports.numbers import estimate_interval, fixed, print_json, print_rows, probability
 from lookaway.reports.scored_rollouts import ScoredRollout, require_suite, scored_rollouts
 from lookaway.statistics.rank_correlation import ModelReplicates, rank_correlation
 from lookaway.statistics.scene_bootstrap import SEED, scene_weights
 from lookaway.statistics.scene_replicates import resampled_sums, safe_divide
 
-ORS: Final = f"{SUITE}.ors"
-DEFAULT: Final = ReappearanceScore().min_score
+DEFAULTS: Final = {SUITE: 0.0, CORRECTED: ReappearanceScore().min_score}
+"""Threshold of the published and of the repaired score."""
 THRESHOLDS: Final = tuple(step / 10 for step in range(10))
 SIZES: Final = ("small", "medium", "large")
 """Thirds of the cases, by the share of the frame that their target covers."""
@@ -57,46 +57,56 @@ class _Clip:
 def ors_sensitivity(run: Run, other: Run | None = None, *, ignore_gates: bool = False) -> list[Ranking]:
     """Rankings at every threshold, with the words of another run, and for small, medium and large targets.
 
-    Thresholds are applied to stored rows. Rollouts are those that tested memory. The size of a target is the median of
+    Thresholds are applied to stored rows, of the published score where the run has it, else of the repaired one:
+    rollouts are all of the former, and those that tested memory of the latter. The size of a target is the median of
     its coverage over all models that show it, so that a case has the same size for every model.
     """
-    clips = _clips(run, ignore_gates=ignore_gates)
+    prefix = _prefix(run)
+    usual = DEFAULTS[prefix]
+    clips = _clips(run, prefix, ignore_gates=ignore_gates)
     models = sorted({clip.rollout.model for clip in clips})
     if len(models) < 2:
         raise UserError(
-            f"{run.path}: a ranking needs two models with a score of {ORS}, found {len(models)}. Measure it; "
+            f"{run.path}: a ranking needs two models with a score of {prefix}.ors, found {len(models)}. Measure it; "
             "`lookaway show` says why a rollout has no score."
         )
-    default = _Sums.of(clips, models, DEFAULT)
+    default = _Sums.of(clips, models, usual)
     rankings = [
         _ranking("threshold", f"{threshold:g}", default, _Sums.of(clips, models, threshold), models)
         for threshold in THRESHOLDS
     ]
     if other is not None:
-        theirs = _clips(other, ignore_gates=ignore_gates)
+        theirs = _clips(other, prefix, ignore_gates=ignore_gates)
         _require_same_models(other, models, theirs)
-        words = _wording(other)
-        rankings.append(_ranking("wording", words, default, _Sums.of(theirs, models, DEFAULT), models))
+        words = _wording(other, f"{prefix}.ors")
+        rankings.append(_ranking("wording", words, default, _Sums.of(theirs, models, usual), models))
     sizes = _sizes(clips)
     for size in SIZES:
         own = [clip for clip in clips if sizes.get(clip.rollout.case) == size]
         if {clip.rollout.model for clip in own} == set(models):
-            rankings.append(_ranking("size", size, default, _Sums.of(own, models, DEFAULT), models))
+            rankings.append(_ranking("size", size, default, _Sums.of(own, models, usual), models))
     return rankings
 
 
-def _clips(run: Run, *, ignore_gates: bool) -> list[_Clip]:
+def _prefix(run: Run) -> str:
+    """Of the published score; of the repaired one where a run has no other."""
     require_suite(run, SUITE)
-    gate = counted_gate(run, ignore_gates=ignore_gates)
+    names = {metric.name for metric in run.metrics}
+    return CORRECTED if f"{SUITE}.ors" not in names and f"{CORRECTED}.ors" in names else SUITE
+
+
+def _clips(run: Run, prefix: str, *, ignore_gates: bool) -> list[_Clip]:
+    require_suite(run, SUITE)
+    ors, gate = f"{prefix}.ors", counted_gate(run, prefix, ignore_gates=ignore_gates)
     counted = {rollout.id: rollout for rollout in scored_rollouts(run) if rollout.passes(gate)}
     clips = []
     for row in run.items():
-        if row["metric"] != ORS or row["status"] != "score" or row["rollout"] not in counted:
+        if row["metric"] != ors or row["status"] != "score" or row["rollout"] not in counted:
             continue
         found = json.loads(row["detail"] or "{}").get("frame_scores")
         if found is None:
             raise UserError(
-                f"{run.path}: {ORS} of {row['rollout']} does not hold the best score of each frame, since an older "
+                f"{run.path}: {ors} of {row['rollout']} does not hold the best score of each frame, since an older "
                 "version measured it. Measure it again."
             )
         clips.append(
@@ -116,8 +126,8 @@ def _require_same_models(run: Run, models: Sequence[str], clips: Sequence[_Clip]
         raise UserError(f"{run.path}: no rollout of {', '.join(missing)} counts there, so rankings do not compare.")
 
 
-def _wording(run: Run) -> str:
-    features = run.lock.entries.get("metrics", {}).get(ORS, {}).get("features", {})
+def _wording(run: Run, ors: str) -> str:
+    features = run.lock.entries.get("metrics", {}).get(ors, {}).get("features", {})
     return str(features.get("detections", {}).get("wording", "of the other run"))
 
 

@@ -1,4 +1,4 @@
-"""MemoBench's metrics, bound to measurements with MemoBench's constants. The protocol is this data."""
+"""MemoBench's metrics, bound to measurements with MemoBench's constants: as its own code has them, and repaired."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from lookaway.metrics.frame_metrics import (
     Psnr,
     ReferenceRevisitSimilarity,
     Ssim,
+    VisualQuality,
 )
 from lookaway.metrics.judge_metrics import QuestionPassRate
 from lookaway.metrics.object_texture import ObjectTexture
@@ -59,41 +60,108 @@ DEPTH_FRAMES: Final = 3
 """Frames of each phase."""
 REVISIT_PAIRS: Final = 3
 REWARD_FRAMES: Final = 5
-PUBLISHED_DEPTH_ROWS: Final = 518
 SMOOTHNESS_TAU: Final = 0.15
 MIN_TURN_DEGREES: Final = 90.0
 POSES: Final = TrackedPoses(frames=UniformFrames(48), height=256, keypoints=400)
-"""The camera of the gate, and by default of camera controllability: it needs no weights."""
+"""The camera of the gate, and of repaired camera controllability: it needs no weights."""
 REFERENCE_POSES: Final = ReferencePoses(layout="memobench")
 HAS_BANKS: Final = "has_question_banks"
 """Setting of a dataset with files of questions."""
+AESTHETIC_RANGE: Final = (0.0, 10.0)
+"""Of MemoBench's own code; its paper has 1 to 10."""
+TORCHVISION_CROP: Final = CentreCrop(224, 224, rounds_corner=True)
+"""How the code's transforms of CLIP and ImageReward cut out the middle of a frame."""
 
 
 def protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
-    """All metrics whose networks are here, as in the published code and without its defects."""
+    """All metrics whose networks are here: as in the code that made the published table, and without its defects."""
     gates = (revisited_gate("memobench.revisited", POSES),)
-    return two_protocols(_metrics(settings, True), _metrics(settings, False), gates=gates)
+    return two_protocols(_published(settings), _corrected(settings), gates=gates)
 
 
-def _metrics(settings: Mapping[str, Any], as_published: bool) -> tuple[BoundMetric, ...]:
+def _published(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
+    """What MemoBench's code computes at f4edb0c."""
+    frames = EveryFrame(SAMPLE_STEP)
+    aesthetic = MlpAesthetics(frames=frames, fit=TORCHVISION_CROP, canvas=SIZE)
     return (
-        *_fidelity(as_published),
-        *_consistency(as_published),
-        *_reappearance(as_published),
-        *_revisit_similarity(as_published),
-        *_quality(as_published),
-        *_reward(),
-        *_camera(as_published),
-        *(_questions(as_published) if settings.get(HAS_BANKS) else ()),
-        *_further(as_published),
+        *_fidelity(PhasedFrames(shares_ends=True), PhasedFrames(shares_ends=True, is_linear=True)),
+        _object_identity(
+            ObjectIdentity(top_share=0.4, repeats_to=IDENTITY_FRAMES),
+            Dinov2Embeddings(
+                frames=SpreadInPhases((REAPPEARED,), IDENTITY_FRAMES, with_first=True, shares_ends=True),
+                fit=CentreCrop(256, 224, rounds_corner=True),
+                reduced=SIZE,
+            ),
+        ),
+        _geo3d(
+            DepthConsistency(phases=SEEN, counts_short_phases=True, repeats_to=DEPTH_FRAMES),
+            DepthAnything(frames=SpreadInPhases(SEEN, DEPTH_FRAMES, shares_ends=True), height=None, canvas=SIZE),
+            PhaseBounds(shares_ends=True),
+        ),
+        _reappearance(
+            ReappearanceScore(min_score=0.0),
+            Sam3Detections(frames=EveryInPhases((REAPPEARED,), shares_ends=True), wording="clause"),
+        ),
+        _revisit_similarity(SpreadPartners(REAPPEARED, REVISIT_PAIRS, shares_ends=True), TORCHVISION_CROP),
+        _motion_smoothness(
+            MotionSmoothness(tau=SMOOTHNESS_TAU, phases=SEEN, averages_phases=True),
+            RaftWarpErrors(
+                frames=EveryInPhases(SEEN, SAMPLE_STEP, shares_ends=True),
+                size=SIZE,
+                samples_earlier=True,
+                from_zero=True,
+            ),
+            PhaseBounds(shares_ends=True),
+        ),
+        BoundMetric(
+            name="memobench.visual_quality",
+            metric=VisualQuality(aesthetic_range=AESTHETIC_RANGE),
+            recipes={"aesthetic": aesthetic, "image_quality": ClipIqa(frames=frames, canvas=SIZE)},
+        ),
+        *_quality(aesthetic),
+        _reward(TORCHVISION_CROP),
+        *_camera("net", MapAnythingPoses(frames=EveryFrame(1))),
+        *(_questions(AtFps(1.0)) if settings.get(HAS_BANKS) else ()),
     )
 
 
-def _fidelity(as_published: bool) -> tuple[BoundMetric, ...]:
+def _corrected(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
+    """The same with phases that do not overlap, the usual direction of a warp, whole frames and sure detections.
+
+    The whole video is compared like its phases, so that the mean over it is that of theirs.
+    """
+    return (
+        *_fidelity(PhasedFrames(), PhasedFrames()),
+        _object_identity(
+            ObjectIdentity(top_share=0.4),
+            Dinov2Embeddings(frames=SpreadInPhases((REAPPEARED,), IDENTITY_FRAMES, with_first=True), fit=WholeFrame()),
+        ),
+        _geo3d(DepthConsistency(phases=SEEN), DepthAnything(frames=SpreadInPhases(SEEN, DEPTH_FRAMES)), PhaseBounds()),
+        _reappearance(
+            ReappearanceScore(min_score=0.5), Sam3Detections(frames=EveryInPhases((REAPPEARED,)), wording="subject")
+        ),
+        _revisit_similarity(SpreadPartners(REAPPEARED, REVISIT_PAIRS), CentreCrop(224, 224)),
+        _motion_smoothness(
+            MotionSmoothness(tau=SMOOTHNESS_TAU, phases=SEEN),
+            RaftWarpErrors(frames=EveryInPhases(SEEN, SAMPLE_STEP), size=SIZE),
+            PhaseBounds(),
+        ),
+        *_quality(LaionAesthetics(frames=EveryFrame(SAMPLE_STEP), fit=CentreCrop(224, 224), canvas=SIZE)),
+        _reward(CentreCrop(224, 224)),
+        *_camera("path", POSES),
+        BoundMetric(
+            name=f"{FURTHER}rotation_followed",
+            metric=RotationFollowed(),
+            recipes={"poses": POSES, "reference_poses": REFERENCE_POSES},
+        ),
+        *(_questions(AtFps(2.0)) if settings.get(HAS_BANKS) else ()),
+        _object_texture(),
+    )
+
+
+def _fidelity(by_phase: PhasedFrames, whole: PhasedFrames) -> tuple[BoundMetric, ...]:
     """PSNR, SSIM and LPIPS in each phase, then in the whole video: that begins like its reference, whatever follows."""
-    by_phase = PhasedFrames(as_published=as_published)
-    whole = PhasedFrames(as_published=as_published, is_linear=as_published)
-    phases: dict[str, Extractor] = {"phases": PhaseBounds(as_published=as_published)}
+    phases: dict[str, Extractor] = {"phases": PhaseBounds(shares_ends=by_phase.shares_ends)}
     bound = []
     for phase in (*PHASES, None):
         compared = whole if phase is None else by_phase
@@ -116,95 +184,56 @@ def _fidelity(as_published: bool) -> tuple[BoundMetric, ...]:
     return tuple(bound)
 
 
-def _consistency(as_published: bool) -> tuple[BoundMetric, ...]:
-    tokens = Dinov2Embeddings(
-        frames=SpreadInPhases((REAPPEARED,), IDENTITY_FRAMES, with_first=True, as_published=as_published),
-        fit=CentreCrop(256, 224) if as_published else WholeFrame(),
-    )
-    frames = SpreadInPhases(SEEN, DEPTH_FRAMES, as_published=as_published)
-    depth = DepthAnything(frames=frames, height=PUBLISHED_DEPTH_ROWS) if as_published else DepthAnything(frames=frames)
-    return (
-        BoundMetric(
-            name="memobench.object_identity",
-            metric=ObjectIdentity(top_share=0.4),
-            recipes={"tokens": tokens},
-            is_consistency=True,
-        ),
-        BoundMetric(
-            name="memobench.geo3d",
-            metric=DepthConsistency(phases=SEEN, as_published=as_published),
-            recipes={"inverse_depth": depth, "phases": PhaseBounds(as_published=as_published)},
-            is_consistency=True,
-        ),
-    )
+def _object_identity(metric: ObjectIdentity, tokens: Dinov2Embeddings) -> BoundMetric:
+    return BoundMetric(name="memobench.object_identity", metric=metric, recipes={"tokens": tokens}, is_consistency=True)
 
 
-def _reappearance(as_published: bool) -> tuple[BoundMetric, ...]:
-    detections = Sam3Detections(
-        frames=EveryInPhases((REAPPEARED,), as_published=as_published),
-        wording="published" if as_published else "subject",
-    )
-    return (
-        BoundMetric(
-            name="memobench.ors",
-            metric=ReappearanceScore(min_score=0.0 if as_published else 0.5),
-            recipes={"detections": detections},
-            is_consistency=True,
-        ),
+def _geo3d(metric: DepthConsistency, depth: DepthAnything, phases: PhaseBounds) -> BoundMetric:
+    recipes: dict[str, Extractor] = {"inverse_depth": depth, "phases": phases}
+    return BoundMetric(name="memobench.geo3d", metric=metric, recipes=recipes, is_consistency=True)
+
+
+def _reappearance(metric: ReappearanceScore, detections: Sam3Detections) -> BoundMetric:
+    return BoundMetric(name="memobench.ors", metric=metric, recipes={"detections": detections}, is_consistency=True)
+
+
+def _revisit_similarity(pairs: SpreadPartners, fit: CentreCrop) -> BoundMetric:
+    return BoundMetric(
+        name="memobench.gt_revisit_similarity",
+        metric=ReferenceRevisitSimilarity(),
+        recipes={"similarity": ClipPairSimilarity(compared=pairs, reduced=SIZE, fit=fit)},
+        is_consistency=True,
     )
 
 
-def _revisit_similarity(as_published: bool) -> tuple[BoundMetric, ...]:
-    pairs = SpreadPartners(REAPPEARED, REVISIT_PAIRS, as_published)
-    return (
-        BoundMetric(
-            name="memobench.gt_revisit_similarity",
-            metric=ReferenceRevisitSimilarity(),
-            recipes={"similarity": ClipPairSimilarity(compared=pairs, reduced=SIZE)},
-            is_consistency=True,
-        ),
-    )
-
-
-def _quality(as_published: bool) -> tuple[BoundMetric, ...]:
-    """Motion smoothness in the phases that show the target, and what single frames look like."""
-    errors = RaftWarpErrors(
-        frames=EveryInPhases(SEEN, SAMPLE_STEP, as_published=as_published), size=SIZE, as_published=as_published
-    )
-    motion = BoundMetric(
+def _motion_smoothness(metric: MotionSmoothness, errors: RaftWarpErrors, phases: PhaseBounds) -> BoundMetric:
+    return BoundMetric(
         name="memobench.motion_smoothness",
-        metric=MotionSmoothness(tau=SMOOTHNESS_TAU, phases=SEEN, as_published=as_published),
-        recipes={"warp_errors": errors, "phases": PhaseBounds(as_published=as_published)},
+        metric=metric,
+        recipes={"warp_errors": errors, "phases": phases},
         is_consistency=True,  # nothing is smoother than a video that stands still
     )
-    quality = BoundMetric(
-        name="memobench.image_quality",
-        metric=ImageQuality(),
-        recipes={"image_quality": ClipIqa(frames=EveryFrame(SAMPLE_STEP), canvas=SIZE)},
+
+
+def _quality(aesthetic: LaionAesthetics) -> tuple[BoundMetric, ...]:
+    """What single frames look like."""
+    image_quality = ClipIqa(frames=EveryFrame(SAMPLE_STEP), canvas=SIZE)
+    return (
+        BoundMetric(name="memobench.image_quality", metric=ImageQuality(), recipes={"image_quality": image_quality}),
+        BoundMetric(name="memobench.aesthetic", metric=AestheticQuality(), recipes={"aesthetic": aesthetic}),
     )
-    aesthetics = MlpAesthetics if as_published else LaionAesthetics
-    recipe = aesthetics(frames=EveryFrame(SAMPLE_STEP), fit=CentreCrop(224, 224), canvas=SIZE)
-    aesthetic = BoundMetric(name="memobench.aesthetic", metric=AestheticQuality(), recipes={"aesthetic": recipe})
-    return (motion, quality, aesthetic)
 
 
-def _reward() -> tuple[BoundMetric, ...]:
-    recipe = ImageRewards(frames=SpreadFrames(REWARD_FRAMES), reduced=SIZE)
-    return (BoundMetric(name="memobench.image_reward", metric=ImageReward(), recipes={"rewards": recipe}),)
+def _reward(fit: CentreCrop) -> BoundMetric:
+    recipe = ImageRewards(frames=SpreadFrames(REWARD_FRAMES), reduced=SIZE, fit=fit)
+    return BoundMetric(name="memobench.image_reward", metric=ImageReward(), recipes={"rewards": recipe})
 
 
-def _camera(as_published: bool) -> tuple[BoundMetric, ...]:
-    poses: Extractor = MapAnythingPoses(frames=EveryFrame(1)) if as_published else POSES
-    rotation: Rotation = "net" if as_published else "path"
+def _camera(rotation: Rotation, poses: Extractor) -> tuple[BoundMetric, ...]:
     return (
         BoundMetric(
             name="memobench.camera_controllability",
             metric=CameraControllability(rotation=rotation, floor_degrees=10.0),
-            recipes={"poses": poses, "reference_poses": REFERENCE_POSES},
-        ),
-        BoundMetric(
-            name=f"{FURTHER}rotation_followed",
-            metric=RotationFollowed(),
             recipes={"poses": poses, "reference_poses": REFERENCE_POSES},
         ),
         # Not a gate of the table: it is about the reference, and would keep a video that stands still.
@@ -216,12 +245,12 @@ def _camera(as_published: bool) -> tuple[BoundMetric, ...]:
     )
 
 
-def _questions(as_published: bool) -> tuple[BoundMetric, ...]:
+def _questions(frames: AtFps) -> tuple[BoundMetric, ...]:
     """Pass rates of the questions of each dimension, all asked at once; the published judge samples one frame a second.
 
     A video that stands still keeps everything in place: all but the following of instructions count behind the gate.
     """
-    verdicts = QuestionVerdicts(frames=AtFps(1.0 if as_published else 2.0))
+    verdicts = QuestionVerdicts(frames=frames)
     return tuple(
         BoundMetric(
             name=f"memobench.vqa.{dimension.lower().replace(' ', '_')}",
@@ -233,16 +262,12 @@ def _questions(as_published: bool) -> tuple[BoundMetric, ...]:
     )
 
 
-def _further(as_published: bool) -> tuple[BoundMetric, ...]:
+def _object_texture() -> BoundMetric:
     """What the paper says of identity, for the target alone: its own metric is about all that is most alike."""
-    if as_published:
-        return ()
     target = Sam2Track(frames=SpreadInPhases(SEEN, IDENTITY_FRAMES), prompt=GroundingDinoBoxes())
-    return (
-        BoundMetric(
-            name=f"{FURTHER}object_texture",
-            metric=ObjectTexture(),
-            recipes={"regions": RegionEmbeddings(masks=target, embedding=Dinov2Embeddings())},
-            is_consistency=True,
-        ),
+    return BoundMetric(
+        name=f"{FURTHER}object_texture",
+        metric=ObjectTexture(),
+        recipes={"regions": RegionEmbeddings(masks=target, embedding=Dinov2Embeddings())},
+        is_consistency=True,
     )
