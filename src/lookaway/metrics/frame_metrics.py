@@ -117,8 +117,8 @@ class Psnr(MetricBase):
         )
         return Abstention(
             Reason.NOT_APPLICABLE,
-            f"{int(is_equal.sum())} of {len(units)} compared frames are equal to their partners, so that PSNR is infinite "
-            "for them and for the clip. MSE has a value, and a PSNR with a ceiling has one.",
+            f"{int(is_equal.sum())} of {len(units)} compared frames equal their partners, so that PSNR is infinite for "
+            "them and for the clip. MSE has a value, and so has a PSNR with a ceiling.",
             units,
         )
 
