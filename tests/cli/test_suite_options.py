@@ -42,8 +42,8 @@ def test_the_help_has_a_group_for_every_suite_and_one_for_suites_with_the_same_o
         (folder, "folder:", ("--pattern", "--extrinsics-convention", "--allow-outside")),
         (mbench, "mbench-a and mbench-t:", ("--extrinsics-convention", "--allow-outside")),
         (memobench, "memobench:", ("--ground-truth", "--as-published", "--allow-outside")),
-        (mind, "mind:", ("--ground-truth", "--as-published", "--max-frames", "--alignment", "--allow-outside")),
-        (revisit, "revisit:", ("--pattern", "--allow-outside", "--protocol", "--as-published")),
+        (mind, "mind:", ("--ground-truth", "--max-frames", "--alignment", "--allow-outside")),
+        (revisit, "revisit:", ("--pattern", "--allow-outside", "--scores")),
         (
             wrbench,
             "wrbench:",
