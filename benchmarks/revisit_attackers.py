@@ -17,7 +17,6 @@ import argparse
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from benchmarks.revisit_faults import measure
 from lookaway.calibration.clip_changes import CONTROLS, change_rollout
@@ -38,7 +37,6 @@ PUBLISHED = {
     "sana_like": ("revisit_psnr", "revisit_ssim"),
     "mind_mirror": ("mse",),
 }
-NOT_PUBLISHED = frozenset({"sana_like"})
 
 
 ATTACKERS = ("frozen", "crop", "loop")
@@ -54,14 +52,9 @@ def numbers(rollout: Rollout) -> Mapping[str, float | str]:
     """Numbers of the suite's own protocol, and of each published one."""
     suite = load_suite("revisit")
     found = {name: value for name, value in measure(rollout).items() if name in OWN}
-    for protocol, names in PUBLISHED.items():
-        for as_published in (True, False):
-            if as_published and protocol in NOT_PUBLISHED:
-                continue
-            settings: dict[str, Any] = {"protocol": protocol, "as_published": as_published}
-            bounds = [b for b in suite.metrics(settings) if b.name.rpartition(".")[2] in names]
-            form = "as published" if as_published else "corrected"
-            found |= {f"{name}, {form}": value for name, value in measure(rollout, bounds).items()}
+    for scores, names in PUBLISHED.items():
+        bounds = [b for b in suite.metrics({"scores": scores}) if b.name.rpartition(".")[2] in names]
+        found |= measure(rollout, bounds)
     return found
 
 

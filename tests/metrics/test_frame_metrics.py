@@ -181,3 +181,16 @@ def test_a_reward_of_0_is_half_of_the_scale_and_the_mean_reward_is_beside_it():
 
 def rewards(*values: float) -> Feature:
     return Feature({"rewards": np.array(values, np.float32), "frame_indices": np.arange(len(values))})
+
+
+def test_equal_frames_without_a_ceiling_count_what_is_said_or_leave_the_clip_without_a_psnr():
+    feature = Feature({"mse": np.array([0.0, 0.01, 1e-12]), "frame_indices": np.arange(3)})
+    rollout = Rollout(case=Case(id="a", subset="all", scene="a"), model="m", video=Path("clip.mp4"))
+    told = Psnr(ceiling_db=None, equal_db=100.0).measure(rollout, {"fidelity": feature})
+    assert [unit.outcome.value for unit in told.units] == pytest.approx([100, 20, 120])
+    assert told.detail["frames_cut"] == 1
+    infinite = Psnr(ceiling_db=None).measure(rollout, {"fidelity": feature})
+    assert (infinite.reason, len(infinite.units)) == (Reason.NOT_APPLICABLE, 3)
+    assert "1 of 3 compared frames equal their partners" in infinite.message
+    with pytest.raises(ValueError, match="leave out `equal_db`"):
+        Psnr(ceiling_db=50.0, equal_db=100.0)

@@ -392,6 +392,7 @@ def test_its_constants_are_in_the_lock(metric):
         "max_translation": 1e9,
         "min_steps": 8,
         "published_groups": False,
+        "needs_whole_reference": False,
     }
     assert (metric.higher_is_better, metric.needs) == (False, ("poses", "reference_poses"))
 

@@ -166,7 +166,7 @@ def test_poses_of_more_frames_than_follow_are_those_of_other_frames(video, tmp_p
 
 def test_the_published_way_takes_the_first_images_however_many_frames_follow(video, tmp_path):
     path = wandering(FRAMES)
-    trajectory = read(rollout_of(video, images(tmp_path, images_text(path))), ReferencePoses(may_outlast_video=True))
+    trajectory = read(rollout_of(video, images(tmp_path, images_text(path))), ReferencePoses(counts_images=True))
     assert trajectory.frame_indices.tolist() == list(range(FRAMES))
     assert trajectory.frame_count == FRAMES
     np.testing.assert_allclose(trajectory.camera_to_world, path, atol=1e-8)
@@ -174,13 +174,13 @@ def test_the_published_way_takes_the_first_images_however_many_frames_follow(vid
 
 def test_the_published_way_does_not_shorten_a_video_that_has_fewer_images_than_frames(video, tmp_path):
     rollout = rollout_of(video, images(tmp_path, images_text(PATH[:9])))
-    trajectory = read(rollout, ReferencePoses(may_outlast_video=True))
+    trajectory = read(rollout, ReferencePoses(counts_images=True))
     assert (len(trajectory.frame_indices), trajectory.frame_count) == (9, FRAMES - START)
 
 
-def test_images_that_outlast_the_video_are_images_of_colmap():
-    with pytest.raises(UserError, match="Only COLMAP's images may outlast the video, found the layout 'vipe'"):
-        ReferencePoses(layout="vipe", may_outlast_video=True)
+def test_images_that_are_counted_are_images_of_colmap():
+    with pytest.raises(UserError, match="Only COLMAP's images can be counted, found the layout 'vipe'"):
+        ReferencePoses(layout="vipe", counts_images=True)
 
 
 def test_an_answer_that_begins_after_the_true_video_ends_is_unmeasurable(video, tmp_path):

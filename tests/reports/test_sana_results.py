@@ -20,7 +20,7 @@ from tests.support.runs import write_about
 
 NAMES = (
     "revisit_psnr", "revisit_ssim", "revisit_lpips", "rot_err", "trans_err", "cam_mc", "delta_iq", "vbench_overall",
-    "revisited",
+    "revisited", "corrected.revisit_psnr",
 )  # fmt: skip
 DIMENSIONS = {"imaging_quality": 0.7, "dynamic_degree": 0.5, "overall_consistency": 0.2}
 
@@ -54,7 +54,7 @@ def a_run(path: Path, outcomes, *, seeds=("0",), **settings) -> Run:
                 for name, outcome in found.items()
             ]
     identity = {"method alpha": {"model": "alpha", "variant": "small"}}
-    lock = Lock({"dataset": {"identity": identity, "settings": {"protocol": "sana", **settings}}})
+    lock = Lock({"dataset": {"identity": identity, "settings": {"scores": "sana", **settings}}})
     metrics = [{"name": f"sana.{name}", "lock": "l", "subsets": None, "is_gate": name == "revisited"} for name in NAMES]
     about = {"suite": "revisit", "lock_sha256": lock.sha256, "metrics": metrics, "problems": []}
     folder = RunFolder(path)
@@ -95,8 +95,8 @@ def complete() -> dict[str, dict[str, object]]:
     }
 
 
-def test_a_run_as_published_pools_pairs_and_sorts_windows_by_name(tmp_path):
-    found = written(a_run(tmp_path / "run", complete(), as_published=True), tmp_path / "out")
+def test_a_run_pools_pairs_and_sorts_windows_by_name(tmp_path):
+    found = written(a_run(tmp_path / "run", complete()), tmp_path / "out")
     assert found["revisit_consistency"]["summary"] == {
         "overall_mean_psnr": 20.0,
         "overall_mean_ssim": 0.5667,
@@ -123,15 +123,7 @@ def test_a_run_as_published_pools_pairs_and_sorts_windows_by_name(tmp_path):
         "first_window": 0.6, "last_window": 0.5, "degradation": 0.1, "per_window": [0.6, 0.55, 0.5],
     }  # fmt: skip
     assert found["summary"]["n_videos"] == 2
-    assert found["summary"]["lookaway"] | {"lock_sha256": ""} == {
-        "as_published": True, "untested": 1, "lock_sha256": "",
-    }  # fmt: skip
-
-
-def test_a_corrected_run_has_means_over_rollouts_and_the_same_videos_in_each_window(tmp_path):
-    found = written(a_run(tmp_path / "run", complete()), tmp_path / "out")
-    assert found["revisit_consistency"]["summary"]["overall_mean_psnr"] == 17.5
-    assert found["temporal_degradation"]["trend"]["imaging_quality"]["per_window"] == [0.6, 0.55]
+    assert found["summary"]["lookaway"] | {"lock_sha256": ""} == {"untested": 1, "lock_sha256": ""}
 
 
 def test_camera_errors_are_where_the_aggregator_looks_for_them(tmp_path):
@@ -155,12 +147,24 @@ def test_two_videos_of_a_scene_are_refused(tmp_path):
         export_sana_results(a_run(tmp_path / "run", complete(), seeds=("0", "1")), tmp_path / "out")
 
 
-def test_a_run_of_another_protocol_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("name", "found"), [("remembered", "no metric"), ("sana.corrected.revisit_psnr", "corrected metrics alone")]
+)
+def test_a_run_without_published_values_is_refused_with_the_command_that_measures_them(tmp_path, name, found):
     run = a_run(tmp_path / "run", {})
-    about = {**run.about, "metrics": [{"name": "remembered", "lock": "l", "subsets": None}]}
+    about = {**run.about, "metrics": [{"name": name, "lock": "l", "subsets": None}]}
     write_about(tmp_path / "run", about)
-    with pytest.raises(UserError, match="--protocol sana"):
+    with pytest.raises(UserError, match=f"has {found} of SANA-WM-Bench.* --scores sana --protocol published"):
         export_sana_results(run, tmp_path / "out")
+
+
+def test_corrected_values_beside_published_ones_are_not_written(tmp_path):
+    outcomes = {"indoor_001": {"revisit_psnr": pairs(20.0), "revisit_ssim": pairs(0.5)}}
+    both = {"indoor_001": {**outcomes["indoor_001"], "corrected.revisit_psnr": pairs(30.0)}}
+    assert (
+        written(a_run(tmp_path / "both", both), tmp_path / "a")["revisit_consistency"]
+        == (written(a_run(tmp_path / "run", outcomes), tmp_path / "b")["revisit_consistency"])
+    )
 
 
 @needs_golden
@@ -182,7 +186,7 @@ def test_a_measured_run_has_the_official_file(tmp_path):
         _, pictures, fps = scene(name)
         write_video(writer.video(name), pictures, fps=fps, lossless=True)
     metrics = ["sana.revisit_psnr", "sana.revisit_ssim"]
-    run = evaluate(writer.root, tmp_path / "run", suite="revisit", as_published=True, metrics=metrics)
+    run = evaluate(writer.root, tmp_path / "run", suite="revisit", metrics=metrics)
     lookaway("export", "sana-results", str(run.path), "-o", str(tmp_path / "out"))
     found = json.loads((tmp_path / "out/alpha/eval/simple_60s/revisit_consistency.json").read_text())
     expected = stored["official"]

@@ -19,7 +19,7 @@ from tests.support.mind import MindWriter, actions
 
 MARK, FRAMES = 4, 24
 TRUE = wandering(FRAMES - MARK)
-METRICS = ["action.rpe_trans", "action.rpe_rot"]
+METRICS = ["mind.corrected.action.rpe_trans", "mind.corrected.action.rpe_rot"]
 
 
 def larger(path: Floats) -> Floats:
@@ -63,7 +63,7 @@ def test_the_alignment_that_was_chosen_is_in_the_lock_and_in_the_value(tmp_path,
         assert command(*arguments).code == 0
         run = lookaway.Run(output)
         assert run.lock.entries["dataset"]["settings"]["alignment"] == alignment
-        assert run.lock.entries["metrics"]["mind.action.rpe_trans"]["metric"]["alignment"] == alignment
+        assert run.lock.entries["metrics"]["mind.corrected.action.rpe_trans"]["metric"]["alignment"] == alignment
         assert run.about["requested"]["reading"] == {"alignment": alignment}
         locks.add(run.lock.sha256)
         values[alignment] = {row["metric"].rpartition(".")[2]: row["value"] for row in run.items()}
@@ -75,21 +75,26 @@ def test_the_alignment_that_was_chosen_is_in_the_lock_and_in_the_value(tmp_path,
     assert [value["rpe_rot"] for value in values.values()] == [pytest.approx(0, abs=1e-4)] * 3
 
 
-def test_more_true_images_than_frames_are_refused_and_the_published_way_takes_the_first(tmp_path, clips):
+def test_more_true_images_than_frames_belong_to_other_frames(tmp_path, clips):
     path = wandering(FRAMES + 6)
     root = dataset(tmp_path / "data", clips, path, drifting(path, 1.0), data=actions(MARK, 99)["data"])
-    ours, theirs = (rows(root, tmp_path / f"run{flag}", as_published=flag)["rpe_rot"] for flag in (False, True))
-    assert (ours["status"], ours["reason"]) == ("abstention", "invalid_input")
-    assert "must increase within 0 to 19, found 0 to 29" in ours["message"]
-    assert (steps(theirs), theirs["value"]) == (29, pytest.approx(1.0, rel=1e-4))
+    row = rows(root, tmp_path / "run")["rpe_rot"]
+    assert (row["status"], row["reason"]) == ("abstention", "invalid_input")
+    assert "must increase within 0 to 19, found 0 to 29" in row["message"]
 
 
-@pytest.mark.parametrize("as_published", [False, True])
-def test_actions_that_end_before_the_mark_have_no_step_to_be_measured(tmp_path, clips, as_published):
+def test_actions_that_end_before_the_mark_have_no_step_to_be_measured(tmp_path, clips):
     root = dataset(tmp_path / "data", clips, TRUE, TRUE, data=actions(MARK, FRAMES)["data"][: MARK - 1])
-    for row in rows(root, tmp_path / "run", as_published=as_published).values():
+    for row in rows(root, tmp_path / "run").values():
         assert (row["status"], row["reason"]) == ("abstention", "too_short")
         assert "What is steered is stated for no more" in row["message"]
+
+
+def test_published_cameras_are_those_of_vipe_and_without_it_the_command_that_makes_it_is_named(tmp_path, clips):
+    root = dataset(tmp_path / "data", clips, TRUE, TRUE)
+    for row in lookaway.evaluate(root, tmp_path / "run", metrics=["mind.action.rpe_rot"]).items():
+        assert (row["status"], row["reason"]) == ("abstention", "missing_weights")
+        assert "lookaway.perception.isolation.entry" in row["message"]
 
 
 def test_a_true_video_without_its_camera_is_told_with_the_file_that_is_missing(tmp_path, clips):
@@ -122,7 +127,7 @@ def test_the_command_line_refuses_to_compare_an_answer_with_itself(tmp_path, cli
 
 def test_only_who_opens_the_videos_is_told_that_a_true_one_is_not_as_long_as_it_says(tmp_path, clips):
     root = dataset(tmp_path / "data", clips, TRUE, TRUE, total_time=30, data=actions(MARK, 30)["data"])
-    arguments = ("validate", root, "--metrics", "mind.action.rpe_rot", "--json")
+    arguments = ("validate", root, "--metrics", "mind.corrected.action.rpe_rot", "--json")
     assert (command(*arguments).code, command(*arguments).json["problems"]) == (0, [])
     opened = command(*arguments, "--open-videos")
     assert opened.code == 2
@@ -142,4 +147,4 @@ def test_who_opens_the_videos_is_told_of_a_true_one_that_cannot_be_read(tmp_path
 
 def test_a_true_video_as_long_as_it_says_is_no_problem(tmp_path, clips):
     root = dataset(tmp_path / "data", clips, TRUE, TRUE)
-    assert command("validate", root, "--open-videos", "--metrics", "mind.action.rpe_rot").code == 0
+    assert command("validate", root, "--open-videos", "--metrics", "mind.corrected.action.rpe_rot").code == 0

@@ -323,10 +323,10 @@ def test_frames_are_counted_in_the_videos_whatever_the_record_says(writer, tmp_p
     whole, tail = (write_clip(tmp_path / f"{len(part)}.mp4", part).read_bytes() for part in (frames, frames[2:]))
     writer.case(record=actions(mark, total), video=whole)
     writer.answer(video=tail)
-    run = evaluate(writer.root, tmp_path / "run", metrics=["lcm.mse"])
+    run = evaluate(writer.root, tmp_path / "run", metrics=["mind.corrected.lcm.mse"])
     (row,) = run.items()
     assert (row["status"], row["reason"]) == outcome
-    assert len(list(run.units("mind.lcm.mse"))) == (6 if outcome[0] == "score" else 0)
+    assert len(list(run.units("mind.corrected.lcm.mse"))) == (6 if outcome[0] == "score" else 0)
 
 
 # Links
@@ -483,18 +483,10 @@ def test_a_dataset_of_another_suite_is_not_recognised(tmp_path):
 def test_options_become_settings_of_the_lock(writer):
     writer.case()
     writer.answer()
-    assert read(writer).settings == {"as_published": False, "video_max_time": None, "alignment": "sim3"}
-    asked = read_any(writer.root, as_published=True, max_frames=50)
-    assert asked.settings == {"as_published": True, "video_max_time": 50, "alignment": "sim3"}
+    assert read(writer).settings == {"video_max_time": None, "alignment": "sim3"}
+    asked = read_any(writer.root, max_frames=50)
+    assert asked.settings == {"video_max_time": 50, "alignment": "sim3"}
     assert read_any(writer.root, alignment="se3").settings["alignment"] == "se3"
-
-
-def test_the_published_code_has_one_alignment(writer):
-    writer.case()
-    writer.answer()
-    assert read(writer, as_published=True, alignment="sim3").settings["as_published"]
-    with pytest.raises(UserError, match="aligns camera paths by sim3, not by none"):
-        read(writer, as_published=True, alignment="none")
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def world(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def run(world):
-    names = [f"{family}.{name}" for family in ("lcm", "gsc") for name in LIKENESS]
+    names = [f"mind.corrected.{family}.{name}" for family in ("lcm", "gsc") for name in LIKENESS]
     return lookaway.evaluate(world / "data", world / "run", metrics=names)
 
 
@@ -71,7 +71,7 @@ def scores(run) -> dict[tuple[str, str], float]:
 
 def larger_is_better(run: Run) -> dict[tuple[str, str], float]:
     return {
-        (cell.model.partition("-")[0], cell.metric.removeprefix("mind.")): cell.estimate.mean
+        (cell.model.partition("-")[0], cell.metric.removeprefix("mind.corrected.")): cell.estimate.mean
         * (-1 if cell.metric.endswith(".mse") else 1)
         for cell in run.table(ignore_gates=True).cells
     }
@@ -86,7 +86,7 @@ def faint(tmp_path_factory) -> dict[tuple[str, str], float]:
     )
     copy_clips(grid.recipes(replace(FORM, width=128, height=72, fps=6)), root / "world")
     export_world(root / "world", "mind", root / "data")
-    names = [f"gsc.{name}" for name in LIKENESS]
+    names = [f"mind.corrected.gsc.{name}" for name in LIKENESS]
     return larger_is_better(lookaway.evaluate(root / "data", root / "run", metrics=names, subsets=[MIRRORED]))
 
 
@@ -132,39 +132,58 @@ def test_what_is_remembered_is_the_truth_itself(scores):
 def test_every_frame_from_the_mark_to_the_end_is_measured(world, run):
     (content,) = (json.loads(path.read_text()) for path in (world / "data/MIND-Data").rglob("action.json"))
     expected = content["total_time"] - content["mark_time"]
-    for _, units in run.frames(["mind.lcm.mse"]):
+    for _, units in run.frames(["mind.corrected.lcm.mse"]):
         counts = np.bincount(units.rollouts)
         assert set(counts.tolist()) == {expected}
         assert units.frames.max() == expected - 1
 
 
-def test_result_files_of_all_models_follow_the_card(run, tmp_path):
-    paths = export_mind_result(run, tmp_path)
+@pytest.fixture(scope="module")
+def published(world):
+    names = ["mind.lcm.mse", "mind.gsc.mse", "mind.gsc.psnr", "mind.gsc.ssim"]
+    return lookaway.evaluate(world / "data", world / "published", metrics=names)
+
+
+def test_result_files_of_all_models_follow_the_card(published, tmp_path):
+    paths = export_mind_result(published, tmp_path)
     assert len(paths) == 1 + len(SEEN_ON_THE_WAY_BACK) + len(LOOKS_THE_SAME_BACKWARDS)
     for path in paths:
         result = json.loads(path.read_text())
         Draft202012Validator(json.loads(schema_text())).validate(result)
         compared, mirrored = result["data"]
-        assert compared["sample_frames"] == compared["total_time"] - compared["mark_time"] == compared["lcm"]["length"]
+        assert "lcm" not in compared
+        assert "last batch of 100" in compared["error"]
         (video,) = mirrored["video_results"]
         assert video["sample_frames"] == 2 * video["mark_time"] == 2 * video["gsc"]["length"]
 
 
-def test_the_published_way_has_no_frame_of_so_short_a_clip_and_says_so(world, tmp_path):
-    dataset = lookaway.read(world / "data", models=["perfect"], as_published=True)
-    found = lookaway.evaluate(dataset, tmp_path / "run", metrics=["lcm.mse"])
-    (row,) = found.items()
-    assert (row["status"], row["reason"]) == ("abstention", "too_short")
-    assert "last batch of 100" in row["message"]
-    settings = {"as_published": True, "video_max_time": None, "alignment": "sim3"}
-    assert found.lock.entries["dataset"]["settings"] == settings
+def test_the_published_way_has_no_frame_of_so_short_a_clip_and_says_so(published):
+    rows = [row for row in published.items() if row["metric"] == "mind.lcm.mse"]
+    assert {(row["status"], row["reason"]) for row in rows} == {("abstention", "too_short")}
+    settings = {"video_max_time": None, "alignment": "sim3"}
+    assert published.lock.entries["dataset"]["settings"] == settings
+
+
+def test_the_published_psnr_of_equal_frames_is_infinite_and_no_score(published, scores):
+    rows = {row["model"].partition("-")[0]: row for row in published.items() if row["metric"] == "mind.gsc.psnr"}
+    still = rows[STILL]
+    assert (still["status"], still["reason"]) == ("abstention", "not_applicable")
+    assert "compared frames equal their partners" in still["message"]
+    finite = {model: row["value"] for model, row in rows.items() if row["status"] == "score"}
+    assert len(finite) >= 5
+    assert finite == pytest.approx({model: scores[model, "gsc.psnr"] for model in finite}, abs=1e-9)
 
 
 def test_no_more_frames_are_compared_than_were_asked_for(world, tmp_path):
     found = lookaway.evaluate(
-        world / "data", tmp_path / "run", metrics=["lcm.mse"], models=["perfect"], subsets=[MEMORY], max_frames=3
+        world / "data",
+        tmp_path / "run",
+        metrics=["mind.corrected.lcm.mse"],
+        models=["perfect"],
+        subsets=[MEMORY],
+        max_frames=3,
     )
-    assert sorted(row["unit"] for row in found.units("mind.lcm.mse")) == ["f0", "f1", "f2"]
+    assert sorted(row["unit"] for row in found.units("mind.corrected.lcm.mse")) == ["f0", "f1", "f2"]
     assert found.lock.entries["dataset"]["settings"]["video_max_time"] == 3
 
 
@@ -201,7 +220,10 @@ def errors(tmp_path_factory) -> dict[tuple[str, str, str], float]:
         for path in copy.rglob("images.txt"):
             path.write_text(images_text(turned_too_far(cameras_in(path), bias)))
     found = lookaway.evaluate(
-        root / "data", root / "run", metrics=["action.rpe_trans", "action.rpe_rot"], subsets=[MEMORY]
+        root / "data",
+        root / "run",
+        metrics=["mind.corrected.action.rpe_trans", "mind.corrected.action.rpe_rot"],
+        subsets=[MEMORY],
     )
     rows = list(found.items())
     assert {row["status"] for row in rows} == {"score"}

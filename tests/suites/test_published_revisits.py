@@ -7,10 +7,11 @@ from typing import get_type_hints
 import numpy as np
 import pytest
 
-from lookaway.core import BoundMetric, Extractor, Feature, Reason, Score, UnknownName, Unmeasurable, UserError
+from lookaway.core import BoundMetric, Extractor, Feature, Reason, Score, UnknownName, Unmeasurable
 from lookaway.engine.locking import content_key, metric_key
 from lookaway.io.encoding import write_video
-from lookaway.suites.revisit.published import VARIANTS, pooled_drop, pooled_mean, published_metrics
+from lookaway.suites.revisit.published import VARIANTS, pooled_drop, pooled_mean, published_gate, published_metrics
+from lookaway.suites.two_protocols import corrected_name
 from tests.perception.test_pair_fidelity import scene
 from tests.suites.test_locked_constants import changed_bindings
 from tests.support.compared import kept
@@ -18,22 +19,14 @@ from tests.support.picture_networks import noise
 from tests.support.revisit_golden import needs_golden, official, rollout_of
 from tests.support.watching import perceive
 
-CHOICES = [
-    (variant, as_published)
-    for variant, found in VARIANTS.items()
-    for as_published in (True, False)
-    if found.is_published or not as_published
-]
 BOUND = {
-    f"{variant} {'published' if as_published else 'corrected'} {bound.name}": bound
-    for variant, as_published in CHOICES
-    for bound in published_metrics(variant, as_published, {})
+    bound.name: bound for variant in VARIANTS for bound in (*published_metrics(variant, {}), published_gate(variant))
 }
 every_bound = pytest.mark.parametrize("bound", BOUND.values(), ids=list(BOUND))
 
 
-def one(variant: str, name: str, *, as_published: bool) -> BoundMetric:
-    (found,) = (bound for bound in published_metrics(variant, as_published, {}) if bound.name == f"{variant}.{name}")
+def one(name: str, **settings) -> BoundMetric:
+    (found,) = (bound for bound in published_metrics(name.partition(".")[0], settings) if bound.name == name)
     return found
 
 
@@ -64,45 +57,47 @@ def test_every_constant_moves_the_lock(bound):
     assert [place for place, other in changed_bindings(bound) if metric_key(other) == key] == []
 
 
-@pytest.mark.parametrize("variant", [name for name, found in VARIANTS.items() if found.is_published])
-def test_as_published_and_corrected_have_the_same_names_and_never_the_same_lock(variant):
-    published, corrected = (published_metrics(variant, choice, {}) for choice in (True, False))
-    assert [bound.name for bound in published] == [bound.name for bound in corrected]
-    pairs = [(a, b) for a, b in zip(published, corrected, strict=True) if not a.is_gate]
-    assert [a.name for a, b in pairs if metric_key(a) == metric_key(b)] == []
+@pytest.mark.parametrize("variant", [name for name, found in VARIANTS.items() if found.published])
+def test_every_published_metric_has_a_corrected_one_with_another_lock(variant):
+    found = {bound.name: bound for bound in published_metrics(variant, {})}
+    published = [name for name, bound in found.items() if bound.protocol == "published"]
+    ours = {name for name, bound in found.items() if bound.protocol == "corrected"}
+    assert len(published) + len(ours) == len(found)
+    pairs = {corrected_name(name): name for name in published}
+    assert ours - pairs.keys() == ({"echo_ov.corrected.weighted"} if variant == "echo_ov" else set())
+    assert pairs.keys() <= ours
+    assert [name for name, other in pairs.items() if metric_key(found[name]) == metric_key(found[other])] == []
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_every_protocol_has_the_gate_and_scores_of_the_camera_count_without_it(variant):
-    bounds = published_metrics(variant, False, {})
-    assert [bound.name for bound in bounds if bound.is_gate] == [f"{variant}.revisited"]
-    free = {
-        bound.name.removeprefix(f"{variant}.") for bound in bounds if not bound.is_gate and not bound.is_consistency
-    }
+def test_scores_of_the_camera_count_without_the_gate(variant):
+    bounds = published_metrics(variant, {})
+    free = {bound.name.rpartition(".")[2] for bound in bounds if not bound.is_consistency}
     assert free == {
         "sana": {"rot_err", "trans_err", "cam_mc", "delta_iq", "vbench_overall"},
         "worldmem": {"psnr", "lpips"},
     }.get(variant, set())
+    assert (published_gate(variant).name, published_gate(variant).protocol) == (f"{variant}.revisited", None)
 
 
 def test_pairs_of_our_own_are_never_called_published():
-    with pytest.raises(UserError, match="was not published"):
-        published_metrics("sana_like", True, {})
-    assert all(bound.name.startswith("sana_like.") for bound in published_metrics("sana_like", False, {}))
+    found = published_metrics("sana_like", {})
+    assert {bound.protocol for bound in found} == {None}
+    assert all(bound.name.startswith("sana_like.") for bound in found)
 
 
 def test_an_unknown_protocol_is_refused_with_its_nearest_name():
     with pytest.raises(UnknownName, match="Did you mean 'worldmark'"):
-        published_metrics("worldmarks", False, {})
+        published_metrics("worldmarks", {})
 
 
 def test_pairs_of_our_own_can_come_from_the_requested_path():
-    (psnr, *_) = published_metrics("sana_like", False, {"pairs_from": "commanded"})
+    (psnr, *_) = published_metrics("sana_like", {"pairs_from": "commanded"})
     assert psnr.recipes["fidelity"].needs["poses"].name == "commanded_poses"
 
 
 def test_a_first_frame_that_a_refiner_made_can_be_left_out():
-    for bound in published_metrics("sana", True, {"skip_first_frame": True}):
+    for bound in published_metrics("sana", {"skip_first_frame": True}):
         assert getattr(bound.metric, "skips_first", True)
 
 
@@ -115,7 +110,7 @@ def test_a_whole_run_has_the_official_pooled_numbers(tmp_path):
         write_video(tmp_path / f"{name}.mp4", pictures, fps=fps, lossless=True)
         placed = replace(rollout, video=tmp_path / f"{name}.mp4")
         for metric, found in scores.items():
-            found.append(measured(one("sana", metric, as_published=True), placed))
+            found.append(measured(one(f"sana.{metric}"), placed))
     psnr, ssim = (pooled_mean(found) for found in scores.values())
     assert (round(psnr or 0, 2), round(ssim or 0, 4)) == (expected["overall_mean_psnr"], expected["overall_mean_ssim"])
 
@@ -127,7 +122,7 @@ def test_a_pooled_mean_of_nothing_is_nothing():
 
 def drops(*lengths: int, start: float = 73.0, step: float = 0.4):
     """Clips of some windows each; every window is a step worse than the one before, and every clip 20 than the last."""
-    metric = one("sana", "delta_iq", as_published=True).metric
+    metric = one("sana.delta_iq").metric
     for clip, windows in enumerate(lengths):
         quality = np.repeat(start - 20 * clip - step * np.arange(windows), 160)
         feature = Feature({"quality": quality, "frame_indices": np.arange(len(quality))})
@@ -168,8 +163,8 @@ def still(tmp_path):
     ],
 )
 def test_a_still_clip_gets_the_best_score_of_protocols_without_a_gate(still, variant, name, published, corrected):
-    for as_published, expected in ((True, published), (False, corrected)):
-        bound = one(variant, name, as_published=as_published)
+    for prefix, expected in ((variant, published), (f"{variant}.corrected", corrected)):
+        bound = one(f"{prefix}.{name}")
         if expected is None:
             with pytest.raises(Unmeasurable) as error:
                 measured(bound, still)
@@ -180,16 +175,16 @@ def test_a_still_clip_gets_the_best_score_of_protocols_without_a_gate(still, var
 
 def test_pairs_that_lie_beyond_the_end_are_clamped_as_published_and_refused_as_corrected(still):
     rollout = replace(still, case=replace(still.case, pairs=rollout_of(pairs=[(2, 60, 0.1)]).case.pairs))
-    assert measured(one("sana", "revisit_psnr", as_published=True), rollout).value == 100
+    assert measured(one("sana.revisit_psnr"), rollout).value == 100
     with pytest.raises(Unmeasurable) as error:
-        measured(one("sana", "revisit_psnr", as_published=False), rollout)
+        measured(one("sana.corrected.revisit_psnr"), rollout)
     assert error.value.reason == Reason.TOO_SHORT
 
 
 def test_an_action_that_does_not_lead_back_is_declined_only_when_corrected(still):
     one_way = replace(still, case=replace(still.case, action="left_then_left"))
-    for as_published, is_declined in ((True, False), (False, True)):
-        recipe: Extractor = one("echo_loop", "psnr", as_published=as_published).recipes["fidelity"]
+    for name, is_declined in (("echo_loop.psnr", False), ("echo_loop.corrected.psnr", True)):
+        recipe: Extractor = one(name).recipes["fidelity"]
         assert (recipe.declines(one_way) is not None) is is_declined
 
 
@@ -204,8 +199,8 @@ def test_the_way_back_is_compared_and_not_what_lies_between(tmp_path):
     same = replace(rollout_of(), video=kept(tmp_path / "same.mp4", [*out, *out[::-1]]))
     other = replace(rollout_of(), video=kept(tmp_path / "other.mp4", [out[0], *changed, *changed[:10], out[0]]))
     forgot = replace(rollout_of(), video=kept(tmp_path / "forgot.mp4", [*out, *changed]))
-    bound = one("echo_loop", "ssim", as_published=False)
+    bound = one("echo_loop.corrected.ssim")
     assert measured(bound, same).value == pytest.approx(1)
     assert measured(bound, other).value == pytest.approx(1)
     assert measured(bound, forgot).value < 0.1
-    assert np.isclose(measured(one("iworld", "symmetry", as_published=False), same).value, 1)
+    assert np.isclose(measured(one("iworld.corrected.symmetry"), same).value, 1)

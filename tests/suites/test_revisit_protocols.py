@@ -7,7 +7,9 @@ import pytest
 
 import lookaway
 from lookaway.core import BoundMetric, Reason, Rollout, Timeline, UnknownName, Unmeasurable, UserError
+from lookaway.engine.binding import bind_metrics
 from lookaway.perception.poses.tracked_poses import TrackedPoses
+from lookaway.perception.similarity.compared_frames import MirroredFrames
 from lookaway.perception.similarity.retraced_frames import RetracedFrames
 from lookaway.suites.revisit import Revisit
 from lookaway.suites.revisit.published import POSES
@@ -19,19 +21,19 @@ from tests.support.rendered import copy_clips
 from tests.support.watching import rollout_of
 
 TABLES = "sana_like,mbench-a,mind"
-COMPARED = ("sana_like.revisit_psnr", "mbencha.environment.rendering_lighting", "mind.gsc.psnr")
+COMPARED = ("sana_like.revisit_psnr", "mbencha.environment.rendering_lighting", "mind.corrected.gsc.psnr")
 """A score of each table that another light lowers."""
 DECLINED = {
     "sana.revisit_psnr": Reason.MISSING_INPUT,
     "mind.action.rpe_rot": Reason.MISSING_INPUT,
     "mbencha.entity.object_geometry_consistency": Reason.MISSING_INPUT,
-    "mind.gsc.lpips": Reason.MISSING_WEIGHTS,
+    "mind.corrected.gsc.lpips": Reason.MISSING_WEIGHTS,
 }
 """What these clips lack: a list of pairs, poses of the reference, depth, and weights."""
 
 
-def bound(protocol: str, **settings) -> tuple[BoundMetric, ...]:
-    return Revisit().metrics({"protocol": protocol, **settings})
+def bound(scores: str, **settings) -> tuple[BoundMetric, ...]:
+    return Revisit().metrics({"scores": scores, **settings})
 
 
 def test_several_protocols_are_one_list_with_one_gate():
@@ -76,10 +78,18 @@ def test_an_unknown_protocol_is_refused_with_its_nearest_name(tmp_path):
         bound("sana,mbench")
 
 
-def test_own_numbers_are_never_called_published(tmp_path):
+def test_own_numbers_have_no_protocol_and_refuse_the_option(tmp_path):
     kept(tmp_path / "clip.mp4", panorama.pictures())
-    with pytest.raises(UserError, match="was not published"):
-        lookaway.read(tmp_path, suite="revisit", protocol="revisit,mind", as_published=True)
+    assert {metric.protocol for metric in bound("revisit")} == {None}
+    with pytest.raises(UserError, match="no publication has the metrics of the suite 'revisit'"):
+        bind_metrics(lookaway.read(tmp_path, suite="revisit"), protocol="published")
+
+
+def test_published_frames_are_mirrored_and_corrected_ones_where_the_requested_camera_retraces_its_path():
+    found = {metric.name: metric for metric in bound("mind")}
+    published, corrected = (found[name].recipes["fidelity"] for name in ("mind.gsc.psnr", "mind.corrected.gsc.psnr"))
+    assert published.compared == MirroredFrames(even_only=True)
+    assert corrected.compared == RetracedFrames()
 
 
 def requested(folder, degrees) -> Rollout:
@@ -146,9 +156,9 @@ def test_one_set_of_rollouts_fills_three_tables_and_the_camera_is_tracked_once(t
         return start(self, rollout, *arguments)
 
     monkeypatch.setattr(TrackedPoses, "start", counted)
-    names = ("sana.rot_err", *COMPARED, *DECLINED)
-    protocol = "sana,sana_like,mbench-a,mind"
-    run = lookaway.evaluate(tmp_path, tmp_path / "run", suite="revisit", protocol=protocol, metrics=names)
+    names = ("sana.corrected.rot_err", *COMPARED, *DECLINED)
+    scores = "sana,sana_like,mbench-a,mind"
+    run = lookaway.evaluate(tmp_path, tmp_path / "run", suite="revisit", scores=scores, metrics=names)
     assert set(tracked.values()) == {1}
     videos = {rollout.video for rollout in lookaway.read(tmp_path, suite="revisit").rollouts}
     assert {video for recipe, video in tracked if recipe == POSES} == videos

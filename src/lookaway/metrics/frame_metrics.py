@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lookaway.core import Abstention, Feature, Features, Floats, Json, MetricBase, Outcome, Reason, Rollout, Score, Unit
 
@@ -68,21 +69,28 @@ class Psnr(MetricBase):
     """Mean over compared frames of PSNR, 10 log10(1 / MSE), in decibels.
 
     MSE is the mean squared difference of a frame's pixels, with channels from 0 to 1. Equal frames have no finite PSNR:
-    every frame above `ceiling_db` counts as `ceiling_db`, and `detail.frames_cut` counts them. There is no raw value.
+    every frame above `ceiling_db` counts as `ceiling_db`, and `detail.frames_cut` counts them. Without a ceiling they
+    count `equal_db`; without that either, the mean of a clip with equal frames is infinite, and there is no score.
+    There is no raw value.
 
     Abstains: `missing_input` without a reference video; `too_short` where no two frames correspond;
-    `invalid_input` where sizes differ and no canvas is named; a reason of the video where one cannot be read.
+    `invalid_input` where sizes differ and no canvas is named; `not_applicable` where frames are equal and neither
+    number says what they count; a reason of the video where one cannot be read.
     """
 
     name = "psnr"
     unit = "dB"
     needs = ("fidelity",)
 
-    ceiling_db: Annotated[float, "the most that a frame counts, in decibels"] = 100.0
+    ceiling_db: Annotated[float | None, "the most that a frame counts, in decibels; `None` is no limit"] = 100.0
+    equal_db: Annotated[float | None, "what equal frames count where there is no ceiling; `None` is infinite"] = None
 
     def __post_init__(self) -> None:
-        if self.ceiling_db <= 0:
-            raise ValueError(f"expected a ceiling above 0 decibels, found {self.ceiling_db}.")
+        for number in (self.ceiling_db, self.equal_db):
+            if number is not None and number <= 0:
+                raise ValueError(f"expected a number above 0 decibels, found {number}.")
+        if self.ceiling_db is not None and self.equal_db is not None:
+            raise ValueError("equal frames count as the ceiling; leave out `equal_db`, or set `ceiling_db` to None.")
 
     @property
     def range(self) -> tuple[float | None, float | None]:  # type: ignore[override]  # depends on a constant
@@ -91,11 +99,28 @@ class Psnr(MetricBase):
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
-        mse = np.asarray(features["fidelity"]["mse"], np.float64)
-        least = 10 ** (-self.ceiling_db / 10)
-        is_cut = mse < least
-        decibels = np.where(is_cut, self.ceiling_db, -10 * np.log10(np.maximum(mse, least)))
-        return score_of_frames(features["fidelity"], decibels, detail={"frames_cut": int(is_cut.sum())})
+        feature = features["fidelity"]
+        mse = np.asarray(feature["mse"], np.float64)
+        least = 0.0 if self.ceiling_db is None else 10 ** (-self.ceiling_db / 10)
+        is_cut = mse < least if self.ceiling_db is not None else mse == 0
+        most = self.equal_db if self.ceiling_db is None else self.ceiling_db
+        decibels = -10 * np.log10(np.where(is_cut, 1.0, mse))
+        if most is None and is_cut.any():
+            return self._infinite(feature, decibels, is_cut)
+        return score_of_frames(feature, np.where(is_cut, most, decibels), detail={"frames_cut": int(is_cut.sum())})
+
+    def _infinite(self, feature: Feature, decibels: Floats, is_equal: NDArray[np.bool_]) -> Abstention:
+        equal = Abstention(Reason.NOT_APPLICABLE, "both frames are equal, and PSNR is infinite.")
+        units = tuple(
+            Unit(name, equal if infinite else Score(value))
+            for name, value, infinite in zip(unit_names(feature)[1], decibels.tolist(), is_equal, strict=True)
+        )
+        return Abstention(
+            Reason.NOT_APPLICABLE,
+            f"{int(is_equal.sum())} of {len(units)} compared frames equal their partners, so that PSNR is infinite for "
+            "them and for the clip. MSE has a value, and so has a PSNR with a ceiling.",
+            units,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,11 @@ class RelativePoseError(MetricBase):
     published_groups: Annotated[
         bool, "whether look_* and diagonals belong to the group `other`, as in MIND's own code"
     ] = False
+    needs_whole_reference: Annotated[
+        bool,
+        "abstains where a frame of the reference has no pose; MIND's own code estimates all of them again there, and "
+        "overwrites the file",
+    ] = False
 
     def __post_init__(self) -> None:
         if self.alignment not in get_args(Alignment):
@@ -92,6 +97,12 @@ class RelativePoseError(MetricBase):
         """Measure one rollout: one unit per step."""
         estimated, true = (Trajectory.from_feature(features[name]) for name in self.needs)
         controls = rollout.case.controls
+        if self.needs_whole_reference and (missing := self._frames_missing(true)):
+            return Abstention(
+                Reason.MISSING_INPUT,
+                f"{missing} of the first {self._window(true)} frames of the reference video have no pose. MIND's own "
+                "code runs ViPE on it then, and writes the file anew. Do the same, or measure the corrected metric.",
+            )
         asked = self._steps_asked(estimated, true, controls)
         if asked < self.min_steps:
             note = " What is steered is stated for no more." if controls is not None and len(controls) == asked else ""
@@ -121,6 +132,13 @@ class RelativePoseError(MetricBase):
     def errors(self, steps: StepErrors) -> Floats:
         """[steps] the part of the errors that is measured."""
         raise NotImplementedError
+
+    def _window(self, true: Trajectory) -> int:
+        return true.frame_count if self.max_frames is None else min(self.max_frames, true.frame_count)
+
+    def _frames_missing(self, true: Trajectory) -> int:
+        window = self._window(true)
+        return window - int((true.frame_indices < window).sum())
 
     def _steps_asked(self, estimated: Trajectory, true: Trajectory, controls: Sequence[str] | None) -> int:
         counts = [estimated.frame_count - 1, true.frame_count - 1]
@@ -211,8 +229,9 @@ class RelativeRotationError(RelativePoseError):
     steps as its errors. Steps count where both cameras have poses at both ends. Groups in the detail follow the case's
     controls.
 
-    Abstains: `missing_input` without poses, or where fewer than `min_steps` steps have them; `too_short` where
-    fewer steps are to be compared, or are left without outliers; `pose_failed` where poses hold no valid camera.
+    Abstains: `missing_input` without poses, where fewer than `min_steps` steps have them, or where
+    `needs_whole_reference` is set and the reference lacks one; `too_short` where fewer steps are to be compared, or are
+    left without outliers; `pose_failed` where poses hold no valid camera.
     """
 
     name = "relative_rotation_error"
@@ -234,8 +253,9 @@ class RelativeTranslationError(RelativePoseError):
     steps; where the reference stands still, scale 0 hides every motion of the generated video, and only `se3` or `none`
     show it. Steps count where both cameras have poses at both ends. Groups in the detail follow the case's controls.
 
-    Abstains: `missing_input` without poses, or where fewer than `min_steps` steps have them; `too_short` where
-    fewer steps are to be compared, or are left without outliers; `pose_failed` where poses hold no valid camera.
+    Abstains: `missing_input` without poses, where fewer than `min_steps` steps have them, or where
+    `needs_whole_reference` is set and the reference lacks one; `too_short` where fewer steps are to be compared, or are
+    left without outliers; `pose_failed` where poses hold no valid camera.
     """
 
     name = "relative_translation_error"

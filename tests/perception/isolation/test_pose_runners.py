@@ -204,6 +204,26 @@ def test_what_vipe_writes_becomes_a_trajectory(vipe, rollout):
     assert (trajectory.width, trajectory.height, trajectory.frame_count) == (64, 48, 20)
 
 
+def test_vipe_sees_the_first_frames_alone_where_they_are_asked_for(vipe, rollout, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        "lookaway.perception.poses.vipe_poses.write_beginning",
+        lambda path, video, count, crf: seen.append((video, count, crf)) or path.write_bytes(video.read_bytes()),
+    )
+    perceive(VipePoses(vipe, first_frames=7), rollout)
+    assert seen == [(rollout.video.absolute(), 7, 18)]
+
+
+def test_vipe_that_is_to_be_there_beforehand_and_is_not_is_told_with_the_command_that_makes_it(vipe, rollout):
+    assert VipePoses(vipe, is_made_beforehand=True).declines(rollout) is None
+    other = Environment(("numpy==2.4.6",), python="3.12")
+    assert VipePoses(other).declines(rollout) is None
+    declined = VipePoses(other, is_made_beforehand=True).declines(rollout)
+    assert declined is not None
+    assert declined.reason is Reason.MISSING_WEIGHTS
+    assert other.entry_command() in declined.message
+
+
 @pytest.mark.parametrize(
     ("pipeline", "told"),
     [

@@ -13,13 +13,23 @@ import numpy as np
 from lookaway.core import ArtifactError, DatasetError, Floats, Json, Reason, Trajectory
 from lookaway.io.dataset_files import decoded, read_limited
 from lookaway.io.limits import MAX_POSES_TEXT_BYTES
-from lookaway.io.pose_files.checks import as_camera_to_world, as_frame_indices, as_intrinsics, as_numbers
+from lookaway.io.pose_files.checks import (
+    LARGEST_NUMBER,
+    as_camera_to_world,
+    as_frame_indices,
+    as_intrinsics,
+    as_numbers,
+)
 from lookaway.io.pose_files.source import PoseSource, PosesRead, assumed_depths, assumed_intrinsics
 
 IMAGE_FIELDS = 10
 """Id, quaternion, translation, camera, name."""
 LENSES: Mapping[str, tuple[int, ...]] = {"SIMPLE_PINHOLE": (0, 0, 1, 2), "PINHOLE": (0, 1, 2, 3)}
 """Indices of fx, fy, cx and cy among the parameters of a camera."""
+NO_LENGTH = 1e-12
+"""A shorter quaternion is no rotation at all, in MIND's own code."""
+ANY_LENGTH = LARGEST_NUMBER
+"""Tolerance that every quaternion meets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +49,8 @@ class _Text:
     def error(self, message: str, reason: Reason = Reason.INVALID_INPUT) -> ArtifactError:
         return ArtifactError(reason, f"{self.path.name}: {message}")
 
-    def lines(self) -> Iterator[tuple[int, list[str]]]:
-        """Number and fields of each line that is not a comment."""
+    def lines(self, *, with_comments: bool = False) -> Iterator[tuple[int, list[str]]]:
+        """Number and fields of each line that is not a comment, or of each."""
         if not self.path.is_file():
             raise self.error("there is no such file.", Reason.MISSING_INPUT)
         try:
@@ -48,7 +58,7 @@ class _Text:
         except DatasetError as error:
             raise ArtifactError(Reason.INVALID_INPUT, str(error)) from error
         for number, line in enumerate(io.StringIO(text, newline=None), start=1):
-            if not line.startswith("#"):
+            if with_comments or not line.startswith("#"):
                 yield number, line.split()
 
     def numbers(self, number: int, kind: Callable[[str], float], fields: Sequence[str]) -> list[float]:
@@ -59,22 +69,23 @@ class _Text:
 
 
 def read_colmap(source: PoseSource) -> PosesRead:
-    """The trajectory in `images.txt`; the last number in the name of an image is its frame."""
+    """The trajectory in `images.txt`; the last number in the name of an image is its frame, unless they are counted."""
     text = _Text(source.path)
-    images = sorted(_images(text), key=lambda image: image.number)
+    images = sorted(_counted(text) if source.counts_images else _images(text), key=lambda image: image.number)
     if not images:
         raise text.error("it names no image.")
     timeline = source.timeline
+    tolerance = ANY_LENGTH if source.counts_images else source.rotation_tolerance
     camera_to_world = as_camera_to_world(
         "the file",
-        _motions(text, images, source.rotation_tolerance),
+        _motions(text, images, tolerance),
         "world_to_camera",
         source.rotation_tolerance,
         text.error,
     )
     first = images[0].number if source.first_frame_number is None else source.first_frame_number
     frames = np.array([image.number - first for image in images])
-    frame_count = max(timeline.frame_count, int(frames[-1]) + 1 if source.may_outlast_video else 0)
+    frame_count = max(timeline.frame_count, len(frames) if source.counts_images else 0)
     intrinsics, (width, height), told_lens = _lens(source, text, images)
     depth, told_depth = assumed_depths(source, camera_to_world)
     trajectory = Trajectory(
@@ -109,6 +120,22 @@ def _images(text: _Text) -> Iterator[_Image]:
             int(text.numbers(number, int, fields[8:9])[0]),
             tuple(text.numbers(number, float, fields[1:8])),
         )
+
+
+def _counted(text: _Text) -> Iterator[_Image]:
+    """Each image as MIND's own code reads it: numbered in the order of names, the line after it skipped unread."""
+    entries: list[tuple[str, list[float]]] = []
+    lines = text.lines(with_comments=True)
+    for number, fields in lines:
+        if len(fields) < IMAGE_FIELDS or fields[0].startswith("#"):
+            continue
+        motion = text.numbers(number, float, fields[1:8])
+        if np.linalg.norm(motion[:4]) < NO_LENGTH:
+            motion[:4] = [1.0, 0.0, 0.0, 0.0]
+        entries.append((fields[IMAGE_FIELDS - 1], motion))
+        next(lines, None)
+    entries.sort(key=lambda entry: entry[0])
+    return (_Image(number, 0, tuple(motion)) for number, (_, motion) in enumerate(entries))
 
 
 def _are_points(fields: Sequence[str]) -> bool:

@@ -42,8 +42,8 @@ class PoseSource:
     assumed_depth: float | None = None
     first_frame_number: int | None = 0
     """Number of the first frame in the names of images; `None` is the lowest of them."""
-    may_outlast_video: bool = False
-    """Whether COLMAP's images may continue after the last frame of the video, and extend it."""
+    counts_images: bool = False
+    """Whether COLMAP's images are taken one after the other in the order of their names, whatever their numbers."""
 
 
 @dataclass(frozen=True, slots=True)

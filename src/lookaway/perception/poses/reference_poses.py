@@ -49,14 +49,17 @@ class ReferencePoses(FramelessExtractor):
     layout: Annotated[PoseLayout, "which tool wrote the poses"] = "colmap"
     rotation_tolerance: RotationTolerance = ROTATION_TOLERANCE
     assumed_fov_degrees: Annotated[float | None, "horizontal field of view where no file holds intrinsics"] = 90.0
-    may_outlast_video: Annotated[
-        bool, "takes the first images where COLMAP names more than the video has frames, as MIND's own code does"
+    counts_images: Annotated[
+        bool,
+        "takes COLMAP's images one after the other in the order of their names, as MIND's own code does: numbers count "
+        "for nothing, there may be more than the video has frames, every quaternion is brought to unit length, and the "
+        "line after an image is never read",
     ] = False
 
     def __post_init__(self) -> None:
         self._supplied()  # refuses what no recipe of poses can have
-        if self.may_outlast_video and self.layout != "colmap":
-            raise UserError(f"Only COLMAP's images may outlast the video, found the layout {self.layout!r}.")
+        if self.counts_images and self.layout != "colmap":
+            raise UserError(f"Only COLMAP's images can be counted, found the layout {self.layout!r}.")
 
     def declines(self, rollout: Rollout) -> Abstention | None:
         """Whether there is a reference, with its poses."""
@@ -72,7 +75,7 @@ class ReferencePoses(FramelessExtractor):
         reference = _posed_reference(rollout, self.layout)
         try:
             source = self._supplied().source(_as_rollout(rollout, reference), _from_start(reference))
-            read = READERS[self.layout](replace(source, may_outlast_video=self.may_outlast_video))
+            read = READERS[self.layout](replace(source, counts_images=self.counts_images))
         except Unmeasurable as error:  # files of the reference are often named like those of the generated video
             raise Unmeasurable(error.reason, f"the reference video from frame {reference.start} on: {error}") from error
         return Feature(read.trajectory.to_feature().arrays, read.assumptions)

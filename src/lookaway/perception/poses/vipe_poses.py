@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookaway.core import TRAJECTORY_ARRAYS, ExtractorBase, Features, Rollout, Timeline, Trajectory
+from lookaway.core import (
+    TRAJECTORY_ARRAYS,
+    Abstention,
+    ExtractorBase,
+    Features,
+    Reason,
+    Rollout,
+    Timeline,
+    Trajectory,
+)
 from lookaway.core.extractor_base import FramelessExtraction
+from lookaway.io.beginnings import write_beginning
 from lookaway.io.pose_files.checks import (
     DEPTH_STRIDE,
     ROTATION_TOLERANCE,
@@ -22,13 +34,15 @@ from lookaway.io.pose_files.checks import (
     check_depth_shape,
     median_depths,
 )
-from lookaway.perception.isolation.environment import Environment
+from lookaway.perception.isolation.environment import Environment, is_this_process_in
 from lookaway.perception.isolation.runner import RUNNERS, Runner
 from lookaway.perception.poses.network_poses import refuse
 
 VIPE_ENVIRONMENT = Environment(
     ("huggingface-hub==0.36.0", "numpy==2.2.6", "nvidia-vipe==1.2.0", "torch==2.13.0", "torchvision==0.28.0")
 )
+
+BEGINNING_CRF: Final = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +61,22 @@ class VipePoses(ExtractorBase):
 
     environment: Annotated[Environment, "the packages that it runs with"] = VIPE_ENVIRONMENT
     pipeline: Annotated[str, "configuration of ViPE"] = "default"
+    first_frames: Annotated[
+        int | None, "gives ViPE only so many frames, encoded anew by x264 at CRF 18, as MIND's own code does"
+    ] = None
+    is_made_beforehand: Annotated[bool, "abstains where its environment is not there, instead of making it"] = False
     rotation_tolerance: RotationTolerance = ROTATION_TOLERANCE
     depth_stride: DepthStride = DEPTH_STRIDE
+
+    def declines(self, rollout: Rollout) -> Abstention | None:
+        """Any video will do, once ViPE is there."""
+        if not self.is_made_beforehand or self.environment.is_made or is_this_process_in(self.environment):
+            return None
+        return Abstention(
+            Reason.MISSING_WEIGHTS,
+            "ViPE is not on this machine. It takes a GPU and a compiler for CUDA. Make its environment with: "
+            f"{self.environment.entry_command()}",
+        )
 
     def load(self) -> LoadedVipe:
         """Make the environment where it is not there yet."""
@@ -67,8 +95,17 @@ class LoadedVipe:
 
     def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> FramelessExtraction:
         """Start on one rollout; ViPE reads the video itself."""
-        video = str(rollout.video.absolute())
-        return FramelessExtraction(lambda: self._trajectory(self.runner.ask({}, video=video), timeline).to_feature())
+        return FramelessExtraction(
+            lambda: self._trajectory(self._answer(rollout.video.absolute()), timeline).to_feature()
+        )
+
+    def _answer(self, video: Path) -> dict[str, NDArray[Any]]:
+        if self.recipe.first_frames is None:
+            return self.runner.ask({}, video=str(video))
+        with TemporaryDirectory() as folder:
+            beginning = Path(folder) / video.name
+            write_beginning(beginning, video, self.recipe.first_frames, crf=BEGINNING_CRF)
+            return self.runner.ask({}, video=str(beginning))
 
     def _trajectory(self, answer: Mapping[str, NDArray[Any]], timeline: Timeline) -> Trajectory:
         tolerance = self.recipe.rotation_tolerance

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import ModuleType
 from typing import Annotated, Any, ClassVar, TypeAlias
@@ -51,13 +51,19 @@ class LaionAesthetics(BatchExtractor[_Network]):
         None
     )
 
+    halves_on_gpu: Annotated[
+        bool, "runs CLIP in half precision on a GPU, whatever the precision, as OpenAI's own loader does"
+    ] = False
+
     def declines(self, rollout: Rollout) -> Abstention | None:
         """Any video will do, once the weights are there."""
         return self.weights.declines() or self.head.declines()
 
     def network(self) -> _Network:
         """CLIP and its head."""
-        pictures = ClipPictures.load(self.weights, self.compute)
+        is_halved = self.halves_on_gpu and self.compute.device != "cpu"
+        compute = replace(self.compute, precision="float16") if is_halved else self.compute
+        pictures = ClipPictures.load(self.weights, compute)
         return pictures, self._load_head(pictures.torch, pictures.config.projection_dim)
 
     def batches(self, network: _Network, rollout: Rollout, timeline: Timeline) -> BatchPlan:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -16,6 +16,7 @@ from lookaway.metrics.vbench_overall import quality_score, scaled_dimensions
 from lookaway.reports.export.mbench import folder_name
 from lookaway.store.run_folder import RunFolder
 from lookaway.suites.revisit.published import pooled_mean
+from lookaway.suites.two_protocols import CORRECTED
 
 PREFIX: Final = "sana."
 REVISIT: Final = {"psnr": 2, "ssim": 4, "lpips": 4}
@@ -33,8 +34,8 @@ Scores: TypeAlias = Mapping[str, Mapping[str, Score]]
 def export_sana_results(run: Run, output: Path) -> list[Path]:
     """Write `<model>/eval/<split>/*.json` and `<model>/<split>/eval_poses.json`; returns the paths.
 
-    What was not measured is left out. Overall scores are over all rollouts, whether they tested memory or not;
-    `summary.json` says how many did not, and how the run measured.
+    Only published metrics are written, and a run that has none is refused. What was not measured is left out. Overall
+    scores are over all rollouts, whether they tested memory or not; `summary.json` says how many did not.
     """
     results = _read(run)
     written: list[Path] = []
@@ -83,10 +84,13 @@ def _read(run: Run) -> list[_Result]:
 
 def _scores(run: Run) -> dict[str, dict[str, Score]]:
     """By rollout, then by the last part of the metric's name."""
-    names = [metric.name for metric in run.metrics if metric.name.startswith(PREFIX) and not metric.is_gate]
+    own = [metric.name for metric in run.metrics if metric.name.startswith(PREFIX) and not metric.is_gate]
+    names = [name for name in own if not name.startswith(f"{PREFIX}{CORRECTED}.")]
     if not names:
+        found = "corrected metrics alone" if own else "no metric"
         raise UserError(
-            f"{run.path} has no metric of SANA-WM-Bench. Measure the dataset with: --suite revisit --protocol sana"
+            f"{run.path} has {found} of SANA-WM-Bench, whose files hold published values. Measure them with: "
+            "lookaway eval DATASET --suite revisit --scores sana --protocol published"
         )
     units: dict[tuple[str, str], list[Unit]] = {}
     for name in names:
@@ -130,10 +134,6 @@ class _Result:
     method: Json
     lock: str
 
-    @property
-    def as_published(self) -> bool:
-        return bool(self.settings.get("as_published"))
-
     def files(self) -> dict[str, Json]:
         """By name."""
         revisit, temporal, vbench, camera = self.revisit(), self.temporal(), self.vbench(), self.camera()
@@ -153,7 +153,7 @@ class _Result:
             **({"camera": self.mean_camera()} if camera else {}),
             **({"temporal_degradation": temporal["trend"]} if temporal else {}),
             **({"vbench": _summary_of_vbench(vbench)} if vbench else {}),
-            "lookaway": {"as_published": self.as_published, "untested": self.untested, "lock_sha256": self.lock},
+            "lookaway": {"untested": self.untested, "lock_sha256": self.lock},
         }
         return {**{name: content for name, content in parts.items() if content}, "summary.json": summary}
 
@@ -164,7 +164,7 @@ class _Result:
         if not scenes:
             return {}
         measured = {kind: [found[scene] for scene in scenes if scene in found] for kind, found in kinds.items()}
-        overall = {kind: self._overall(found) for kind, found in measured.items()}
+        overall = {kind: pooled_mean(found) for kind, found in measured.items()}
         summary: dict[str, Any] = {
             **{
                 f"overall_mean_{kind}": round(value, REVISIT[kind])
@@ -178,12 +178,6 @@ class _Result:
         if measured["lpips"]:
             summary["n_lpips_pairs"] = sum(len(score.units) for score in measured["lpips"])
         return {"summary": summary, "per_scene": scenes}
-
-    def _overall(self, scores: Sequence[Score]) -> float | None:
-        """As published, over pairs; else over rollouts."""
-        if self.as_published or not scores:
-            return pooled_mean(scores)
-        return fmean(score.value for score in scores)
 
     def camera(self) -> dict[str, Any]:
         """The errors of each scene."""
@@ -209,18 +203,12 @@ class _Result:
         }
 
     def temporal(self) -> dict[str, Any]:
-        """Image quality of each window, over its videos; unless as published, only windows that all videos have."""
+        """Image quality of each window, over the videos that have it, in the order of names as text."""
         windows: dict[str, list[float]] = {}
-        drops = self.scores.get("delta_iq", {}).values()
-        for score in drops:
+        for score in self.scores.get("delta_iq", {}).values():
             for name, value in _unit_values(score).items():
                 windows.setdefault(name, []).append(value)
-        if self.as_published:
-            order = sorted(windows)
-        else:
-            whole = (name for name, values in windows.items() if len(values) == len(drops))
-            order = sorted(whole, key=lambda name: int(name[1:].partition("_")[0]))
-        means = {name: fmean(windows[name]) for name in order}
+        means = {name: fmean(windows[name]) for name in sorted(windows)}
         if len(means) < 2:
             return {}
         values = [*means.values()]

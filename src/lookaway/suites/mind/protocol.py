@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from lookaway.core import BoundMetric, ComparedFrames, Extractor
 from lookaway.metrics.frame_metrics import AestheticQuality, FeatureError, ImagingQuality, Lpips, Mse, Psnr, Ssim
-from lookaway.metrics.pose_alignment import Alignment
 from lookaway.metrics.relative_pose import RelativeRotationError, RelativeTranslationError
 from lookaway.perception.poses.reference_poses import ReferencePoses
 from lookaway.perception.poses.supplied_poses import SuppliedPoses
+from lookaway.perception.poses.vipe_poses import VipePoses
 from lookaway.perception.quality.aesthetic_quality import LaionAesthetics
 from lookaway.perception.quality.musiq_quality import MusiqQuality
 from lookaway.perception.similarity.compared_frames import Canvas, MirroredFrames, ReferenceFrames
@@ -27,7 +27,8 @@ MIRRORED: Final = tuple(f"{perspective}/{MIRROR_TEST}" for perspective in PERSPE
 DROPPED_BATCH: Final = 100
 """The published code ignores the last batch of a clip."""
 CEILING_DB: Final = 100.0
-"""PSNR of equal frames; the published code writes infinity."""
+"""PSNR of equal frames as corrected; the published code writes infinity, which is no score."""
+POSED_FRAMES: Final = 97
 ASSUMED_FOV_DEGREES: Final = 90.0
 """`images.txt` has no intrinsics, and camera motion does not depend on them."""
 POSES: Final = SuppliedPoses(layout="colmap", first_frame_number=None, assumed_fov_degrees=ASSUMED_FOV_DEGREES)
@@ -36,44 +37,60 @@ PUBLISHED_ALIGNMENT: Final = "sim3"
 
 
 def protocol(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
-    """All metrics: exactly as in the published code, and over every frame."""
+    """All metrics: as the published code has them, and without its defects."""
     gates = (revisited_gate("mind.revisited", POSES, MIRRORED),)
-    return two_protocols(_metrics(settings, True), _metrics(settings, False), gates=gates)
+    return two_protocols(_published(settings), _corrected(settings), gates=gates)
 
 
-def _metrics(settings: Mapping[str, Any], as_published: bool) -> tuple[BoundMetric, ...]:
-    reference = ReferenceFrames(
-        most=settings.get("video_max_time"),
-        dropped_batch=DROPPED_BATCH if as_published else None,
-        stated_end=as_published,
-    )
+def _published(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
+    frames = ReferenceFrames(most=settings.get("video_max_time"), dropped_batch=DROPPED_BATCH, stated_end=True)
     return (
-        *_similarity("lcm", reference, COMPARED),
-        *_visual(reference),
-        BoundMetric(
-            name="mind.dino.dino_mse",
-            metric=FeatureError(),
-            recipes={"feature_error": Dinov3Error(compared=reference, canvas=CANVAS, rescales_twice=as_published)},
-            subsets=COMPARED,
+        *_similarity("lcm", frames, COMPARED, Psnr(ceiling_db=None)),
+        _imaging(frames),
+        _aesthetic(LaionAesthetics(frames=frames, canvas=CANVAS, halves_on_gpu=True)),
+        _dino(Dinov3Error(compared=frames, canvas=CANVAS, rescales_twice=True)),
+        *_action(
+            settings,
+            VipePoses(first_frames=POSED_FRAMES, is_made_beforehand=True),
+            ReferencePoses(layout="colmap", assumed_fov_degrees=ASSUMED_FOV_DEGREES, counts_images=True),
+            published_groups=True,
+            needs_whole_reference=True,
         ),
-        *_action(settings.get("alignment", PUBLISHED_ALIGNMENT), as_published),
-        *mirrored_metrics(even_only=as_published),
+        *published_mirror(),
     )
 
 
-def mirrored_metrics(*, even_only: bool) -> tuple[BoundMetric, ...]:
-    """Frames of a path that is retraced, each with its mirror image in time."""
-    return _similarity("gsc", MirroredFrames(even_only=even_only), MIRRORED, is_consistency=True)
+def _corrected(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
+    frames = ReferenceFrames(most=settings.get("video_max_time"))
+    return (
+        *_similarity("lcm", frames, COMPARED, Psnr(ceiling_db=CEILING_DB)),
+        _imaging(frames),
+        _aesthetic(LaionAesthetics(frames=frames, canvas=CANVAS)),
+        _dino(Dinov3Error(compared=frames, canvas=CANVAS)),
+        *_action(settings, POSES, ReferencePoses(layout="colmap", assumed_fov_degrees=ASSUMED_FOV_DEGREES)),
+        *corrected_mirror(),
+    )
+
+
+def published_mirror() -> tuple[BoundMetric, ...]:
+    """Frames of a path that is retraced, each with its mirror image in time; an odd number of them is an error."""
+    frames = MirroredFrames(even_only=True)
+    return _similarity("gsc", frames, MIRRORED, Psnr(ceiling_db=None), is_consistency=True)
+
+
+def corrected_mirror() -> tuple[BoundMetric, ...]:
+    """The same, without the middle one of an odd number."""
+    return _similarity("gsc", MirroredFrames(), MIRRORED, Psnr(ceiling_db=CEILING_DB), is_consistency=True)
 
 
 def _similarity(
-    family: str, compared: ComparedFrames, subsets: tuple[str, ...], *, is_consistency: bool = False
+    family: str, compared: ComparedFrames, subsets: tuple[str, ...], psnr: Psnr, *, is_consistency: bool = False
 ) -> tuple[BoundMetric, ...]:
     fidelity: dict[str, Extractor] = {"fidelity": FrameFidelity(compared=compared, canvas=CANVAS, window=11, sigma=1.5)}
     lpips: dict[str, Extractor] = {"lpips": LpipsPairs(compared=compared, canvas=CANVAS, trunk="alex")}
     bindings = (
         ("mse", Mse(), fidelity),
-        ("psnr", Psnr(ceiling_db=CEILING_DB), fidelity),
+        ("psnr", psnr, fidelity),
         ("ssim", Ssim(), fidelity),
         ("lpips", Lpips(), lpips),
     )
@@ -89,43 +106,43 @@ def _similarity(
     )
 
 
-def _visual(frames: ReferenceFrames) -> tuple[BoundMetric, ...]:
-    """Metrics of each compared frame."""
-    return (
-        BoundMetric(
-            name="mind.visual.imaging",
-            metric=ImagingQuality(),
-            recipes={"quality": MusiqQuality(frames=frames, height=None, canvas=CANVAS)},
-            subsets=COMPARED,
-        ),
-        BoundMetric(
-            name="mind.visual.aesthetic",
-            metric=AestheticQuality(),
-            recipes={"aesthetic": LaionAesthetics(frames=frames, canvas=CANVAS)},
-            subsets=COMPARED,
-        ),
+def _imaging(frames: ReferenceFrames) -> BoundMetric:
+    return BoundMetric(
+        name="mind.visual.imaging",
+        metric=ImagingQuality(),
+        recipes={"quality": MusiqQuality(frames=frames, height=None, canvas=CANVAS)},
+        subsets=COMPARED,
     )
 
 
-def _action(alignment: Alignment, as_published: bool) -> tuple[BoundMetric, ...]:
-    recipes: dict[str, Extractor] = {
-        "poses": POSES,
-        "reference_poses": ReferencePoses(
-            layout="colmap", assumed_fov_degrees=ASSUMED_FOV_DEGREES, may_outlast_video=as_published
-        ),
-    }
+def _aesthetic(recipe: LaionAesthetics) -> BoundMetric:
+    return BoundMetric(
+        name="mind.visual.aesthetic", metric=AestheticQuality(), recipes={"aesthetic": recipe}, subsets=COMPARED
+    )
+
+
+def _dino(recipe: Dinov3Error) -> BoundMetric:
+    return BoundMetric(
+        name="mind.dino.dino_mse", metric=FeatureError(), recipes={"feature_error": recipe}, subsets=COMPARED
+    )
+
+
+def _action(
+    settings: Mapping[str, Any], poses: Extractor, reference_poses: Extractor, **of_the_code: bool
+) -> tuple[BoundMetric, ...]:
+    """The option `alignment` is for both protocols."""
     return tuple(
         BoundMetric(
             name=f"mind.action.{name}",
             metric=kind(
-                alignment=alignment,
-                max_frames=97,
+                alignment=settings.get("alignment", PUBLISHED_ALIGNMENT),
+                max_frames=POSED_FRAMES,
                 max_rotation_degrees=179.0,
                 max_translation=1e9,
                 min_steps=8,
-                published_groups=as_published,
+                **of_the_code,
             ),
-            recipes=recipes,
+            recipes={"poses": poses, "reference_poses": reference_poses},
             subsets=COMPARED,
         )
         for name, kind in (("rpe_trans", RelativeTranslationError), ("rpe_rot", RelativeRotationError))
