@@ -1,4 +1,4 @@
-"""A test that fails by chance is named and ends no run; one that fails again does, and so does all that is no chance."""
+"""A test that fails by chance is named and ends no run; one that fails again does, and so does what is no chance."""
 
 from __future__ import annotations
 

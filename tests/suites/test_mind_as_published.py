@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
-import pytest
 
 import lookaway
 from lookaway.suites.mind import protocol
 from tests.support.clips import LOSSLESS, write_clip
-from tests.support.compared import GOLDEN
+from tests.support.golden import golden_arrays, golden_numbers
 from tests.support.mind import MindWriter, actions
 
 MARK, FRAMES, SCORED = 3, 250, 200
 NEAR = {"mse": 1e-8, "psnr": 1e-5, "ssim": 5e-6}
 
 
-@pytest.mark.skipif(
-    not (GOLDEN / "mind.npz").is_file(), reason="the numbers of the official code are not beside the project"
-)
 def test_the_suite_as_published_gives_the_official_numbers_of_the_official_frames(tmp_path, monkeypatch):
     monkeypatch.setattr(protocol, "CANVAS", None)  # the official numbers are of frames that were not resized
-    pictures, official = np.load(GOLDEN / "mind.npz"), json.loads((GOLDEN / "mind.json").read_text())["lcm"]
+    pictures, official = golden_arrays("mind"), golden_numbers("mind")["lcm"]
     truth, answer, shown = pictures["gt"], pictures["pred"], np.arange(FRAMES) % 10
     quick = {**LOSSLESS, "options": {"qp": "0", "preset": "ultrafast"}}
     ours = write_clip(tmp_path / "answer.mp4", answer[shown], **quick)
