@@ -10,7 +10,15 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from generate import command_pages, extractor_tables, metric_pages, package_tables, world_tables
+from generate import (
+    command_pages,
+    departure_tables,
+    evidence_tables,
+    extractor_tables,
+    metric_pages,
+    package_tables,
+    world_tables,
+)
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -33,9 +41,11 @@ PAGES: dict[str, Callable[[], dict[str, str]]] = {
 TEXTS: dict[str, Callable[[], str]] = {
     "clip-fields": world_tables.clip_fields,
     "command-index": command_pages.command_index,
+    "departures": departure_tables.departures,
     "environment-tolerances": package_tables.environment_tolerances,
     "error-list": package_tables.error_list,
     "error-tree": package_tables.error_tree,
+    "evidence": evidence_tables.evidence,
     "extractors": extractor_tables.extractors,
     "limits": package_tables.limits,
     "metrics": metric_pages.metrics,

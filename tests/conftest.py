@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from tests.support import dead_workers
+from tests.support import dead_workers, skipped
 from tests.support.made_once import CACHE
 
 # A shell that starts the tests in the background may have them ignore Ctrl-C, and so would every command they start.
@@ -23,6 +23,7 @@ settings.load_profile("same_everywhere")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(dead_workers)
+    config.pluginmanager.register(skipped)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,16 +1,10 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from lookaway.core import Reason, Unmeasurable
 from lookaway.core.phases import Phase, map_phases, map_phases_sharing_ends
-from tests.support.compared import GOLDEN
-
-needs_golden = pytest.mark.skipif(
-    not (GOLDEN / "memobench.json").is_file(), reason="the numbers of the official code are not beside the project"
-)
+from tests.support.golden import golden_numbers
 
 
 def starts(left, back):
@@ -21,9 +15,8 @@ def bounds(phases):
     return [(phase.start, phase.stop) for phase in phases]
 
 
-@needs_golden
 def test_published_keyframes_are_those_of_the_official_code():
-    cases = json.loads((GOLDEN / "memobench.json").read_text())["map_keyframes(d_start,r_start,gt_frames,gen_frames)"]
+    cases = golden_numbers("memobench")["map_keyframes(d_start,r_start,gt_frames,gen_frames)"]
     assert len(cases) == 7
     for case in cases:
         left, back, reference, frames = case["in"]

@@ -1,33 +1,22 @@
-"""Paths that the models' own trajectory code made, where they are on this machine."""
+"""Paths that the models' own trajectory code made."""
 
 from __future__ import annotations
 
-import json
-from functools import cache
-from pathlib import Path
-
 import numpy as np
-import pytest
 
 from lookaway.core import Case, angles_degrees
 from lookaway.generation.request import CameraRequest, GenerationRequest
+from tests.support.golden import golden_arrays, golden_numbers
 
-GOLDEN = Path(__file__).parents[3] / "shared" / "golden"
-needs_golden = pytest.mark.skipif(
-    not (GOLDEN / "controls.npz").is_file(), reason="../shared/golden is not on this machine"
-)
 LENS = np.array([[420.0, 0, 416], [0, 420, 240], [0, 0, 1]])
 
 
-@cache
 def arrays():
-    with np.load(GOLDEN / "controls.npz") as archive:
-        return {name: archive[name] for name in archive.files}
+    return golden_arrays("controls")
 
 
-@cache
 def entries():
-    return json.loads((GOLDEN / "controls.json").read_text())["entries"]
+    return golden_numbers("controls")["entries"]
 
 
 def assert_same_path(found, expected):

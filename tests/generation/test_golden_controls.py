@@ -12,10 +12,9 @@ from lookaway.core import plugins
 from lookaway.generation.models import dreamx, gamecraft, gen3c, lingbot_world, matrix_game_3, minwm, sana_wm
 from lookaway.generation.models.hy_worldplay import HyWorldPlayKeys
 from lookaway.generation.models.wan_fun_camera import camera_text_path
-from tests.generation.golden import GOLDEN, arrays, assert_same_path, entries, needs_golden, request
+from tests.generation.golden import arrays, assert_same_path, entries, request
 
-pytestmark = needs_golden
-NAMES = sorted(name for name in (arrays() if (GOLDEN / "controls.npz").is_file() else ()) if name.count("__") == 1)
+NAMES = sorted(name for name in arrays() if name.count("__") == 1)
 REQUESTS = ("yaw60_return", "yaw30", "forward_back", "strafe_back", "orbit", "yaw360")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,8 +20,8 @@ from lookaway.io.video import Video
 from lookaway.perception.opencv import load_opencv
 from tests.generation.golden import request, there_and_back
 from tests.generation.outputs import FPS, HEIGHT, WIDTH, pictures
+from tests.support.beside import DATA, needs_clips, needs_natural25
 
-SHARED = Path(__file__).parents[3] / "shared" / "data" / "wrbench"
 STARTS = {
     "case_b_inspatio": "loading_dock_worker_pallet_box_place",
     "case_b_spatia": "loading_dock_worker_pallet_box_place",
@@ -125,13 +124,13 @@ def test_a_picture_is_no_other_picture():
 
 
 @pytest.mark.merge
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the folder of generated clips is not beside the project")
+@needs_clips
+@needs_natural25
 def test_clips_of_real_models_start_with_their_own_picture_and_with_no_other():
-    given = {
-        path.stem: picture_pixels(path.read_bytes()) for path in (SHARED / "natural25" / "first_frames").glob("*.png")
-    }
+    starts = sorted((DATA / "wrbench" / "natural25" / "first_frames").glob("*.png"))
+    given = {path.stem: picture_pixels(path.read_bytes()) for path in starts}
     assert len(given) == 4
-    for path in sorted((SHARED / "videos").glob("*.mp4")):
+    for path in sorted((DATA / "wrbench" / "videos").glob("*.mp4")):
         with Video(path) as video:
             _, first = next(video.frames([FrameRequest(frozenset([0]))]))
         found = [name for name, picture in given.items() if is_same_picture(picture, first.pixels)]

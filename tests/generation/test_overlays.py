@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -11,14 +9,14 @@ from lookaway.core import FrameRequest, plugins
 from lookaway.generation.adapter import OverlayBoxes
 from lookaway.generation.output_checks import SAMPLED_FRAMES
 from lookaway.generation.overlays import find_overlay
-from lookaway.io.pictures import picture_pixels
 from lookaway.io.video import Video
 from lookaway.perception.opencv import load_opencv
-from tests.generation.golden import GOLDEN, needs_golden
 from tests.generation.outputs import pictures
+from tests.support.beside import DATA, needs_clips
+from tests.support.golden import golden_arrays
 from tests.support.rendered import copy_small
 
-CLIPS = Path(__file__).parents[3] / "shared" / "data" / "wrbench" / "videos"
+CLIPS = DATA / "wrbench" / "videos"
 ALAYA = OverlayBoxes(width=960, height=544, boxes=((12, 420, 106, 113), (844, 420, 110, 113)))
 """Of a model that has no adapter."""
 SAMPLES = {
@@ -28,7 +26,7 @@ SAMPLES = {
     "sana-wm": "sana_wm",
     "alayaworld": "alayaworld",
 }
-"""What the models' own code drew, by adapter."""
+"""Where the models' own code drew, by adapter."""
 
 
 def known_boxes():
@@ -53,10 +51,9 @@ def resized(frames, overlay):
 
 
 def drawn_on(frames, sample):
-    """Frames with an overlay, which a model draws on a picture of its own size."""
-    drawn = picture_pixels((GOLDEN / "overlays" / f"{sample}.png").read_bytes()).astype(np.int16)
-    is_drawn = np.abs(drawn - np.median(drawn.reshape(-1, 3), axis=0)).max(axis=2, keepdims=True) > 8
-    return [np.where(is_drawn, drawn, frame).astype(np.uint8) for frame in frames]
+    """Frames with an overlay, which a model draws on a picture of its own size; here in one grey, light on dark."""
+    is_drawn = golden_arrays("overlays")[sample][..., None]
+    return [np.where(is_drawn, 230, frame).astype(np.uint8) for frame in frames]
 
 
 def test_an_overlay_on_a_picture_that_stands_still_cannot_be_told():
@@ -73,7 +70,6 @@ def test_something_that_moves_before_a_camera_that_stands_still_is_no_reason_to_
     assert find_overlay(passing, boxes_of("sana-wm")) == "unknown"
 
 
-@needs_golden
 @pytest.mark.merge
 @pytest.mark.parametrize(("model", "sample"), SAMPLES.items())
 def test_overlays_of_the_models_own_code_are_found(model, sample):
@@ -83,9 +79,8 @@ def test_overlays_of_the_models_own_code_are_found(model, sample):
     assert find_overlay(clean, overlay) == "none"
 
 
-@needs_golden
 @pytest.mark.merge
-@pytest.mark.skipif(not CLIPS.is_dir(), reason="the folder of generated clips is not beside the project")
+@needs_clips
 def test_clips_of_real_models_are_accused_only_where_keys_are_drawn_on_them():
     paths = sorted(CLIPS.glob("*.mp4"))
     assert len(paths) == 10

@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from lookaway.io.sampling import (
     UniformFrames,
     spread,
 )
+from tests.support.golden import golden_numbers
 
 COUNTS = st.integers(1, 500)
 
@@ -198,12 +198,8 @@ def test_spreading_stays_within_its_bounds(start, length, count):
     assert len(indices) == min(count, length)
 
 
-GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "wrbench.json"
-
-
-@pytest.mark.skipif(not GOLDEN.is_file(), reason="the numbers of the official code are not beside the project")
 def test_steps_are_those_of_wrbench():
-    listed = json.loads(GOLDEN.read_text())["sampling"]
+    listed = golden_numbers("wrbench")["sampling"]
     assert len(listed) == 7
     for row in listed:
         sampler = SteppedFrames(fps=row["sample_fps"], max_frames=row["cap"])

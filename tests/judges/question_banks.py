@@ -7,15 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
+from tests.support.beside import DATA, needs_banks
 
-REAL = Path(__file__).parents[3] / "shared" / "data" / "memobench" / "vqa_questions"
+REAL = DATA / "memobench" / "vqa_questions"
 REAL_BANKS = ("Havana-1", "Nordic-1", "WinterTown-2", "Zen_Garden-5")
 ON_TRUTH, ON_FAILURE, HINTED = "Evaluation on ground truth", "Evaluation on failure", "Revised Evaluation on failure"
 
-needs_real_banks = pytest.mark.skipif(
-    not REAL.is_dir(), reason="the folder of MemoBench's question banks is not beside the project"
-)
+needs_real_banks = needs_banks
 
 SMALL = [
     {"id": 7, "dimension": "memory", "polarity": "positive", "question": "Is the cup still there?"},

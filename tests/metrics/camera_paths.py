@@ -16,9 +16,6 @@ from tests.support.room import trajectory
 
 Floats = NDArray[np.floating[Any]]
 
-GOLDEN = Path(__file__).parents[3] / "shared" / "golden"
-"""Numbers that the official code gave; they lie beside the project and are not part of it."""
-
 
 def wandering(frames: int = 97, seed: int = 0) -> Floats:
     """[N, 4, 4] camera to world: a smooth walk through space that turns about all axes."""

@@ -6,7 +6,7 @@ import pytest
 from lookaway.core import Feature, Reason, Unmeasurable
 from lookaway.metrics.arc_pairs import ArcPairs, FlowSignals, Reversal
 from lookaway.metrics.known_returns import keys_of
-from tests.support.revisit_golden import arrays, needs_golden, official, rollout_of, timeline_of
+from tests.support.revisit_golden import arrays, official, rollout_of, timeline_of
 
 STEPS, FPS = 160, 8
 PUBLISHED_GATES = {"dir": "direction", "undershoot": "magnitude", "gain": "gain", "response": "response"}
@@ -23,7 +23,6 @@ def official_reversals(name: str) -> list[Reversal]:
 CASES = ["ws_good", "ad_weak_return", "lr_good_w640", "lr_good_w1280", "lr_undershoot", "wsw_double", "frozen"]
 
 
-@needs_golden
 @pytest.mark.parametrize("name", [*CASES, "noise_only", "wrong_dir"])
 def test_gates_and_pairs_are_those_of_the_official_code(name):
     case = official()["worldmark"]["cases"][name]

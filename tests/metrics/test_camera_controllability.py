@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -9,16 +8,14 @@ from scipy.spatial.transform import Rotation
 
 from lookaway.core import Reason, Trajectory, UnknownName
 from lookaway.metrics.camera_controllability import CameraControllability, ReferenceTurned, RotationFollowed
-from tests.support.compared import GOLDEN
+from tests.support.golden import golden_numbers
+from tests.support.published import published
 from tests.support.watching import rollout_of
 
 ROLLOUT = rollout_of(Path("clip.mp4"))
 PAN = np.concatenate([np.linspace(0, 90, 40), np.linspace(90, 0, 41)])
 U_TURN = np.linspace(0, 170, 81)
 PUBLISHED = CameraControllability(rotation="net")
-needs_golden = pytest.mark.skipif(
-    not (GOLDEN / "memobench.json").is_file(), reason="the numbers of the official code are not beside the project"
-)
 
 
 def path(degrees, *, frames=None, world=None):
@@ -45,13 +42,13 @@ def measured(estimated, reference, metric=None):
     return (metric or CameraControllability()).measure(ROLLOUT, features)
 
 
-@needs_golden
 def test_published_numbers_are_those_of_the_official_code():
-    golden = json.loads((GOLDEN / "memobench.json").read_text())["camera_controllability"]
+    golden = golden_numbers("memobench")["camera_controllability"]
     assert len(golden) == 8
     for name, expected in golden.items():
         true = PAN if name.startswith("pan") else U_TURN
-        outcome = measured(float(name.rpartition("x")[2]) * true, true, PUBLISHED)
+        metric = published("memobench.camera_controllability").metric
+        outcome = measured(float(name.rpartition("x")[2]) * true, true, metric)
         assert outcome.value == pytest.approx(expected["camera_controllability"], abs=1e-4)
         assert outcome.raw == outcome.detail["ate_rot_deg"] == pytest.approx(expected["ate_rot_deg"], abs=1e-3)
         assert outcome.detail["total_gt_rot_deg"] == pytest.approx(expected["total_gt_rotation_deg"], abs=1e-3)

@@ -9,7 +9,7 @@ from lookaway.core import Abstention, Reason, Score, UnknownName, Unmeasurable
 from lookaway.metrics.camera_error import CAMERA_ERRORS, CameraError, PathAlignment, align_paths
 from tests.metrics.camera_paths import still, wandering
 from tests.metrics.two_view_scenes import elsewhere
-from tests.support.revisit_golden import arrays, needs_golden, official, rollout_of
+from tests.support.revisit_golden import arrays, official, rollout_of
 from tests.support.room import trajectory
 
 NAMES = {"rot_err": "RotErr_deg", "trans_err": "TransErr_rel", "cam_mc": "CamMC_rel"}
@@ -30,7 +30,6 @@ def values(estimated: np.ndarray, requested: np.ndarray = TRUE, **constants) -> 
     return {name: outcome.value for name, outcome in found.items()}
 
 
-@needs_golden
 @pytest.mark.parametrize("skips_first", [False, True])
 @pytest.mark.parametrize(
     "name", ["exact_sim3", "noisy", "frozen", "reversed", "index_24fps", "rotation_only", "mirrored_translation"]

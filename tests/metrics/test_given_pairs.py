@@ -5,10 +5,9 @@ import pytest
 
 from lookaway.core import Reason, Timeline, Unmeasurable
 from lookaway.metrics.given_pairs import GivenPairs, published_frame
-from tests.support.revisit_golden import needs_golden, official, rollout_of, timeline_of
+from tests.support.revisit_golden import official, rollout_of, timeline_of
 
 
-@needs_golden
 def test_frames_are_mapped_as_in_the_official_code():
     for frame, dataset_fps, video_fps, frames, expected in official()["sana"]["remap"]["rows"]:
         assert published_frame(frame, dataset_fps, video_fps, frames) == expected

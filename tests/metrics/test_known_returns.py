@@ -6,11 +6,10 @@ from scipy.spatial.transform import Rotation
 
 from lookaway.core import Reason, Unmeasurable
 from lookaway.metrics.known_returns import AnchorPairs, ReturnPairs, is_closed, is_published_loop, keys_of
-from tests.support.revisit_golden import arrays, needs_golden, official, rollout_of, timeline_of
+from tests.support.revisit_golden import arrays, official, rollout_of, timeline_of
 from tests.support.room import trajectory
 
 
-@needs_golden
 def test_the_loop_rule_is_that_of_the_official_code():
     for keys, expected in official()["wbench"]["loop_rule"]:
         assert is_published_loop(keys) is expected, keys
@@ -53,7 +52,6 @@ def test_a_clip_that_ends_before_the_named_frame_is_too_short():
         AnchorPairs().choose(rollout_of(), timeline_of(1), {})
 
 
-@needs_golden
 def test_folded_paths_return_to_their_start_where_the_anchor_pairs_say_so():
     for name, return_frame in (("far", 80), ("near", 48)):
         assert np.flatnonzero(np.array(official()["l2r"][f"gt_index_{name}"]) == 0).tolist() == [0, return_frame]
@@ -68,7 +66,6 @@ def turned(yaws: np.ndarray, stride: int = 1):
 WBENCH = ReturnPairs(by_rotation=True, published_loops=True)
 
 
-@needs_golden
 @pytest.mark.parametrize("name", ["loop", "loop_stride2", "overshoot", "frozen", "three_turns"])
 def test_the_return_has_the_rotation_of_the_official_one(name):
     case, yaws = official()["wbench"]["cases"][name], arrays()[f"wb_yaw_{name}"]

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 from lookaway.core import Reason, Unmeasurable
 from lookaway.metrics.pose_alignment import Similarity, align
-from tests.metrics.camera_paths import GOLDEN, wandering
+from tests.metrics.camera_paths import wandering
+from tests.support.golden import golden_arrays, golden_numbers
 
 TURN = Rotation.from_euler("xyz", [25, -70, 140], degrees=True).as_matrix()
 SHIFT = np.array([3.0, -20.0, 11.0])
@@ -29,11 +28,10 @@ def assert_proper(similarity: Similarity):
     assert np.isfinite([similarity.scale, *similarity.translation]).all()
 
 
-@pytest.mark.skipif(not GOLDEN.is_dir(), reason="the numbers of the official code are not beside the project")
 def test_it_is_the_similarity_that_the_official_code_finds():
-    expected = json.loads((GOLDEN / "mind.json").read_text())["sim3"]
-    with np.load(GOLDEN / "mind.npz") as arrays:
-        found = align(arrays["poses_est_c2w"][:, :3, 3], arrays["poses_gt_c2w"][:, :3, 3], "sim3")
+    expected = golden_numbers("mind")["sim3"]
+    arrays = golden_arrays("mind")
+    found = align(arrays["poses_est_c2w"][:, :3, 3], arrays["poses_gt_c2w"][:, :3, 3], "sim3")
     assert found.scale == pytest.approx(expected["scale"], rel=1e-12)
     np.testing.assert_allclose(found.rotation, expected["rotation"], atol=1e-12)
     np.testing.assert_allclose(found.translation, expected["translation"], atol=1e-12)

@@ -5,7 +5,7 @@ import pytest
 
 from lookaway.core import Abstention, Feature, Reason, Score
 from lookaway.metrics.quality_drop import QualityDrop, window_bounds, window_name
-from tests.support.revisit_golden import needs_golden, official, rollout_of
+from tests.support.revisit_golden import official, rollout_of
 
 PUBLISHED = QualityDrop(window_rows=160, min_rows=16, min_windows=1, text_order=True)
 
@@ -15,7 +15,6 @@ def measured(metric: QualityDrop, quality: np.ndarray):
     return metric.measure(rollout_of(), {"quality": feature})
 
 
-@needs_golden
 @pytest.mark.parametrize("number", range(4))
 def test_windows_and_their_order_are_those_of_the_official_code(number):
     case = official()["sana"]["temporal"][number]
@@ -33,7 +32,6 @@ def test_windows_and_their_order_are_those_of_the_official_code(number):
     assert [unit.name for unit in outcome.units] == case["order"]
 
 
-@needs_golden
 @pytest.mark.parametrize("number", range(3))
 def test_the_drop_is_that_of_the_official_code(number):
     case = official()["sana"]["temporal"][number]

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -13,14 +12,12 @@ from lookaway.core import Case, Feature, Reason, Rollout, Target
 from lookaway.metrics.phase_mean import PhaseMean
 from lookaway.metrics.reappearance import ReappearanceScore, apply_min_score
 from lookaway.perception.masks.text_detections import Detection, TextDetections, target_words
-from tests.support.compared import GOLDEN
+from tests.support.beside import DATA, needs_subjects
+from tests.support.golden import golden_numbers
+from tests.support.published import published
 from tests.support.watching import check_documented, perceive_frames
 
 PUBLISHED = ReappearanceScore(min_score=0.0)
-DATA = GOLDEN.parent / "data/memobench"
-needs_golden = pytest.mark.skipif(
-    not (GOLDEN / "memobench.json").is_file(), reason="the numbers of the official code are not beside the project"
-)
 ROLLOUT = Rollout(
     case=Case(id="a", subset="s", scene="a", target=Target(name="fox"), prompt=("He sees a fox (subject) run, then.",)),
     model="m",
@@ -47,15 +44,14 @@ def measured(*frames, metric=None):
     return (metric or ReappearanceScore()).measure(ROLLOUT, {"detections": detections(*frames)})
 
 
-@needs_golden
 def test_the_published_score_is_that_of_the_official_code():
-    golden = json.loads((GOLDEN / "memobench.json").read_text())["ors"]
+    golden = golden_numbers("memobench")["ors"]
     height, width = golden["frame_size"]
     frames = [
         [(round(area * height * width) / (height * width), score) for area, score in zip(areas, scores, strict=True)]
         for areas, scores in golden["cases(mask_area_fraction,confidence) per R frame"]
     ]
-    outcome = measured(*frames, metric=PUBLISHED)
+    outcome = measured(*frames, metric=published("memobench.ors").metric)
     expected = golden["result"]
     assert outcome.value == pytest.approx(expected["ors"], abs=1e-4)
     assert outcome.detail["detection_rate"] == pytest.approx(expected["detection_rate"], abs=1e-4)
@@ -170,9 +166,9 @@ def test_the_published_words_are_cut_out_of_the_prompt():
     assert target_words(plain, "clause") == "fox"
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="the published tables are not beside the project")
+@needs_subjects
 def test_every_published_synthetic_prompt_names_its_subject():
-    with (DATA / "synthetic_metadata.csv").open(newline="", encoding="utf-8-sig") as file:
+    with (DATA / "memobench" / "synthetic_metadata.csv").open(newline="", encoding="utf-8-sig") as file:
         rows = list(csv.DictReader(file))
     phrases = [
         target_words(replace(ROLLOUT, case=replace(ROLLOUT.case, prompt=(row["prompt"],))), "clause") for row in rows

@@ -8,7 +8,7 @@ from lookaway.metrics.frame_metrics import Psnr
 from lookaway.metrics.revisit_scores import LoopSimilarity, MirrorSymmetry, RevisitMemory
 from tests.metrics.test_arc_pairs import official_reversals
 from tests.metrics.test_known_returns import WBENCH, turned
-from tests.support.revisit_golden import arrays, needs_golden, official, rollout_of, timeline_of
+from tests.support.revisit_golden import arrays, official, rollout_of, timeline_of
 
 WRITTEN = MirrorSymmetry(rate=0.2, as_written=True)
 
@@ -23,7 +23,6 @@ def mirrored(mse: list[float] | np.ndarray, count: int) -> dict[str, Feature]:
     return {"fidelity": Feature(arrays, {"video_frames": count})}
 
 
-@needs_golden
 @pytest.mark.parametrize("name", ["ws_good", "lr_good_w640", "lr_good_w1280", "wsw_double"])
 def test_revisit_memory_is_that_of_the_official_code(name):
     patches = arrays()["wm_patch"]
@@ -43,7 +42,6 @@ def test_equal_views_score_100_and_unrelated_ones_67():
     assert RevisitMemory().measure(rollout_of(), distances([2.0])).value == pytest.approx(100 / 3)
 
 
-@needs_golden
 def test_the_soft_gate_is_that_of_the_official_code():
     for back, least, score, gate in official()["wbench"]["score_table"]:
         found = LoopSimilarity(min_change=0.15).measure(rollout_of(), distances([1 / least - 1, 1 / back - 1]))
@@ -67,7 +65,6 @@ def loop_of(name: str):
 LOOPS = ["loop", "loop_stride2", "overshoot", "frozen", "three_turns", "translation_only_jitter"]
 
 
-@needs_golden
 @pytest.mark.parametrize("name", LOOPS)
 def test_a_loop_has_the_official_similarities_gate_and_score(name):
     expected, found = official()["wbench"]["cases"][name]["official"], loop_of(name)
@@ -77,7 +74,6 @@ def test_a_loop_has_the_official_similarities_gate_and_score(name):
     assert round(found.detail["gate"], 4) == expected["gate"]
 
 
-@needs_golden
 def test_the_mean_over_loops_is_the_official_one():
     summary = official()["wbench"]["summary"]
     found = [loop_of(name) for name in LOOPS]
@@ -100,7 +96,6 @@ def test_a_view_that_was_left_and_found_again_scores_the_same_with_and_without_t
     assert plain == gated == pytest.approx(1 / 1.05)
 
 
-@needs_golden
 @pytest.mark.parametrize(
     ("name", "frames"), [("indoor_001", 41), ("indoor_002_even60", 60), ("frozen", 41), ("unrelated", 21)]
 )
@@ -111,7 +106,6 @@ def test_symmetry_is_that_of_the_official_code_as_written_and_as_intended(name, 
         assert metric.measure(rollout_of(), features).value == pytest.approx(case[key], abs=1e-6)
 
 
-@needs_golden
 def test_the_map_from_squared_differences_is_that_of_the_official_code():
     mse, expected = np.array(official()["iworld"]["mse_map"]).T
     np.testing.assert_allclose(MirrorSymmetry().scores(mse), expected, atol=1e-12)
@@ -125,7 +119,6 @@ def test_as_written_the_last_frames_decide_and_as_intended_both_ends_do():
     assert written[0] < intended[0] < intended[1] < written[1]
 
 
-@needs_golden
 def test_psnr_is_averaged_over_frames_and_then_over_videos():
     expected = official()["worldmem"]
     generated, true = (np.clip(arrays()[f"worldmem_{name}"], 0, 1).astype(float) for name in ("pred", "gt"))

@@ -5,7 +5,7 @@ import pytest
 
 from lookaway.core import Abstention, Feature, Reason
 from lookaway.metrics.vbench_overall import RANGES, VbenchOverall, quality_score, scaled_dimensions
-from tests.support.revisit_golden import needs_golden, official, rollout_of
+from tests.support.revisit_golden import official, rollout_of
 
 GOOD = {name: high for name, (_, high) in RANGES.items()}
 
@@ -15,7 +15,6 @@ def measured(values: dict[str, float], **constants):
     return VbenchOverall(**constants).measure(rollout_of(), {"vbench": feature})
 
 
-@needs_golden
 def test_scores_are_those_of_the_official_code():
     for name, values in official()["sana"]["vbench"]["inputs"].items():
         expected = official()["sana"]["vbench"]["official"][name]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -8,13 +7,11 @@ import pytest
 
 from lookaway.core import Feature, Reason
 from lookaway.metrics.visual_integrity import VisualIntegrity
-from tests.support.compared import GOLDEN
+from tests.support.golden import golden_arrays, golden_numbers
+from tests.support.published import published
 from tests.support.watching import rollout_of
 
 ROLLOUT = rollout_of(Path("clip.mp4"))
-needs_golden = pytest.mark.skipif(
-    not (GOLDEN / "wrbench.json").is_file(), reason="the numbers of the official code are not beside the project"
-)
 
 
 def tokens(cls, patches):
@@ -32,11 +29,10 @@ def measured(cls, patches, metric=None):
     return (metric or VisualIntegrity()).measure(ROLLOUT, tokens(cls, patches))
 
 
-@needs_golden
 def test_the_number_is_that_of_the_official_code():
-    expected = json.loads((GOLDEN / "wrbench.json").read_text())["d2"]
-    given = np.load(GOLDEN / "wrbench.npz")
-    outcome = measured(given["cls"], given["patches"])
+    expected = golden_numbers("wrbench")["d2"]
+    given = golden_arrays("wrbench")
+    outcome = measured(given["cls"], given["patches"], published("wrbench.visual_integrity").metric)
     assert outcome.value == pytest.approx(expected["score"], abs=1e-6)
     assert outcome.detail["global"] == pytest.approx(expected["global"], abs=1e-6)
     assert outcome.detail["local"] == pytest.approx(expected["local"], abs=1e-6)

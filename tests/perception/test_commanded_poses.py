@@ -9,7 +9,7 @@ from lookaway.core import Reason, Trajectory, UnknownName, Unmeasurable
 from lookaway.metrics.camera_error import CameraRotationError, CameraTranslationError
 from lookaway.perception.poses.commanded_poses import CommandedPoses
 from tests.metrics.camera_paths import wandering
-from tests.support.revisit_golden import arrays, needs_golden, rollout_of, timeline_of
+from tests.support.revisit_golden import arrays, rollout_of, timeline_of
 from tests.support.room import trajectory
 
 PATH = wandering(49)
@@ -52,7 +52,6 @@ def test_frames_after_the_end_of_the_path_have_no_pose(tmp_path):
     assert Trajectory.from_feature(read(written(tmp_path), frames=60)).frame_indices.tolist() == list(range(49))
 
 
-@needs_golden
 def test_a_correct_clip_of_another_rate_has_no_error_by_time_and_a_large_one_by_index(tmp_path):
     stored = written(tmp_path, c2w=arrays()["sana_gt_c2w"], intrinsics=None)
     estimated = trajectory(arrays()["sana_est_index_24fps"].astype(float), frame_indices=np.arange(0, 961, 4))

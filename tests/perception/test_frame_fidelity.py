@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -20,13 +19,11 @@ from lookaway.perception.similarity.frame_fidelity import (
     ssim,
 )
 from tests.support.clips import numbered_frames, write_clip
-from tests.support.compared import GOLDEN, answered, beside, kept
+from tests.support.compared import answered, beside, kept
+from tests.support.golden import golden_arrays, golden_numbers
 from tests.support.picture_networks import noise
 from tests.support.watching import check_documented, perceive, rollout_of
 
-needs_golden = pytest.mark.skipif(
-    not (GOLDEN / "mind.npz").is_file(), reason="the numbers of the official code are not beside the project"
-)
 MIRRORED = FrameFidelity(compared=MirroredFrames())
 
 
@@ -39,11 +36,10 @@ def decibels(feature: Feature) -> list[float]:
 @pytest.fixture(scope="module")
 def official():
     """Frames of two clips, and what MIND's own code says of them."""
-    pictures = np.load(GOLDEN / "mind.npz")
-    return pictures["gt"], pictures["pred"], json.loads((GOLDEN / "mind.json").read_text())["lcm"]
+    pictures = golden_arrays("mind")
+    return pictures["gt"], pictures["pred"], golden_numbers("mind")["lcm"]
 
 
-@needs_golden
 def test_numbers_are_those_of_the_official_code(tmp_path, official):
     truth, answer, numbers = official
     rollout = answered(tmp_path, answer, truth)

@@ -11,7 +11,7 @@ from lookaway.metrics.known_returns import AnchorPairs
 from lookaway.perception.similarity.pair_fidelity import PairFidelity, SsimWindow
 from tests.support.compared import kept
 from tests.support.picture_networks import noise
-from tests.support.revisit_golden import arrays, extracted, needs_golden, official, rollout_of
+from tests.support.revisit_golden import arrays, extracted, official, rollout_of
 from tests.support.watching import check_documented, perceive
 
 SANA = PairFidelity(pairs=GivenPairs(clamps=True), window=SsimWindow(11))
@@ -29,7 +29,6 @@ def scene(name: str):
     return rollout_of(pairs=pairs), video, revisit["video_fps"][name]
 
 
-@needs_golden
 @pytest.mark.parametrize("name", ["indoor_001", "indoor_002", "game_style_001"])
 def test_pairs_have_the_psnr_and_ssim_of_the_official_code(name):
     rollout, video, fps = scene(name)
@@ -50,7 +49,6 @@ def test_pairs_have_the_psnr_and_ssim_of_the_official_code(name):
     assert psnr.detail["pairs"] == expected["n_pairs"]
 
 
-@needs_golden
 def test_pooled_pairs_weigh_scenes_by_their_pairs_and_means_of_rollouts_do_not():
     expected = official()["sana"]["revisit"]["official"]["summary"]
     scores = []
@@ -63,7 +61,6 @@ def test_pooled_pairs_weigh_scenes_by_their_pairs_and_means_of_rollouts_do_not()
     assert np.mean([score.value for score in scores]) > np.mean(pooled) + 5
 
 
-@needs_golden
 @pytest.mark.parametrize(
     ("window", "name"),
     [
@@ -78,7 +75,6 @@ def test_four_definitions_of_ssim_give_the_official_four_numbers(window, name):
     assert window.similarity(cv2, video[0], video[40]) == pytest.approx(official()["ssim_definitions"][name], abs=1e-9)
 
 
-@needs_golden
 def test_first_and_last_frame_have_the_official_numbers_of_echo_memory_and_of_folded_paths():
     video, rollout = arrays()["sana_vid_indoor_001"], rollout_of()
     echo, folded = official()["echo_memory"], official()["l2r"]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import cv2
@@ -12,13 +11,11 @@ from lookaway.metrics.frame_metrics import Psnr
 from lookaway.perception.phases import PhasedFrames, SpreadPartners
 from lookaway.perception.similarity.compared_frames import GeneratedSize, ReferenceFrames
 from lookaway.perception.similarity.frame_fidelity import FrameFidelity, LumaFidelity
-from tests.support.compared import GOLDEN, answered
+from tests.support.compared import answered
+from tests.support.golden import golden_arrays, golden_numbers
 from tests.support.memobench import write_pictures
 from tests.support.watching import check_documented, perceive
 
-needs_golden = pytest.mark.skipif(
-    not (GOLDEN / "memobench.json").is_file(), reason="the numbers of the official code are not beside the project"
-)
 STARTS = {"visible": 0, "disappeared": 40, "reappeared": 80}
 
 
@@ -122,10 +119,9 @@ def test_a_side_has_a_pixel():
 # Numbers of the official code
 
 
-@needs_golden
 def test_psnr_and_grey_ssim_are_those_of_the_official_code(tmp_path):
-    pictures = np.load(GOLDEN / "mind.npz")
-    numbers = json.loads((GOLDEN / "memobench.json").read_text())
+    pictures = golden_arrays("mind")
+    numbers = golden_numbers("memobench")
     rollout = answered(tmp_path, pictures["pred"], pictures["gt"])
     recipe = LumaFidelity(compared=ReferenceFrames(), canvas=GeneratedSize())
     feature = perceive(recipe, rollout)

@@ -21,6 +21,7 @@ from lookaway.perception.similarity.clip_similarity import ClipSimilarity
 from lookaway.perception.similarity.dinov3_embeddings import Dinov3Embeddings
 from lookaway.perception.similarity.lpips_steps import LpipsSteps
 from lookaway.perception.similarity.vgg_style import VggStyle
+from tests.support.beside import DATA, needs_clips
 from tests.support.picture_networks import (
     noise,
     random_aesthetic_head,
@@ -33,7 +34,7 @@ from tests.support.picture_networks import (
 )
 from tests.support.watching import check_documented, perceive, perceive_frames, rollout_of
 
-CLIP = Path(__file__).parents[3] / "shared" / "data" / "wrbench" / "videos" / "case_a_yaw_lr.mp4"
+CLIP = DATA / "wrbench" / "videos" / "case_a_yaw_lr.mp4"
 FRAMES = UniformFrames(3)
 
 
@@ -103,7 +104,7 @@ def test_frames_come_at_the_height_that_is_asked_for(name, hub):
     assert watch.request.height == 63
 
 
-@pytest.mark.skipif(not CLIP.is_file(), reason="the folder of generated clips is not beside the project")
+@needs_clips
 def test_a_clip_of_a_real_model_is_perceived(recipe):
     feature = perceive(recipe, rollout_of(CLIP, prompt=("a red chair",)))
     check_documented(recipe, feature)

@@ -5,8 +5,6 @@ They are looked at coarsely, for the sake of time: the side of a turn needs no m
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -14,11 +12,12 @@ from lookaway.core import Case, Rollout, Unmeasurable
 from lookaway.io.sampling import UniformFrames
 from lookaway.io.video import Video
 from lookaway.perception.poses.tracked_poses import TrackedPoses
+from tests.support.beside import DATA, needs_clips
 
 COARSE = TrackedPoses(frames=UniformFrames(21), height=192, keypoints=500)
-CLIPS = Path(__file__).parents[3] / "shared" / "data" / "wrbench" / "videos"
+CLIPS = DATA / "wrbench" / "videos"
 pytestmark = [
-    pytest.mark.skipif(not CLIPS.is_dir(), reason="the folder of generated clips is not beside the project"),
+    needs_clips,
     pytest.mark.nightly,
 ]
 

@@ -15,7 +15,7 @@ from lookaway.store.run_folder import RunFolder
 from tests.perception.test_pair_fidelity import scene
 from tests.suites.test_sana_layout import SanaWriter
 from tests.support.command import lookaway
-from tests.support.revisit_golden import needs_golden, official
+from tests.support.revisit_golden import official
 from tests.support.runs import write_about
 
 NAMES = (
@@ -167,7 +167,6 @@ def test_corrected_values_beside_published_ones_are_not_written(tmp_path):
     )
 
 
-@needs_golden
 @pytest.mark.parametrize("name", ["sana_wm_simple", "lingbot_hard", "frozen_first_frame_assumed", "only_two"])
 def test_totals_of_vbench_are_official(name):
     stored = official()["sana"]["vbench"]
@@ -175,7 +174,6 @@ def test_totals_of_vbench_are_official(name):
     assert {key: found[key] for key in stored["official"][name]} == stored["official"][name]
 
 
-@needs_golden
 def test_a_measured_run_has_the_official_file(tmp_path):
     stored = official()["sana"]["revisit"]
     writer = SanaWriter(tmp_path / "data")

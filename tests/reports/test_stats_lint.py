@@ -12,8 +12,9 @@ from lookaway.reports.lint.column_roles import Role, columns_of, counts_of
 from lookaway.reports.lint.printed_table import printed_cell, read_printed
 from lookaway.reports.lint.table_lint import Rule, Severity, average_parts, lint_table
 from lookaway.statistics.rank_correlation import spearman_interval
+from tests.support.beside import DATA, needs_results
 
-WRBENCH = Path(__file__).parents[3] / "shared" / "data" / "wrbench" / "results" / "wrbench_23model_results.csv"
+WRBENCH = DATA / "wrbench" / "results" / "wrbench_23model_results.csv"
 CLEAN = "model,quality,quality_n,quality_low,quality_high\na,0.71,40,0.65,0.77\nb,0.62,38,0.55,0.69\n"
 
 
@@ -379,7 +380,7 @@ def test_findings_are_in_a_fixed_order_errors_first(tmp_path):
     }
 
 
-@pytest.mark.skipif(not WRBENCH.is_file(), reason="the released table of WRBench is not beside the project")
+@needs_results
 def test_the_released_table_of_wrbench_has_its_three_clip_best_cells_and_its_average_over_sparse_cells():
     (read,) = read_printed(WRBENCH)
     errors = [finding for finding in lint_table(read) if finding.severity is Severity.ERROR]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -31,10 +30,11 @@ from lookaway.reports.wrbench.factors import (
 )
 from lookaway.reports.wrbench.published import read_published_models
 from lookaway.statistics.precision import Mark
+from tests.support.beside import DATA, needs_results
 from tests.support.chosen_run import Clip, chosen_run
 from tests.support.command import lookaway
 
-RESULTS = Path(__file__).parents[3] / "shared" / "data" / "wrbench" / "results" / "wrbench_23model_results.csv"
+RESULTS = DATA / "wrbench" / "results" / "wrbench_23model_results.csv"
 FAMILIES = tuple(f"room{number:02d}_cat_bed_{action}" for number in range(8) for action in ("jump", "sit"))
 LEVELS = ("T0", "T1", "T2_div_a", "T2_div_b")
 CAMERAS = ("static", "yaw60_LR")
@@ -256,7 +256,7 @@ def test_cases_without_event_and_camera_are_refused(tmp_path):
         rollouts_of(tmp_path, [clip])
 
 
-@pytest.mark.skipif(not RESULTS.is_file(), reason="the published results are not beside the project")
+@needs_results
 def test_the_interfaces_of_published_models_are_those_of_the_results():
     for row in read_published_models(RESULTS):
         assert interface_of(row.model, {}) == row.condition

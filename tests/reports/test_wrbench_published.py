@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -19,11 +18,11 @@ from lookaway.reports.wrbench.dimensions import (
 )
 from lookaway.reports.wrbench.published import COLUMNS, read_published_models, weighted_means
 from lookaway.statistics.precision import Mark
+from tests.support.beside import DATA, SHARED, needs_beside, needs_results
 from tests.support.command import lookaway
 
-RESULTS = Path(__file__).parents[3] / "shared" / "data" / "wrbench" / "results"
-needs_results = pytest.mark.skipif(not RESULTS.is_dir(), reason="the published results are not beside the project")
-PAPER = RESULTS.parents[2] / "seeds" / "003_1256e812dc7f7cf6.txt"
+RESULTS = DATA / "wrbench" / "results"
+PAPER = SHARED / "seeds" / "003_1256e812dc7f7cf6.txt"
 CSV = RESULTS / "wrbench_23model_results.csv"
 JSON = CSV.with_suffix(".json")
 
@@ -158,7 +157,7 @@ def paper_lines():
 
 
 @needs_results
-@pytest.mark.skipif(not PAPER.is_file(), reason="the text of the paper is not beside the project")
+@needs_beside(PAPER, "the text of a paper")
 def test_the_paper_prints_these_numbers_but_for_three_averages_of_rounded_numbers(rows):
     others = {}
     for line, share, numbers in paper_lines():

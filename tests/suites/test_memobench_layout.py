@@ -3,7 +3,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -13,12 +12,10 @@ from lookaway.io.sampling import AtFps
 from lookaway.suites.memobench import MemoBench
 from lookaway.suites.memobench.layout import MemoBenchReader, looks_like_memobench
 from lookaway.suites.memobench.records import ClipKey, Subject, clip_key, read_rows, read_subjects
+from tests.support.beside import DATA, needs_subjects
 from tests.support.memobench import FRAMES, REAL_HEAD, SYNTHETIC_HEAD, MemoBenchWriter, write_table
 
-PUBLISHED = Path(__file__).parents[3] / "shared/data/memobench"
-needs_published = pytest.mark.skipif(
-    not (PUBLISHED / "synthetic_metadata.csv").is_file(), reason="the published tables are not beside the project"
-)
+PUBLISHED = DATA / "memobench"
 
 
 @pytest.fixture
@@ -380,7 +377,7 @@ def test_names_are_clips_or_nothing(name, key):
 # The published tables
 
 
-@needs_published
+@needs_subjects
 def test_every_row_of_the_published_subjects_is_read():
     counts = {}
     for part, rows in (("synthetic", 196), ("real", 164)):
@@ -392,7 +389,7 @@ def test_every_row_of_the_published_subjects_is_read():
     assert counts == {"synthetic": 19, "real": 48}
 
 
-@needs_published
+@needs_subjects
 def test_published_clips_to_ask_about_are_those_of_the_subjects():
     subjects = {row.key for _, row in read_subjects(PUBLISHED / "synthetic_metadata.csv")}
     rows = [row for _, row in read_rows(PUBLISHED / "vqa_questions/failure-cases.csv", {"folder": ("folder",)})]

@@ -16,7 +16,7 @@ from tests.perception.test_pair_fidelity import scene
 from tests.suites.test_locked_constants import changed_bindings
 from tests.support.compared import kept
 from tests.support.picture_networks import noise
-from tests.support.revisit_golden import needs_golden, official, rollout_of
+from tests.support.revisit_golden import official, rollout_of
 from tests.support.watching import perceive
 
 BOUND = {
@@ -101,7 +101,6 @@ def test_a_first_frame_that_a_refiner_made_can_be_left_out():
         assert getattr(bound.metric, "skips_first", True)
 
 
-@needs_golden
 def test_a_whole_run_has_the_official_pooled_numbers(tmp_path):
     expected = official()["sana"]["revisit"]["official"]["summary"]
     scores: dict[str, list[Score]] = {"revisit_psnr": [], "revisit_ssim": []}
@@ -135,7 +134,6 @@ def test_a_short_clip_moves_the_published_drop_though_no_clip_drops_more():
     assert unequal == pytest.approx(0.02 - 0.1)
 
 
-@needs_golden
 @pytest.mark.parametrize("number", range(3))
 def test_the_published_drop_of_a_run_is_official(number):
     case = official()["sana"]["temporal"][number]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 import lookaway
 from lookaway.io.video import Video
+from tests.support.beside import DATA, needs_clips
 
-CLIPS = Path(__file__).parents[3] / "shared" / "data" / "wrbench" / "videos"
-pytestmark = pytest.mark.skipif(not CLIPS.is_dir(), reason="the folder of generated clips is not beside the project")
+CLIPS = DATA / "wrbench" / "videos"
+pytestmark = needs_clips
 
 
 def test_every_frame_of_every_clip_is_read_in_order_of_time():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -11,10 +10,12 @@ from lookaway.engine.evaluate import evaluate
 from lookaway.engine.reading import read
 from lookaway.engine.run import Run
 from lookaway.suites.wrbench.layout import Natural25
+from tests.support.beside import DATA, needs_clips, needs_natural25
 
-DATA = Path(__file__).parents[3] / "shared" / "data" / "wrbench"
+WRBENCH = DATA / "wrbench"
 pytestmark = [
-    pytest.mark.skipif(not (DATA / "videos").is_dir(), reason="the clips of WRBench are not beside the project"),
+    needs_clips,
+    needs_natural25,
     pytest.mark.nightly,  # ten clips are followed; `test_tracked_poses_real_clips` follows them coarsely
 ]
 CLIPS = {
@@ -38,7 +39,7 @@ METRICS = ("wrbench.corrected.camera_alignment", "wrbench.corrected.camera_preci
 def rows(tmp_path_factory):
     """Alignment of every clip; no path was requested that could be read, so that its label says how far to turn."""
     root = tmp_path_factory.mktemp("real")
-    suite = Natural25.read(DATA / "natural25")
+    suite = Natural25.read(WRBENCH / "natural25")
     entries = []
     for name, (family, level, camera) in CLIPS.items():
         variant = suite.variants[f"{family}__{level}__none"]
@@ -46,14 +47,14 @@ def rows(tmp_path_factory):
             {
                 "video_id": name,
                 "model": name,
-                "path": str(DATA / "videos" / f"{name}.mp4"),
+                "path": str(WRBENCH / "videos" / f"{name}.mp4"),
                 "variant_id": variant.variant_id,
                 "camera": camera,
                 "world_state_prompt": variant.world_state_prompt,
             }
         )
     (root / "videos.json").write_text(json.dumps(entries))
-    dataset = read(root, suite="wrbench", natural25=DATA / "natural25", allow_outside=True)
+    dataset = read(root, suite="wrbench", natural25=WRBENCH / "natural25", allow_outside=True)
     evaluate(dataset, root / "run", metrics=METRICS)
     return {(row["metric"].rpartition(".")[2], row["model"]): row for row in Run(root / "run").items()}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
@@ -27,10 +26,10 @@ from lookaway.suites.wrbench.result_sets import (
     find_result_set,
     read_videos_master,
 )
+from tests.support.beside import DATA, needs_natural25
 from tests.support.wrbench import FAMILY, plan
 
-PUBLISHED = Path(__file__).parents[3] / "shared/data/wrbench/natural25"
-needs_natural25 = pytest.mark.skipif(not PUBLISHED.is_dir(), reason="Natural-25 is not beside the project")
+PUBLISHED = DATA / "wrbench" / "natural25"
 
 
 @pytest.fixture

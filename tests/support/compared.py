@@ -12,9 +12,6 @@ from lookaway.core import Reference, Rollout
 from lookaway.io.encoding import write_video
 from tests.support.watching import rollout_of
 
-GOLDEN = Path(__file__).parents[3] / "shared" / "golden"
-"""Numbers that the benchmarks' own code gave; they lie beside the project and are not part of it."""
-
 
 def kept(path: Path, pictures: Sequence[np.ndarray]) -> Path:
     """A video that keeps every pixel."""

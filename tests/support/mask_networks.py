@@ -12,12 +12,13 @@ import transformers
 from safetensors.torch import save_file
 
 from lookaway.perception.weights import Weights
+from tests.support.beside import DATA
 from tests.support.clips import numbered_frames, write_clip
 from tests.support.hub import put_into_hub
 from tests.support.networks import seeded
 from tests.support.picture_networks import clip_vocabulary, save_clip_tokenizer
 
-CLIPS = Path(__file__).parents[3] / "shared" / "data" / "wrbench" / "videos"
+CLIPS = DATA / "wrbench" / "videos"
 SAM2_SIDE = 64
 SAM3_SIDE, SAM3_QUERIES = 56, 6
 WORDS = ("small", "red", "green", "ball", "cube", "cat")

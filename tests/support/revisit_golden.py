@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from lookaway.core import Case, Extractor, Feature, Frame, GivenPair, Rollout, Timeline
-
-GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "revisit.json"
-needs_golden = pytest.mark.skipif(
-    not GOLDEN.is_file(), reason="the numbers of the official code are not beside the project"
-)
+from tests.support.golden import golden_arrays, golden_numbers
 
 
-@cache
 def official() -> dict[str, Any]:
     """Numbers by protocol."""
-    return json.loads(GOLDEN.read_text())
+    return golden_numbers("revisit")
 
 
-@cache
 def arrays() -> dict[str, np.ndarray]:
     """The arrays that they are about."""
-    with np.load(GOLDEN.with_suffix(".npz")) as stored:
-        return dict(stored)
+    return golden_arrays("revisit")
 
 
 def rollout_of(
