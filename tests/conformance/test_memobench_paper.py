@@ -7,7 +7,6 @@ code's reading, and the paper's is the same metric with other fields: both are t
 from __future__ import annotations
 
 import csv
-import json
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +20,8 @@ from lookaway.engine.reading import load_suite
 from lookaway.io import phases as phase_files
 from lookaway.perception.motion.warp_errors import warp_error
 from lookaway.reports.export.memobench import export_memobench_table
-from tests.support.compared import GOLDEN, answered
+from tests.support.compared import answered
+from tests.support.golden import golden_arrays, golden_numbers
 from tests.support.memobench_runs import memobench_run
 from tests.support.watching import perceive, rollout_of
 
@@ -39,9 +39,6 @@ EQUATIONS = {
     7: "test_equation_7_is_the_rotation_error_over_the_net_rotation",
 }
 """All numbered equations of the paper; its supplement numbers none, and there is no algorithm."""
-needs_golden = pytest.mark.skipif(
-    not (GOLDEN / "memobench.json").is_file(), reason="the numbers of the official code are not beside the project"
-)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +50,7 @@ def bound():
 
 @pytest.fixture(scope="module")
 def golden():
-    return json.loads((GOLDEN / "memobench.json").read_text())
+    return golden_numbers("memobench")
 
 
 def phases(**bounds):
@@ -284,7 +281,6 @@ def test_section_3_3_interpolates_frame_indices_over_the_whole_video(bound, monk
 # Numbers that the code gave
 
 
-@needs_golden
 def test_camera_controllability_is_that_of_the_code(bound, golden):
     metric = bound["memobench.camera_controllability"].metric
     for name, expected in golden["camera_controllability"].items():
@@ -294,7 +290,6 @@ def test_camera_controllability_is_that_of_the_code(bound, golden):
         assert round(found, 4) == pytest.approx(expected["camera_controllability"], abs=1e-6), name
 
 
-@needs_golden
 def test_the_reappearance_score_is_that_of_the_code(bound, golden):
     height, width = golden["ors"]["frame_size"]
     cases = golden["ors"]["cases(mask_area_fraction,confidence) per R frame"]
@@ -306,7 +301,6 @@ def test_the_reappearance_score_is_that_of_the_code(bound, golden):
     assert round(found, 4) == pytest.approx(golden["ors"]["result"]["ors"], abs=1e-6)
 
 
-@needs_golden
 def test_keyframes_are_those_of_the_code(bound, golden, monkeypatch):
     recipe = bound["memobench.geo3d"].recipes["phases"]
     for case in golden["map_keyframes(d_start,r_start,gt_frames,gen_frames)"]:
@@ -319,9 +313,8 @@ def test_keyframes_are_those_of_the_code(bound, golden, monkeypatch):
         assert bounds[1:, 0].tolist() == case["out"]
 
 
-@needs_golden
 def test_psnr_and_grey_ssim_are_those_of_the_code(bound, golden, tmp_path):
-    pictures = np.load(GOLDEN / "mind.npz")
+    pictures = golden_arrays("mind")
     rollout = answered(tmp_path, pictures["pred"], pictures["gt"])
     feature = perceive(bound["memobench.all.psnr"].recipes["fidelity"], rollout)
     for name, numbers in (("psnr", golden["psnr"]), ("ssim", golden["ssim_gray"])):

@@ -5,7 +5,6 @@ Its paper was not at hand; `specs` and the audit were made from its code, CSU-JP
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,7 @@ from lookaway.perception.networks.fits import CentreCrop
 from lookaway.suites.mind import protocol
 from lookaway.suites.mind.records import FrameKeys
 from tests.support.clips import LOSSLESS, numbered_frames, write_clip
-from tests.support.compared import GOLDEN
+from tests.support.golden import golden_arrays, golden_numbers
 from tests.support.hub import empty_hub
 from tests.support.mind import MindWriter, actions
 from tests.support.picture_networks import noise, tiny_dinov3
@@ -68,14 +67,10 @@ NEAR = {"mse": 1e-8, "psnr": 1e-5, "ssim": 5e-6}
 """The code computes in single precision."""
 MARK, FRAMES = 3, 250
 BOUND = {bound.name: bound for bound in load_suite("mind").metrics({})}
-needs_golden = pytest.mark.skipif(
-    not (GOLDEN / "mind.npz").is_file(), reason="the numbers of the official code are not beside the project"
-)
 
 
 def golden() -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    with np.load(GOLDEN / "mind.npz") as arrays:
-        return json.loads((GOLDEN / "mind.json").read_text()), dict(arrays)
+    return golden_numbers("mind"), golden_arrays("mind")
 
 
 def rollout(controls: list[str] | None = None, **reference: Any) -> Rollout:
@@ -98,7 +93,6 @@ def test_every_number_of_the_result_file_has_a_test_or_a_reason():
 # lcm
 
 
-@needs_golden
 def test_lcm_mse_psnr_and_ssim_are_those_of_the_code(tmp_path, monkeypatch):
     monkeypatch.setattr(protocol, "CANVAS", None)  # the official numbers are of frames that were not resized
     official, pictures = golden()
@@ -260,7 +254,6 @@ def steps_of(estimated: np.ndarray, true: np.ndarray, controls: list[str] | None
     return tuple(BOUND[f"mind.action.{name}"].metric.measure(case, features) for name in ("rpe_trans", "rpe_rot"))
 
 
-@needs_golden
 def test_rpe_translation_is_that_of_the_code():
     official, arrays = golden()
     found, _ = steps_of(arrays["poses_est_c2w"], arrays["poses_gt_c2w"])
@@ -270,7 +263,6 @@ def test_rpe_translation_is_that_of_the_code():
     assert found.detail["scale"] == pytest.approx(official["sim3"]["scale"], abs=1e-9)
 
 
-@needs_golden
 def test_rpe_rotation_is_that_of_the_code():
     official, arrays = golden()
     _, found = steps_of(arrays["poses_est_c2w"], arrays["poses_gt_c2w"])

@@ -17,10 +17,8 @@ from lookaway.metrics.known_returns import keys_of
 from lookaway.suites.revisit.published import VARIANTS, pooled_drop
 from tests.perception.test_pair_fidelity import scene
 from tests.support.picture_networks import noise
-from tests.support.revisit_golden import arrays, extracted, needs_golden, official, rollout_of, timeline_of
+from tests.support.revisit_golden import arrays, extracted, official, rollout_of, timeline_of
 from tests.support.room import trajectory
-
-pytestmark = needs_golden
 
 SCORES = {
     "sana.revisit_psnr": "test_sana_pairs",

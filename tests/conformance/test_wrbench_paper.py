@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from lookaway.reports.wrbench.pairs import pair_report, read_pairs
 from tests.judges.scripted_client import JUDGE, ScriptedClient, judged, rollout_of, words
 from tests.judges.test_reobservation import FIVE_SECONDS, said
 from tests.support.chosen_run import Clip, chosen_run
-from tests.support.compared import GOLDEN
+from tests.support.golden import golden_arrays, golden_numbers
 
 EQUATIONS = {
     1: "the parts of a record; it defines no score, and tests/suites/test_wrbench_records.py reads them",
@@ -310,28 +309,22 @@ def test_equation_10_is_spearman_and_a_decision_outside_of_a_tie_region(tmp_path
 
 # What the released code gives for the same inputs
 
-needs_golden = pytest.mark.skipif(
-    not (GOLDEN / "wrbench.json").is_file(), reason="the numbers of the official code are not beside the project"
-)
 
-
-@needs_golden
 def test_visual_integrity_is_that_of_the_released_code(published):
-    expected = json.loads((GOLDEN / "wrbench.json").read_text())["d2"]
-    given = np.load(GOLDEN / "wrbench.npz")
+    expected = golden_numbers("wrbench")["d2"]
+    given = golden_arrays("wrbench")
     outcome = integrity(published, given["cls"], given["patches"])
     found = {"score": outcome.value, "global": outcome.detail["global"], "local": outcome.detail["local"]}
     assert found == pytest.approx(expected, abs=1e-6)
 
 
-@needs_golden
 def test_frames_are_sampled_as_by_the_released_code(published):
     released = {bound.name: bound for bound in load_suite("wrbench").metrics({"released_integrity": True})}
     samplers = {
         (bound.frames.fps, bound.frames.max_frames): bound.frames
         for bound in (found["wrbench.visual_integrity"].recipes["tokens"] for found in (published, released))
     }
-    listed = json.loads((GOLDEN / "wrbench.json").read_text())["sampling"]
+    listed = golden_numbers("wrbench")["sampling"]
     for entry in listed:
         timeline = Timeline(np.arange(entry["frames"]) / entry["source_fps"], 8, 6)
         sampler = samplers[entry["sample_fps"], entry["cap"]]
