@@ -45,7 +45,7 @@ def verify_command(run: Path, published: Path, lock: Path | None, as_json: bool,
     metric. Exits with 3 if a number differs or is missing from RUN.
     """
     from lookaway.engine.run import Run
-    from lookaway.reports.lock_explanations import environment_tolerances, read_lock
+    from lookaway.reports.lock_explanations import environment_tolerances, mixed_code, other_code, read_lock
     from lookaway.reports.published_table import read_published
     from lookaway.reports.verification import compare, is_reproduced, print_verdicts
 
@@ -54,7 +54,9 @@ def verify_command(run: Path, published: Path, lock: Path | None, as_json: bool,
     table, there = shown.published_table(), read_published(published, options["scale"])
     environments = environment_tolerances(shown.lock, theirs) if theirs else {}
     comparisons = compare(table.cells, there.cells, options["tolerance"], environments)
-    print_verdicts(
-        shown, comparisons, theirs, notes=table.notes, ignored_columns=there.ignored_columns, as_json=as_json
-    )
+    notes = [*table.notes, *mixed_code(shown.lock, str(run))]
+    if theirs:
+        measured = [entry.name for entry in shown.metrics]
+        notes += other_code(shown.lock, theirs, measured, (str(run), str(lock)))
+    print_verdicts(shown, comparisons, theirs, notes=notes, ignored_columns=there.ignored_columns, as_json=as_json)
     return 0 if is_reproduced(comparisons) else EXIT_DIFFERS
