@@ -12,7 +12,7 @@ from lookaway.store.run_folder import parse_lock
 
 SHARED = ("suite", "dataset")
 MAX_NAMES = 5
-"""Of metrics, in a note."""
+"""Metrics that a note lists."""
 
 
 def read_lock(path: Path) -> Lock:
