@@ -22,7 +22,14 @@ from lookaway.cli.options import (
     split_names,
     tell,
 )
-from lookaway.cli.run_options import chosen_judge, chosen_resources, executor_options, judge_options, shard_option
+from lookaway.cli.run_options import (
+    chosen_judge,
+    chosen_resources,
+    executor_options,
+    judge_options,
+    prompts_option,
+    shard_option,
+)
 from lookaway.cli.suite_options import DatasetCommand
 
 if TYPE_CHECKING:
@@ -37,6 +44,7 @@ EXIT_WITH_FAILURES, EXIT_TOO_FEW_SCORES = 3, 4
 @dataset_options
 @click.option("-o", "--output", type=FOLDER_OR_URL, required=True, help="Run folder to write or resume.")
 @judge_options
+@prompts_option
 @ignore_trigger_option
 @executor_options
 @click.option("--features", type=FOLDER_OR_URL, help="Folder of features shared between runs.")

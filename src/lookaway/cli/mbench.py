@@ -60,7 +60,7 @@ def list_metrics_command() -> None:
         bound
         for suite, prefix in PREFIXES.items()
         for bound in load_suite(suite).metrics({})
-        if bound.name.startswith(prefix) and not bound.is_gate
+        if bound.name.startswith(prefix) and bound.is_of("published") and not bound.is_gate
     ]
     about = {bound.name: (inspect.getdoc(bound.metric) or "").partition("\n")[0] for bound in bounds}
     print_rows([{"metric": name, "measures": text} for name, text in about.items()], as_json=False)
@@ -196,6 +196,7 @@ def _condition(rollout: Rollout) -> str:
 def _of_setting(dataset: Dataset, metrics: tuple[str, ...]) -> tuple[str, ...]:
     """The metrics of the dataset's setting; others are left out with a note, as in the original."""
     from lookaway.core import UserError
+    from lookaway.reports.as_published import is_corrected
 
     other = tuple(prefix for suite, prefix in PREFIXES.items() if suite != dataset.suite)
     chosen = tuple(name for name in metrics if not name.startswith(other))
@@ -203,6 +204,11 @@ def _of_setting(dataset: Dataset, metrics: tuple[str, ...]) -> tuple[str, ...]:
         raise UserError(
             f"{dataset.root} is a dataset of {dataset.suite}, whose metric names start with "
             f"{PREFIXES[dataset.suite]!r}; found {', '.join(metrics)!r}."
+        )
+    if repaired := [name for name in chosen if is_corrected(name)]:
+        raise UserError(
+            f"MBench's files hold published values, found the corrected {', '.join(repaired)}. Measure these with: "
+            "lookaway eval SOURCE -o RUN --protocol corrected"
         )
     if left_out := [name for name in metrics if name not in chosen]:
         click.echo(f"note: left out, since they belong to the other setting: {', '.join(left_out)}", err=True)

@@ -20,6 +20,10 @@ def merge_command(runs: tuple[Path, ...], output: Path, partial: bool, as_json: 
     The table equals that of a single run over everything. RUNS are not modified.
     """
     from lookaway.engine.merging import merge
+    from lookaway.reports.lock_explanations import mixed_code
     from lookaway.reports.table import print_merged
 
-    print_merged(merge(runs, output, partial=partial), as_json=as_json)
+    merged = merge(runs, output, partial=partial)
+    print_merged(merged, as_json=as_json)
+    for note in mixed_code(merged.lock, str(output)):
+        click.echo(f"note: {note}", err=True)

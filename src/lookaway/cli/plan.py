@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lookaway.cli.options import COUNT, FOLDER_OR_URL, dataset_options, json_option, read_dataset
-from lookaway.cli.run_options import chosen_judge, judge_options, shard_option
+from lookaway.cli.run_options import chosen_judge, judge_options, prompts_option, shard_option
 from lookaway.cli.suite_options import DatasetCommand
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @dataset_options
 @click.option("-o", "--output", type=FOLDER_OR_URL, help="Run folder; finished measurements in it are not planned.")
 @judge_options
+@prompts_option
 @click.option("--features", type=FOLDER_OR_URL, help="Folder of shared features; those in it are not planned.")
 @shard_option
 @click.option("--workers", type=COUNT, help="Number of workers; by default one, without Ray.")

@@ -177,16 +177,26 @@ def judge_options(command: Command) -> Command:
     return command
 
 
+prompts_option = click.option(
+    "--prompts",
+    type=PATH,
+    metavar="FOLDER",
+    help="Ask with the prompts in this folder, such as trigger.md, in place of ours; their hashes are in the lock.",
+)
+
+
 def chosen_judge(options: dict[str, Any]) -> JudgeSettings | None:
     """The judge that options, file or environment name; its options are removed from `options`."""
     from lookaway.core import Compute, JudgeModel, Sampling
     from lookaway.judges.budget import Budget
     from lookaway.judges.client import RetryPolicy
+    from lookaway.judges.prompt_folder import PromptFolder
     from lookaway.judges.server import DEFAULT_URL, Connection, Secret, find_setting, read_private_file
     from lookaway.judges.settings import JudgeSettings
 
     given = {name.removeprefix(PREFIX): options.pop(name) for name in list(options) if name.startswith(PREFIX)}
     replies, is_replay = options.pop("replies"), options.pop("replay")
+    prompts = options.pop("prompts", None)
     gate_model, gate_url = options.pop("gate_judge_model"), options.pop("gate_judge_url")
     file = read_private_file(given["file"])
     model, url, key = (find_setting(name, given[name], file) for name in ("model", "url", "key"))
@@ -217,6 +227,7 @@ def chosen_judge(options: dict[str, Any]) -> JudgeSettings | None:
             price_per_million_prompt_tokens=prompt_price,
             price_per_million_answer_tokens=answer_price,
         ),
+        prompts=None if prompts is None else PromptFolder.read(prompts),
         replies=replies,
         is_replay=is_replay,
     )
@@ -233,7 +244,7 @@ def _refuse_options_of_no_judge() -> None:
     given = [
         f"--{name.replace('_', '-')}"
         for name in context.params
-        if name.startswith((PREFIX, f"gate_{PREFIX}"))
+        if name.startswith((PREFIX, f"gate_{PREFIX}", "prompts"))
         and context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     ]
     if given:

@@ -42,10 +42,12 @@ def verify_command(run: Path, published: Path, lock: Path | None, as_json: bool,
 
     A number that differs but lies within the interval of RUN is listed and does not count as a difference. With --lock,
     neither does one that differs by no more than the instruction sets and BLAS kernels of the two machines may move its
-    metric. Exits with 3 if a number differs or is missing from RUN.
+    metric. A metric that was not measured as published, as with --use, is not held against a published number, and the
+    command that measures it is named. Exits with 3 if a number differs, is missing from RUN or is not as published.
     """
     from lookaway.engine.run import Run
-    from lookaway.reports.lock_explanations import environment_tolerances, read_lock
+    from lookaway.reports.as_published import not_as_published
+    from lookaway.reports.lock_explanations import environment_tolerances, mixed_code, other_code, read_lock
     from lookaway.reports.published_table import read_published
     from lookaway.reports.verification import compare, is_reproduced, print_verdicts
 
@@ -53,8 +55,11 @@ def verify_command(run: Path, published: Path, lock: Path | None, as_json: bool,
     theirs = read_lock(lock) if lock else None
     table, there = shown.table(), read_published(published, options["scale"])
     environments = environment_tolerances(shown.lock, theirs) if theirs else {}
-    comparisons = compare(table.cells, there.cells, options["tolerance"], environments)
-    print_verdicts(
-        shown, comparisons, theirs, notes=table.notes, ignored_columns=there.ignored_columns, as_json=as_json
-    )
+    departures = not_as_published(shown)
+    comparisons = compare(table.cells, there.cells, options["tolerance"], environments, departures)
+    notes = [*table.notes, *mixed_code(shown.lock, str(run))]
+    if theirs:
+        measured = [entry.name for entry in shown.metrics]
+        notes += other_code(shown.lock, theirs, measured, (str(run), str(lock)))
+    print_verdicts(shown, comparisons, theirs, notes=notes, ignored_columns=there.ignored_columns, as_json=as_json)
     return 0 if is_reproduced(comparisons) else EXIT_DIFFERS

@@ -7,14 +7,14 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, TypeAlias
 
 Json: TypeAlias = Any
 """None, bool, int, float, str, and lists and string-keyed mappings of these."""
 
-SHA256, ENVIRONMENTS, CARDS = "sha256", "environments", "cards"
+SHA256, ENVIRONMENTS, CARDS, CODE = "sha256", "environments", "cards", "code"
 """What a `lock.json` has beside the entries that are hashed."""
 
 
@@ -93,6 +93,11 @@ class Lock:
 
     `None` where no cards were looked for.
     """
+    code: tuple[Mapping[str, Json], ...] = field(default=(), compare=False)
+    """Each code that measured: its `version`, and under `metrics` a fingerprint of the modules that computed each.
+
+    Not hashed, so that a release and a checkout with the same constants have the same lock. Empty in an older run.
+    """
 
     @property
     def sha256(self) -> str:
@@ -100,10 +105,24 @@ class Lock:
         return digest(self.entries)
 
     def to_json(self) -> dict[str, Json]:
-        """The content of a `lock.json`: the entries with their hash, each environment with its own, and cards."""
-        beside = [{**entry, SHA256: digest(dict(entry))} for entry in self.environments]
+        """The content of a `lock.json`: the entries with their hash, each environment and code with its own, cards."""
+        beside = {ENVIRONMENTS: self.environments, CODE: self.code}
+        hashed = {
+            name: [{**e, SHA256: digest(dict(e))} for e in entries] for name, entries in beside.items() if entries
+        }
         cards = {} if self.cards is None else {CARDS: dict(self.cards)}
-        return {**self.entries, SHA256: self.sha256, **({ENVIRONMENTS: beside} if beside else {}), **cards}
+        return {**self.entries, SHA256: self.sha256, **hashed, **cards}
+
+    def with_code(self, code: Mapping[str, Json]) -> Lock:
+        """With one more code that measured; one of the same version that differs in no metric becomes one with it."""
+        for place, known in enumerate(self.code):
+            metrics = {**known["metrics"], **code["metrics"]}
+            if known["version"] == code["version"] and all(
+                metrics[name] == own for name, own in known["metrics"].items()
+            ):
+                joined = {"version": known["version"], "metrics": dict(sorted(metrics.items()))}
+                return replace(self, code=(*self.code[:place], joined, *self.code[place + 1 :]))
+        return replace(self, code=(*self.code, code))
 
     def differences(self, other: Lock) -> Iterator[tuple[str, Json, Json]]:
         """Dotted path and both values of every difference between two locks."""

@@ -222,7 +222,8 @@ def _judge(settings: JudgeSettings) -> Json:
     model, url = settings.model, urlsplit(settings.connection.url)
     host = url.netloc.rpartition("@")[2]
     address = {"url": urlunsplit((url.scheme, host, url.path, "", ""))} if model.backend == SERVER else {}
-    return {"model": model.model, "wording": settings.wording, "media": model.media, **address}
+    prompts = {} if settings.prompts is None else {"prompts": settings.prompts.to_json()}
+    return {"model": model.model, "wording": settings.wording, "media": model.media, **address, **prompts}
 
 
 def _plain(value: Any) -> Json:

@@ -40,7 +40,7 @@ def without_judged_gates(metrics: tuple[BoundMetric, ...]) -> tuple[BoundMetric,
 def with_judge(metrics: tuple[BoundMetric, ...], settings: JudgeSettings, run: Path) -> tuple[BoundMetric, ...]:
     """The metrics with the models that the judges report, which the lock records; sends each a probe."""
     gate = None if settings.gate is None else settings.gate.identify(run)
-    return Overrides(judge=settings.identify(run), gate_judge=gate).apply(metrics)
+    return _worded(Overrides(judge=settings.identify(run), gate_judge=gate).apply(metrics), settings)
 
 
 def with_planned_judge(
@@ -48,7 +48,11 @@ def with_planned_judge(
 ) -> tuple[BoundMetric, ...]:
     """The metrics with the models that the judges reported last, or else the requested ones. No judge is asked."""
     gate = None if settings.gate is None else _planned(settings.gate, run)
-    return Overrides(judge=_planned(settings, run), gate_judge=gate).apply(metrics)
+    return _worded(Overrides(judge=_planned(settings, run), gate_judge=gate).apply(metrics), settings)
+
+
+def _worded(metrics: tuple[BoundMetric, ...], settings: JudgeSettings) -> tuple[BoundMetric, ...]:
+    return metrics if settings.prompts is None else settings.prompts.replace_in(metrics)
 
 
 def _planned(settings: JudgeSettings, run: Path | None) -> JudgeModel:

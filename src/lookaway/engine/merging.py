@@ -106,8 +106,10 @@ def merge(runs: Sequence[Path | str], output: Path | str, *, partial: bool = Fal
     }
     _require_own(out, about, rollouts)
     with run_errors(f"{out.path}: the run cannot be written here"), sole_writer(out.path):
-        environments = tuple(entry for folder in folders for entry in folder.lock().environments)
-        out.begin_with(Lock(lock.entries, environments), rollouts, about)
+        locks = [folder.lock() for folder in folders]
+        environments = tuple(entry for each in locks for entry in each.environments)
+        code = tuple(entry for each in locks for entry in each.code)
+        out.begin_with(Lock(lock.entries, environments, code=code), rollouts, about)
         written = set()
         for name, table in _merged_rows(folders):
             written.add(out.write_part(f"{COMPACT}{name}", table))

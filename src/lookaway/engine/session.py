@@ -248,7 +248,7 @@ class Session:
     _total: int = 0
     _started: float = 0.0
     _parts: int = 0
-    _environments: list[Json] = field(default_factory=list)
+    _recorded: list[Json] = field(default_factory=list)
 
     def run(self, work: Sequence[Work], smoke: Smoke | None = None) -> None:
         """Measure everything; if a smoke test comes first and fails, nothing else."""
@@ -273,7 +273,8 @@ class Session:
             log.count(reports)
         else:
             reports = result.reports
-            self._record_environment(result.environment)
+            self._record_once(result.environment, self.folder.add_environment)
+            self._record_once(result.code, self.folder.add_code)
             batches.put_back(result.rest)
             batches.adapt(len(reports), result.seconds)
             log.add(result)
@@ -287,10 +288,11 @@ class Session:
             self.folder.compact()
             log.save()
 
-    def _record_environment(self, environment: Json) -> None:
-        if environment not in self._environments:
-            self._environments.append(environment)
-            self.folder.add_environment(environment)
+    def _record_once(self, found: Json, record: Callable[[Json], None]) -> None:
+        """Record beside the lock what measured, if it is new."""
+        if found is not None and found not in self._recorded:
+            self._recorded.append(found)
+            record(found)
 
     def _give_up(self, work: Work, workers: int) -> Report:
         """Record a failure of all metrics, since no measurement of the rollout survived."""

@@ -27,6 +27,7 @@ from lookaway.core import (
     ServiceClients,
     Unmeasurable,
 )
+from lookaway.engine.code_fingerprint import code_of
 from lookaway.engine.environment import environment
 from lookaway.engine.feature_job import Extractors, FeatureJob, Perceived, with_needs
 from lookaway.engine.limits import SECONDS_BETWEEN_LOOKS, RolloutLimits, Stopwatch, held_memory
@@ -71,6 +72,8 @@ class BatchReport:
     """The kind of machine."""
     environment: Json = field(default_factory=environment)
     """Libraries, instruction sets and kernels of the process."""
+    code: Json = None
+    """Version and fingerprints of the code that measured; `None` where nothing was measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +89,7 @@ class _Batch:
     """How far a batch is."""
 
     work: Sequence[Work]
+    metrics: Mapping[str, BoundMetric]
     finished: list[_Finished] = field(default_factory=list)
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     """Outcomes of the rollout that is being measured, so far."""
@@ -98,7 +102,12 @@ class _Batch:
         for entry in finished:
             timings.add(entry.timings)
         seconds = time.perf_counter() - self.started
-        return BatchReport(reports=tuple(entry.report for entry in finished), seconds=seconds, timings=timings)
+        reports = tuple(entry.report for entry in finished)
+        return BatchReport(reports=reports, seconds=seconds, timings=timings, code=self._code(finished))
+
+    def _code(self, finished: Sequence[_Finished]) -> Json:
+        measured = {entry.metric for one in finished for entry in one.measured}
+        return code_of(self.metrics[name] for name in sorted(measured)) if measured else None
 
 
 @dataclass(slots=True)
@@ -129,7 +138,7 @@ class RolloutWorker:
 
         Where a rollout passes a limit, it is still running in this process: the result is the last one.
         """
-        progress = _Batch(batch)
+        progress = _Batch(batch, self.metrics)
         if self.limits is None:
             return self._measure_batch(progress)
         done: Future[BatchReport] = Future()

@@ -22,6 +22,8 @@ MAX_YAML_DEPTH: Final = 32
 """Collections inside each other in YAML."""
 MAX_DIGITS: Final = 300
 """An integer of more digits does not fit into a floating-point number."""
+MAX_PROMPT_BYTES: Final = 64 * 1024
+"""A prompt of a judge; the longest of the four benchmarks has some thousand characters."""
 MAX_POSES_TEXT_BYTES: Final = 256 * MIB
 """COLMAP's text files: poses are a hundred bytes an image; the points seen in it can be a hundred thousand."""
 MAX_ARCHIVE_BYTES: Final = 64 * 1024 * MIB

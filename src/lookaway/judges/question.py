@@ -206,7 +206,7 @@ def answer_schema(answer: type[Answer]) -> dict[str, Any]:
 
 
 def _instruction(prompts: tuple[Prompt, ...]) -> str:
-    return "\n\n".join(prompt.text.strip() for prompt in prompts)
+    return "\n\n".join(text for prompt in prompts if (text := prompt.text.strip()))
 
 
 def _object(reply: Reply) -> Json:

@@ -24,6 +24,7 @@ from lookaway.core.judging import Wording
 from lookaway.judges.budget import Budget, Spending
 from lookaway.judges.client import JudgeClient, RetryPolicy
 from lookaway.judges.errors import NotAnswered, Unreadable
+from lookaway.judges.prompt_folder import PromptFolder
 from lookaway.judges.prompts import Prompt
 from lookaway.judges.question import Answer, TypedQuestion
 from lookaway.judges.reply import Reply, read_reply
@@ -138,6 +139,8 @@ class JudgeSettings:
     """Where a local model runs."""
     policy: RetryPolicy = RetryPolicy()
     budget: Budget = field(default_factory=Budget)
+    prompts: PromptFolder | None = None
+    """Prompts in place of ours; by default all questions are asked in our own wording."""
     replies: Path | None = None
     """A folder of replies to share between runs; by default they are stored with the run."""
     is_replay: bool = False

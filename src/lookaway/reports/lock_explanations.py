@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,8 @@ from lookaway.io.files import read_json
 from lookaway.store.run_folder import parse_lock
 
 SHARED = ("suite", "dataset")
+MAX_NAMES = 5
+"""Metrics that a note lists."""
 
 
 def read_lock(path: Path) -> Lock:
@@ -96,6 +98,43 @@ def environment_differences(ours: Lock, theirs: Lock) -> list[tuple[str, str, st
     names = sorted({name for lock in (ours, theirs) for entry in lock.environments for name in entry})
     pairs = [(name, _values(ours, name), _values(theirs, name)) for name in names]
     return [(name, own, other) for name, own, other in pairs if own != other]
+
+
+def other_code(ours: Lock, theirs: Lock, metrics: Collection[str], names: tuple[str, str]) -> list[str]:
+    """Notes on metrics that other code measured in two runs of these names; none for a run that records no code."""
+    differing: dict[tuple[str, str], list[str]] = {}
+    for metric in metrics:
+        own, other = _code(ours, metric), _code(theirs, metric)
+        if own and other and own.keys() != other.keys():
+            differing.setdefault((" and ".join(own.values()), " and ".join(other.values())), []).append(metric)
+    return [
+        f"other code: {names[0]} was measured with lookaway {own}, whose code of {_listed(found)} differs from that of "
+        f"{names[1]}, lookaway {other}; numbers are compared all the same."
+        for (own, other), found in differing.items()
+    ]
+
+
+def mixed_code(lock: Lock, run: str) -> list[str]:
+    """A note on metrics of one run that several codes measured."""
+    metrics = dict.fromkeys(name for entry in lock.code for name in entry["metrics"])
+    mixed = [name for name in metrics if len(_code(lock, name)) > 1]
+    versions = list(dict.fromkeys(entry["version"] for entry in lock.code))
+    if not mixed:
+        return []
+    return [
+        f"other code: {run} was measured in parts, with lookaway {' and '.join(versions)}, whose code of "
+        f"{_listed(mixed)} differs from part to part; all of it is counted."
+    ]
+
+
+def _code(lock: Lock, metric: str) -> dict[str, str]:
+    """By fingerprint of the code that measured a metric, the version that had it."""
+    return {entry["metrics"][metric]: entry["version"] for entry in lock.code if metric in entry["metrics"]}
+
+
+def _listed(metrics: Sequence[str]) -> str:
+    rest = len(metrics) - MAX_NAMES
+    return ", ".join(metrics[:MAX_NAMES]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _values(lock: Lock, name: str) -> str:

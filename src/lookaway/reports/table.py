@@ -24,6 +24,7 @@ from lookaway.reports.card_notes import (
     smallest_differences,
 )
 from lookaway.reports.clip_table import has_verdicts, print_clips
+from lookaway.reports.judge_line import judge_lines
 from lookaway.reports.leaderboards import Leaderboard, LeaderboardRow, leaderboards, ordered_models
 from lookaway.reports.missing_values import missing_values
 from lookaway.reports.numbers import (
@@ -134,6 +135,7 @@ def _print_notes(
     if problems := about["problems"]:
         lines.append(f"warning: the dataset has {amount(len(problems), 'problem')}; `lookaway validate` lists them")
     shown = f"; {MARKS}" if has_marks else ""
+    lines += judge_lines(run)
     lines.append(f"lock {run.about['lock_sha256'][:16]}  suite {table.suite}  {WEIGHTING}{shown}")
     print_lines(lines)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from lookaway.core import Cell, Estimate, Json, Lock, UserError
 from lookaway.engine.run import Run
+from lookaway.reports.as_published import MEASURE, is_corrected
 from lookaway.reports.lock_explanations import Tolerance, lock_differences, locked_constants
 from lookaway.reports.numbers import counts, fixed, print_json, print_lines, print_rows
 from lookaway.reports.published_table import PublishedCell
@@ -29,10 +30,11 @@ class FigureVerdict(StrEnum):
     DIFFERS = "differs"
     MISSING_HERE = "missing here"
     MISSING_THERE = "missing there"
+    NOT_AS_PUBLISHED = "not as published"
 
 
 SHOULD_BE_EXPLAINED = frozenset({FigureVerdict.DIFFERS, FigureVerdict.INSIDE_INTERVAL})
-NOT_REPRODUCED = frozenset({FigureVerdict.DIFFERS, FigureVerdict.MISSING_HERE})
+NOT_REPRODUCED = frozenset({FigureVerdict.DIFFERS, FigureVerdict.MISSING_HERE, FigureVerdict.NOT_AS_PUBLISHED})
 OF_A_GATE = frozenset({"s_rel", "c_trig", "m_score"})
 
 
@@ -65,12 +67,14 @@ def compare(
     published: Sequence[PublishedCell],
     tolerance: float,
     environments: Mapping[str, Tolerance] | None = None,
+    departures: Mapping[str, str] | None = None,
 ) -> list[FigureComparison]:
     """Every published number, in the order of the file, then our cells that are not published.
 
     A score agrees where the two differ by no more than the tolerance; a raw value, whose unit may be anything, where
     they differ by no more than the tolerance times the published value or 1, whichever is larger. `environments` says
-    how far those of the two sides may move each metric.
+    how far those of the two sides may move each metric. `departures` are metrics of published names that were measured
+    in another way, with why: their numbers are not held against published ones.
     """
     if not math.isfinite(tolerance):
         raise UserError(f"The tolerance is {tolerance}, expected a finite number.")
@@ -79,8 +83,8 @@ def compare(
     for row, cell in matches:
         if cell is not None and taken[id(cell)] > 1:
             raise UserError(f"Line {row.line}: {row.model}, {row.metric} names the same cell as another line.")
-    margins = _Margins(tolerance, environments or {})
-    found = [entry for row, cell in matches for entry in _compare_row(row, cell, margins)]
+    margins = _Margins(tolerance, environments or {}, departures or {})
+    found = [entry for row, cell in matches for entry in _compare_row(row, cell, cells, margins)]
     return found + [_unpublished(cell) for cell in cells if not taken[id(cell)]]
 
 
@@ -88,7 +92,9 @@ def _match(cells: Sequence[Cell], row: PublishedCell) -> Cell | None:
     """The cell that a row names; a metric may be named by the last part of its name."""
     named = [cell for cell in cells if cell.model == row.model and row.subset in (None, cell.subset)]
     fitting = [cell for cell in named if cell.metric == row.metric]
-    fitting = fitting or [cell for cell in named if cell.metric.endswith(f".{row.metric}")]
+    # The last part of a name stands for the published metric, as everywhere.
+    short = [cell for cell in named if cell.metric.endswith(f".{row.metric}") and not is_corrected(cell.metric)]
+    fitting = fitting or short
     if len(fitting) > 1:
         fits = ", ".join(f"{cell.metric} of {cell.subset}" for cell in fitting)
         raise UserError(
@@ -103,6 +109,7 @@ class _Margins:
 
     tolerance: float
     environments: Mapping[str, Tolerance]
+    departures: Mapping[str, str]
 
     def usual(self, figure: str, theirs: float) -> float:
         return self.tolerance * (max(1.0, abs(theirs)) if figure == "raw" else 1.0)
@@ -115,16 +122,20 @@ class _Margins:
         return moved.raw if figure == "raw" else moved.value, moved.moved_by
 
 
-def _compare_row(row: PublishedCell, cell: Cell | None, margins: _Margins) -> Iterator[FigureComparison]:
+def _compare_row(
+    row: PublishedCell, cell: Cell | None, cells: Sequence[Cell], margins: _Margins
+) -> Iterator[FigureComparison]:
     for figure, theirs in row.figures.items():
         estimate, ours = (None, None) if cell is None else _ours(cell, figure)
         margin = margins.usual(figure, theirs)
         moved, moved_by = margins.of_environment(cell, figure)
         verdict = _verdict(ours, theirs, estimate, margin)
-        note = _note(cell, figure, theirs, margin, verdict)
+        note = _note(cell, figure, theirs, margin, verdict) if cell else _missing(row, cells)
         if verdict in SHOULD_BE_EXPLAINED and ours is not None and abs(ours - theirs) <= moved + ROUNDING:
             verdict = FigureVerdict.OF_ENVIRONMENT
             note = f"{' and '.join(moved_by)} may move it by {moved:.2g}"
+        if cell is not None and (why := margins.departures.get(cell.metric)):
+            verdict, note = FigureVerdict.NOT_AS_PUBLISHED, f"{why}; measure it with: {MEASURE}"
         yield FigureComparison(
             model=row.model,
             metric=row.metric if cell is None else cell.metric,
@@ -161,9 +172,16 @@ def _verdict(ours: float | None, theirs: float, estimate: Estimate | None, margi
     return FigureVerdict.DIFFERS
 
 
-def _note(cell: Cell | None, figure: str, theirs: float, margin: float, verdict: FigureVerdict) -> str:
-    if cell is None:
-        return "the run has no such cell"
+def _missing(row: PublishedCell, cells: Sequence[Cell]) -> str:
+    """Why a row has no cell; one of a corrected metric is no published value."""
+    last = row.metric.rpartition(".")[2]
+    repaired = (cell.metric for cell in cells if cell.model == row.model and is_corrected(cell.metric))
+    if any(name == last or name.endswith(f".{last}") for name in repaired):
+        return f"the run has the corrected metric alone; measure the published one with: {MEASURE}"
+    return "the run has no such cell"
+
+
+def _note(cell: Cell, figure: str, theirs: float, margin: float, verdict: FigureVerdict) -> str:
     if verdict is FigureVerdict.MISSING_HERE:
         if figure in OF_A_GATE and cell.gated is None:
             return "raw consistency: the run has no gate"

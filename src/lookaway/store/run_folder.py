@@ -35,7 +35,7 @@ from typing import Any
 import pyarrow as pa
 
 from lookaway.core import DamagedFile, DatasetError, Json, Lock, Rollout, RunError, StorageError
-from lookaway.core.lock import CARDS, ENVIRONMENTS
+from lookaway.core.lock import CARDS, CODE, ENVIRONMENTS
 from lookaway.io.checksums import (
     SHA256,
     byte_hash,
@@ -114,9 +114,7 @@ class RunFolder:
             make_folder(self.outcomes)
             content = _as_parquet(rollouts)
             write_whole(self.rollouts_file, lambda file: file.write(content))
-            known = [*self._environments(), *lock.environments]
-            environments = tuple(entry for number, entry in enumerate(known) if entry not in known[:number])
-            write_json(self.lock_file, Lock(lock.entries, environments).to_json())
+            write_json(self.lock_file, self._with_earlier(lock).to_json())
             write_json(self.path / RUN, with_hash({**about, ROLLOUTS_HASH: byte_hash(content)}))
             for name in (EVENTS, SPENDING):
                 Journal(self.path / name).end_line()
@@ -136,6 +134,14 @@ class RunFolder:
                 found = replace(lock, environments=(*lock.environments, environment))
                 write_json(self.lock_file, found.to_json())
 
+    def add_code(self, code: Mapping[str, Json]) -> None:
+        """Record beside the lock which code measured metrics of the run, unless it is there already."""
+        lock = self.lock()
+        found = lock.with_code(code)
+        if found.code != lock.code:
+            with self._writing():
+                write_json(self.lock_file, found.to_json())
+
     def add_cards(self, cards: Mapping[str, str]) -> None:
         """Record beside the lock the hash of each metric's card."""
         lock = self.lock()
@@ -143,14 +149,29 @@ class RunFolder:
             with self._writing():
                 write_json(self.lock_file, replace(lock, cards=cards).to_json())
 
-    def _environments(self) -> tuple[Mapping[str, Json], ...]:
-        """Those of earlier sessions, whose rows still count; none where the file is damaged."""
+    def _with_earlier(self, lock: Lock) -> Lock:
+        """The lock with the environments and the code of earlier sessions, whose rows still count."""
+        earlier = self._earlier_lock()
+        known = [*earlier.environments, *lock.environments]
+        found = Lock(lock.entries, tuple(entry for number, entry in enumerate(known) if entry not in known[:number]))
+        old, new = (each.entries.get("metrics", {}) for each in (earlier, lock))
+        # Rows of a metric whose entry has changed do not count, nor does what made them.
+        changed = {name for name in old if name in new and old[name] != new[name]}
+        for code in earlier.code:
+            kept = {name: own for name, own in code["metrics"].items() if name not in changed}
+            found = found.with_code({**code, "metrics": kept}) if kept else found
+        for code in lock.code:
+            found = found.with_code(code)
+        return found
+
+    def _earlier_lock(self) -> Lock:
+        """That of earlier sessions; an empty one where there were none, or where the file is damaged."""
         try:
-            return self.lock().environments if is_file(self.lock_file) else ()
+            return self.lock() if is_file(self.lock_file) else Lock({})
         except StorageError:
             raise
         except (DatasetError, RunError):
-            return ()
+            return Lock({})
 
     def about(self) -> dict[str, Any]:
         """What was asked."""
@@ -292,13 +313,17 @@ class RunFolder:
 
 
 def parse_lock(content: Mapping[str, Json], path: Path) -> Lock:
-    """The content of a `lock.json`; it, and each environment beside it, must match the hash in it."""
-    environments = content.get(ENVIRONMENTS, [])
-    if any(SHA256 not in entry for entry in environments):
-        raise DamagedFile(f"{path}: an environment lacks {SHA256}. Run the same `lookaway eval` again.")
-    beside = (ENVIRONMENTS, CARDS)
-    entries = without_hash({name: entry for name, entry in content.items() if name not in beside}, path)
-    return Lock(entries, tuple(without_hash(entry, path) for entry in environments), content.get(CARDS))
+    """The content of a `lock.json`; it, and each environment and code beside it, must match the hash in it."""
+    environments, code = content.get(ENVIRONMENTS, []), content.get(CODE, [])
+    if any(SHA256 not in entry for entry in (*environments, *code)):
+        raise DamagedFile(f"{path}: an environment or code lacks {SHA256}. Run the same `lookaway eval` again.")
+    beside = (ENVIRONMENTS, CARDS, CODE)
+    return Lock(
+        without_hash({name: entry for name, entry in content.items() if name not in beside}, path),
+        tuple(without_hash(entry, path) for entry in environments),
+        content.get(CARDS),
+        tuple(without_hash(entry, path) for entry in code),
+    )
 
 
 def rollout_rows(rollouts: Sequence[tuple[Rollout, str]]) -> pa.Table:

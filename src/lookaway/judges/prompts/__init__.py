@@ -6,12 +6,14 @@ import hashlib
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Annotated
+from typing import Annotated, Any
 
 from lookaway.core import UnknownName, UserError
 
 OURS = "lookaway.judges.prompts"
 SUFFIX = ".md"
+_GIVEN: dict[str, str] = {}
+"""Texts that are no file of a package, by hash: a lock has the hash of each, and nobody's text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +28,24 @@ class Prompt:
         """The prompt as it is now."""
         return cls(name, hashlib.sha256(_text(name).encode()).hexdigest())
 
+    @classmethod
+    def given(cls, name: str, text: str) -> Prompt:
+        """A text of the user's in place of the prompt with this name."""
+        sha256 = hashlib.sha256(text.encode()).hexdigest()
+        _GIVEN[sha256] = text
+        return cls(name, sha256)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """With its text where it is no file, since another process has no other source of it."""
+        if (text := _GIVEN.get(self.sha256)) is not None:
+            return Prompt.given, (self.name, text)
+        return Prompt, (self.name, self.sha256)
+
     @property
     def text(self) -> str:
         """The text; raises `UserError` if it has changed since it was hashed."""
+        if (given := _GIVEN.get(self.sha256)) is not None:
+            return given
         text = _text(self.name)
         found = hashlib.sha256(text.encode()).hexdigest()
         if found != self.sha256:

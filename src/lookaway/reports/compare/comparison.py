@@ -19,6 +19,8 @@ from lookaway.reports.lock_explanations import (
     environment_differences,
     environment_tolerances,
     lock_differences,
+    mixed_code,
+    other_code,
 )
 from lookaway.reports.metric_facts import MetricFacts, metric_facts
 from lookaway.reports.runs import NO_VALUES, CountedValues, LoadedRun, load_run
@@ -239,6 +241,7 @@ def compare_runs(
         notes=(
             *_notes(first, second, chosen, across_locks=across_locks),
             *_environment_notes(before, after, moved),
+            *_code_notes(before, after, metrics),
             *card_notes(cards),
             *few_scene_notes((entry.difference for entry in dimensions), "dimension"),
             *_seed_notes(first, second, chosen),
@@ -382,6 +385,12 @@ def _environment_notes(before: Run, after: Run, moved: Mapping[str, Tolerance]) 
         f"The environments differ in {', '.join(texts)}, which may move {', '.join(limits)}; "
         "smaller differences are of the environment."
     ]
+
+
+def _code_notes(before: Run, after: Run, metrics: Collection[str]) -> list[str]:
+    runs = {str(run.path): run.lock for run in (before, after)}
+    between = other_code(after.lock, before.lock, metrics, (str(after.path), str(before.path)))
+    return [*between, *(note for name, lock in runs.items() for note in mixed_code(lock, name))]
 
 
 def _notes(

@@ -14,6 +14,7 @@ from lookaway.core import Cell, Estimate, Json, UserError
 from lookaway.engine.run import Run
 from lookaway.io.files import write_json, write_text, write_whole
 from lookaway.io.journal import Journal
+from lookaway.reports.as_published import is_corrected, require_published
 from lookaway.reports.numbers import visible
 from lookaway.store.run_folder import EVENTS
 
@@ -151,6 +152,8 @@ def measured_times(run: Run) -> dict[str, str]:
 
 
 SUITES = ("mbench-a", "mbench-t")
+OFFICIAL = ("mbencha.", "mbencht.")
+"""The names of MBench's own metrics begin so."""
 GATED_SUITE = "mbench-t"
 
 
@@ -165,12 +168,18 @@ def require_mbench(run: Run) -> str:
 def export_mbench(run: Run, output: Path, *, log: bool = True) -> None:
     """Write `items.jsonl`, `eval.log` and `metrics/<name>/{units.jsonl,items.jsonl,summary.json}`.
 
+    Only published values are written: corrected metrics are left out, and a run with published names that were measured
+    in another way is refused.
+
     In setting T the verdict of the gate is written beside each score as `triggered` and `trigger_score`; a rollout that
     did not trigger has no score there. In setting A all scores are written, as published, and the metadata say which
     rollouts tested memory. `log` says whether to write `eval.log`, whose lines begin with the time of the
     measurement where the run recorded it.
     """
     require_mbench(run)
+    official = {metric.name for metric in run.metrics if metric.name.startswith(OFFICIAL)}
+    if official:
+        require_published(run, [name for name in official if not is_corrected(name)])
     try:
         _write(run, output, log=log)
     except OSError as error:
@@ -178,7 +187,7 @@ def export_mbench(run: Run, output: Path, *, log: bool = True) -> None:
 
 
 def _write(run: Run, output: Path, *, log: bool) -> None:
-    items = list(run.items())
+    items = [row for row in run.items() if not is_corrected(row["metric"])]
     samples = sorted({(row["case"], row["model"]) for row in items})
     _write_lines(output / "items.jsonl", ({"item_id": case, "model_id": model} for case, model in samples))
     gates = {metric.name for metric in run.metrics if metric.is_gate}
@@ -191,7 +200,7 @@ def _write(run: Run, output: Path, *, log: bool) -> None:
     for cell in run.table().cells:
         cells.setdefault(cell.metric, []).append(cell)
     for metric in run.metrics:
-        if metric.is_gate:
+        if metric.is_gate or is_corrected(metric.name):
             continue
         folder = output / "metrics" / folder_name(metric.name)
         rows = [row for row in items if row["metric"] == metric.name]

@@ -20,6 +20,7 @@ from lookaway.core import Cell, Estimate, Json, UnknownName, UserError
 from lookaway.engine.reading import load_suite
 from lookaway.engine.run import Run
 from lookaway.io.files import write_whole
+from lookaway.reports.as_published import require_published
 from lookaway.reports.export.mbench import GATED_SUITE, require_mbench
 from lookaway.reports.numbers import counts
 
@@ -71,11 +72,12 @@ def write_submission(
 def make_submission(run: Run, entry: Entry, *, min_share: float = MIN_SHARE) -> dict[str, Json]:
     """The content of the submission; `shortcomings` are cells that are missing, not gated, or have too few rollouts."""
     suite, about = require_mbench(run), run.about
+    names = _official(suite)
+    require_published(run, names)
     cells = run.table().cells
     if entry.model not in {cell.model for cell in cells}:
         raise UnknownName("model of the run", entry.model, {cell.model for cell in cells})
     own = {cell.metric: cell for cell in cells if cell.model == entry.model}
-    names = [b.name for b in load_suite(suite).metrics({}) if b.name.startswith(MBENCH) and not b.is_gate]
     metrics = {name: _metric(own.get(name)) for name in names}
     axes = {axis: _axis(axis, metrics) for axis in dict.fromkeys(map(_axis_of, names))}
     known = [axis["m_score"] for axis in axes.values() if axis["m_score"] is not None]
@@ -93,6 +95,12 @@ def make_submission(run: Run, entry: Entry, *, min_share: float = MIN_SHARE) -> 
         "lock_sha256": about["lock_sha256"],
         "lookaway": about.get("lookaway"),
     }
+
+
+def _official(suite: str) -> list[str]:
+    """The published metrics of MBench."""
+    bounds = (bound for bound in load_suite(suite).metrics({}) if bound.is_of("published") and not bound.is_gate)
+    return [bound.name for bound in bounds if bound.name.startswith(MBENCH)]
 
 
 def _metric(cell: Cell | None) -> dict[str, Json]:

@@ -14,6 +14,7 @@ import numpy as np
 from lookaway.core import Floats, Json, Reason, RunError, UserError
 from lookaway.engine.run import Run
 from lookaway.io.files import write_text
+from lookaway.reports.as_published import is_corrected, require_published
 from lookaway.reports.export.mbench import folder_name
 from lookaway.store.run_folder import RunFolder
 
@@ -44,12 +45,15 @@ Row: TypeAlias = Mapping[str, Any]
 def export_mind_result(run: Run, output: Path) -> list[Path]:
     """Write `<model>/Result.json` for each model, and the schema that they follow.
 
-    Where nothing was measured the key is left out, and `error` says why. Frames of the videos were counted when these
-    were measured; the videos are not opened.
+    Only published values are written; a run that has none is refused, and one whose published names were measured in
+    another way. Where nothing was measured the key is left out, and `error` says why. Frames of the videos were counted
+    when these were measured; the videos are not opened.
     """
     suite = run.about["suite"]
     if suite != SUITE:
         raise UserError(f"{run.path} is a run of {suite!r}; {FILE_NAME} is for runs of {SUITE!r}.")
+    names = [metric.name for metric in run.metrics if _is_official(metric.name) and not metric.is_gate]
+    require_published(run, names)
     found = _Found.of(run)
     written = []
     try:
@@ -63,6 +67,10 @@ def export_mind_result(run: Run, output: Path) -> list[Path]:
     except OSError as error:
         raise UserError(f"{output}: cannot be written: {error}.") from error
     return written
+
+
+def _is_official(name: str) -> bool:
+    return name.startswith(f"{SUITE}.") and not is_corrected(name)
 
 
 def schema_text() -> str:
@@ -109,7 +117,7 @@ class _Found:
             subsets={
                 metric.name: metric.subsets
                 for metric in run.metrics
-                if metric.name.startswith(f"{SUITE}.") and not metric.is_gate
+                if _is_official(metric.name) and not metric.is_gate
             },
             times=dataset.get("identity", {}).get("times", {}),
             video_max_time=dataset.get("settings", {}).get("video_max_time"),
