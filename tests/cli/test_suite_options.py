@@ -41,7 +41,7 @@ def test_the_help_has_a_group_for_every_suite_and_one_for_suites_with_the_same_o
     for group, heading, flags in (
         (folder, "folder:", ("--pattern", "--extrinsics-convention", "--allow-outside")),
         (mbench, "mbench-a and mbench-t:", ("--extrinsics-convention", "--allow-outside")),
-        (memobench, "memobench:", ("--ground-truth", "--as-published", "--allow-outside")),
+        (memobench, "memobench:", ("--ground-truth", "--allow-outside")),
         (mind, "mind:", ("--ground-truth", "--max-frames", "--alignment", "--allow-outside")),
         (revisit, "revisit:", ("--pattern", "--allow-outside", "--scores")),
         (
@@ -50,7 +50,6 @@ def test_the_help_has_a_group_for_every_suite_and_one_for_suites_with_the_same_o
             (
                 "--natural25",
                 "--cached-poses",
-                "--as-published",
                 "--example-sampling",
                 "--names-subject",
                 "--allow-outside",
