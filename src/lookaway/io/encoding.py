@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -13,7 +14,7 @@ import numpy as np
 from av.codec.context import Flags
 from av.video.reformatter import ColorPrimaries, ColorRange, Colorspace, ColorTrc, Interpolation, VideoReformatter
 
-from lookaway.core import Pixels
+from lookaway.core import Pixels, Reason, VideoError
 from lookaway.io.files import write_whole
 
 
@@ -135,3 +136,25 @@ def _limited(frames: Iterable[Pixels]) -> Iterator[av.VideoFrame]:
             dst_color_primaries=ColorPrimaries.BT709,
             threads=1,  # with several, swscale loses a row between two of them now and then
         )
+
+
+USUAL_RATE: Final = Fraction(24)
+"""The rate of a file that names none."""
+
+
+def write_beginning(path: Path, video: Path, count: int, *, crf: int) -> None:
+    """Encode the first frames of a video anew, as `ffmpeg -i VIDEO -vframes COUNT -c:v libx264 -crf CRF` does.
+
+    Pictures keep their pixel format, so that only the encoder changes them.
+    """
+    try:
+        with av.open(str(video)) as container:
+            rate = Fraction(container.streams.video[0].average_rate or USUAL_RATE)
+            encoding = Encoding(
+                container="mp4", codec="libx264", fps=rate, options={"crf": str(crf), "preset": "medium"}
+            )
+            write_pictures(path, islice(container.decode(video=0), count), encoding)
+    except (av.FFmpegError, IndexError, ValueError) as error:
+        raise VideoError(
+            Reason.UNDECODABLE, f"{video.name}: its first frames cannot be encoded anew: {error}"
+        ) from error

@@ -107,7 +107,8 @@ class Psnr(MetricBase):
         decibels = -10 * np.log10(np.where(is_cut, 1.0, mse))
         if most is None and is_cut.any():
             return self._infinite(feature, decibels, is_cut)
-        return score_of_frames(feature, np.where(is_cut, most, decibels), detail={"frames_cut": int(is_cut.sum())})
+        decibels[is_cut] = most
+        return score_of_frames(feature, decibels, detail={"frames_cut": int(is_cut.sum())})
 
     def _infinite(self, feature: Feature, decibels: Floats, is_equal: NDArray[np.bool_]) -> Abstention:
         equal = Abstention(Reason.NOT_APPLICABLE, "both frames are equal, and PSNR is infinite.")

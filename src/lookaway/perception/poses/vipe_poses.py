@@ -22,7 +22,7 @@ from lookaway.core import (
     Trajectory,
 )
 from lookaway.core.extractor_base import FramelessExtraction
-from lookaway.io.beginnings import write_beginning
+from lookaway.io.encoding import write_beginning
 from lookaway.io.pose_files.checks import (
     DEPTH_STRIDE,
     ROTATION_TOLERANCE,

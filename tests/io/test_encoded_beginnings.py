@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from lookaway.core import VideoError
-from lookaway.io.beginnings import write_beginning
+from lookaway.io.encoding import write_beginning
 from tests.support.clips import numbered_frames, write_clip
 
 
