@@ -55,7 +55,7 @@ SEPARATIONS = (4.0, 2.0, 1.0, 0.5)
 """From a detector that hardly errs to one that hardly knows."""
 SURE = 8.0
 """Separation of a detector without fault."""
-THRESHOLDS = {"published": 0.0, "default": 0.5}
+THRESHOLDS = {"published": 0.0, "corrected": 0.5}
 SHOWS: Mapping[str, str] = {
     "vanish": "vanish",
     "identity_texture": "identity",

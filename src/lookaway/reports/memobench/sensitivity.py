@@ -89,7 +89,7 @@ def ors_sensitivity(run: Run, other: Run | None = None, *, ignore_gates: bool = 
 
 
 def _prefix(run: Run) -> str:
-    """Of the published score; of the repaired one where a run has no other."""
+    """What begins the name of the published score, or of the repaired one where a run has no other."""
     require_suite(run, SUITE)
     names = {metric.name for metric in run.metrics}
     return CORRECTED if f"{SUITE}.ors" not in names and f"{CORRECTED}.ors" in names else SUITE

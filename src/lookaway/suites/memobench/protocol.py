@@ -68,7 +68,7 @@ REFERENCE_POSES: Final = ReferencePoses(layout="memobench")
 HAS_BANKS: Final = "has_question_banks"
 """Setting of a dataset with files of questions."""
 AESTHETIC_RANGE: Final = (0.0, 10.0)
-"""Of MemoBench's own code; its paper has 1 to 10."""
+"""Scores that MemoBench's own code takes for 0 and 1; its paper has 1 to 10."""
 TORCHVISION_CROP: Final = CentreCrop(224, 224, rounds_corner=True)
 """How the code's transforms of CLIP and ImageReward cut out the middle of a frame."""
 
