@@ -1,4 +1,4 @@
-"""Small clips, drawn in memory in milliseconds, that exercise the branches of metrics and extractors without networks."""
+"""Small clips, drawn in memory in milliseconds, that exercise the branches of what is measured without networks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,18 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from lookaway.core import BoundMetric, Case, Extractor, Feature, Frame, Rollout, Score, Timeline, Trajectory, Unmeasurable
+from lookaway.core import (
+    BoundMetric,
+    Case,
+    Extractor,
+    Feature,
+    Frame,
+    Rollout,
+    Score,
+    Timeline,
+    Trajectory,
+    Unmeasurable,
+)
 from lookaway.perception.poses.tracked_poses import TrackedPoses
 from lookaway.perception.poses.tracking.sightings import Sighting
 from lookaway.suites.gate import revisited_gate
@@ -309,9 +320,7 @@ def _straight(degrees: float, way: float, frames: int) -> NDArray[Any]:
 
 
 def _seen(name: str, paint: Paint, seconds: int = 3) -> Clip:
-    return Clip(
-        name=name, bounds=_of_changes, draw=lambda: _painted(paint), given={"poses": _poses}, seconds=seconds
-    )
+    return Clip(name=name, bounds=_of_changes, draw=lambda: _painted(paint), given={"poses": _poses}, seconds=seconds)
 
 
 EASED = tuple(float(angle) for angle in 30 - 30 * np.cos(np.linspace(0, 2 * np.pi, 21)))

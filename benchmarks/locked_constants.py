@@ -27,7 +27,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from types import FrameType, FunctionType, ModuleType
@@ -352,7 +352,7 @@ def _result(clip: Clip, bounds: Sequence[BoundMetric], seconds: int) -> str | No
     signal.alarm(seconds)
     try:
         return clip.measure(bounds)
-    except Exception:  # whatever a wrong constant leads to
+    except Exception:  # noqa: BLE001 - whatever a wrong constant leads to
         return None
     finally:
         signal.alarm(0)
