@@ -13,7 +13,7 @@ from lookaway.metrics.revisit_numbers import Remembered
 from lookaway.metrics.revisit_pairs import RevisitPairs
 from lookaway.perception.poses.tracked_poses import TrackedPoses
 from lookaway.perception.revisit.change_map import find_changes
-from lookaway.perception.revisit.own_motion import VisitFrames, choose_visit_frames, set_aside
+from lookaway.perception.revisit.own_motion import PairLimits, VisitFrames, choose_visit_frames, set_aside
 from lookaway.perception.revisit.revisit_changes import RevisitChanges
 from lookaway.world.grid import Grid
 from lookaway.world.recipe import ClipRecipe
@@ -21,6 +21,7 @@ from tests.support import panorama
 from tests.support.rendered import copy_clips
 from tests.support.watching import check_documented, perceive, perceive_frames
 
+LIMITS = PairLimits()
 RECIPE = RevisitChanges(poses=TrackedPoses(), pairs=RevisitPairs())
 DEGREES = (0, 0, 0, *panorama.OUT_AND_BACK[1:-1], 0, 0, 0)
 LEFT, TOP = panorama.WIDE[0] // 2 + 20, panorama.WIDE[1] // 2
@@ -103,13 +104,13 @@ def still_changes():
     first = backdrop[:108, :192].copy()
     second = first.copy()
     second[40:60, 100:130] = (220, 30, 30)
-    return find_changes(cv2, [first], second, np.ones(first.shape[:2], bool))
+    return find_changes(cv2, [first], second, np.ones(first.shape[:2], bool), LIMITS.changes)
 
 
 def test_where_nothing_moves_by_itself_changes_are_those_of_the_two_visits_bit_by_bit():
     changes = still_changes()
     none = np.zeros(changes.mask.shape, np.float32)
-    found = set_aside(cv2, changes, (none, none), np.eye(3))
+    found = set_aside(cv2, changes, (none, none), np.eye(3), LIMITS)
     assert changes.changed.any()
     assert found.changed.tobytes() == changes.changed.tobytes()
     assert not found.aside.any()
@@ -119,19 +120,19 @@ def test_motion_near_a_place_counts_in_one_visit_and_not_in_both():
     changes = still_changes()
     at, beside = (np.zeros(changes.mask.shape, np.float32) for _ in range(2))
     at[36:64, 96:134] = beside[36:64, 140:150] = 200.0
-    assert not set_aside(cv2, changes, (at, beside), np.eye(3)).changed[:, 130:].any()
-    assert set_aside(cv2, changes, (beside, beside), np.eye(3)).changed.any()
+    assert not set_aside(cv2, changes, (at, beside), np.eye(3), LIMITS).changed[:, 130:].any()
+    assert set_aside(cv2, changes, (beside, beside), np.eye(3), LIMITS).changed.any()
 
 
 def test_frames_of_a_visit_are_those_before_the_view_is_left_and_after_the_return():
     trajectory = Trajectory.from_feature(panorama.poses(DEGREES))
     last = len(DEGREES) - 1
-    found = choose_visit_frames(trajectory, 1, last)
+    found = choose_visit_frames(trajectory, 1, last, LIMITS.part, LIMITS.own_motion)
     assert len(found.first) == len(found.second) == 4
     assert max(found.first) < AWAY < min(found.second)
     assert 1 not in found.first
     assert last not in found.second
-    assert choose_visit_frames(trajectory, last - 1, last) == VisitFrames()
+    assert choose_visit_frames(trajectory, last - 1, last, LIMITS.part, LIMITS.own_motion) == VisitFrames()
 
 
 @pytest.mark.merge

@@ -9,7 +9,7 @@ from lookaway.metrics.aligned_similarity import DinoLift, LpipsLift, SsimLift
 from lookaway.metrics.revisit_pairs import RevisitPairs
 from lookaway.perception.networks.fits import WholeFrame
 from lookaway.perception.poses.tracked_poses import TrackedPoses
-from lookaway.perception.revisit.aligned_views import choose_controls
+from lookaway.perception.revisit.aligned_views import ComparedPart, choose_controls
 from lookaway.perception.revisit.revisit_changes import RevisitChanges
 from lookaway.perception.revisit.revisit_networks import RevisitLpips, RevisitTokens, patch_shares
 from lookaway.perception.similarity.dinov2_embeddings import Dinov2Embeddings
@@ -110,7 +110,7 @@ def test_a_still_clip_has_no_pairs_to_compare():
 
 def test_controls_are_a_frame_of_another_view_and_the_neighbour_of_the_first_visit():
     trajectory = Trajectory.from_feature(panorama.poses())
-    controls = choose_controls(trajectory, 0, 16)
+    controls = choose_controls(trajectory, 0, 16, ComparedPart())
     assert 5 <= controls.floor <= 11
     assert controls.ceiling == 1
 
@@ -124,7 +124,7 @@ def test_controls_are_a_frame_of_another_view_and_the_neighbour_of_the_first_vis
 )
 def test_a_path_without_another_view_or_without_a_neighbour_has_no_controls(degrees):
     trajectory = Trajectory.from_feature(panorama.poses(degrees))
-    assert choose_controls(trajectory, 0, len(degrees) - 1) is None
+    assert choose_controls(trajectory, 0, len(degrees) - 1, ComparedPart()) is None
 
 
 def test_patches_count_by_the_share_that_is_compared():

@@ -68,6 +68,7 @@ from lookaway.core.trajectory import (
     angles_degrees,
 )
 from lookaway.core.visits import (
+    ViewGrid,
     Visits,
     find_visits,
     mirrored_frames,
@@ -169,6 +170,7 @@ __all__ = [
     "UnsafePath",
     "UserError",
     "VideoError",
+    "ViewGrid",
     "Visits",
     "angles_degrees",
     "canonical_json",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +12,22 @@ from numpy.typing import NDArray
 from lookaway.core.features import Feature, Floats
 from lookaway.core.trajectory import Trajectory
 
-GRID = (24, 14)
-"""Columns and rows of the points of a view that are followed."""
-MARGIN = 0.02
-"""An earlier frame is the partner of a later one only if it shows more of the revisited view by this share."""
-
 MIN_WAY = 0.05
 """How far a mirrored path must lead away, in the unit of its poses: a static camera mirrors itself everywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewGrid:
+    """The points of a view that are followed into other frames."""
+
+    columns: Annotated[int, "points beside each other"] = 24
+    rows: Annotated[int, "points one below the other"] = 14
+    margin: Annotated[float, "a frame is the partner of a later one only if it shows more of it by this share"] = 0.02
+
+    @property
+    def whole(self) -> NDArray[np.bool_]:
+        """[rows, columns] all of the view."""
+        return np.ones((self.rows, self.columns), np.bool_)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,25 +45,25 @@ class Visits:
         return float(self.shares.max(initial=0.0))
 
 
-def find_visits(trajectory: Trajectory) -> Visits:
+def find_visits(trajectory: Trajectory, grid: ViewGrid) -> Visits:
     """The revisits of a path.
 
     A point of a view lies at the view's median depth; where the camera only turns, depth makes no difference. The
-    partner of a frame is the latest earlier frame that no frame before it beats by more than `MARGIN`.
+    partner of a frame is the latest earlier frame that no frame before it beats by more than the margin of the grid.
     """
     count = len(trajectory.frame_indices)
     shares, partners = np.zeros(count), np.full(count, -1, np.int64)
     for frame in range(2, count):
-        revisited = revisited_shares(trajectory, frame)
+        revisited = revisited_shares(trajectory, frame, grid)
         for earlier in range(frame - 1, -1, -1):
-            if revisited[earlier] > shares[frame] + MARGIN:
+            if revisited[earlier] > shares[frame] + grid.margin:
                 shares[frame], partners[frame] = revisited[earlier], earlier
     return Visits(shares, partners)
 
 
-def revisited_shares(trajectory: Trajectory, frame: int) -> Floats:
+def revisited_shares(trajectory: Trajectory, frame: int, grid: ViewGrid) -> Floats:
     """[frame] share of a frame's view that each earlier frame shows and that was out of view at a frame between."""
-    in_view = _earlier_views(trajectory, frame, GRID)
+    in_view = _earlier_views(trajectory, frame, (grid.columns, grid.rows))
     return np.asarray((in_view & _was_left(in_view)).mean(axis=1))
 
 
@@ -63,11 +73,11 @@ def revisited_points(trajectory: Trajectory, first: int, second: int, grid: tupl
     return np.asarray(_was_left(in_view)[first].reshape(grid[1], grid[0]))
 
 
-def view_overlaps(trajectory: Trajectory, frame: int, part: NDArray[np.bool_] | None = None) -> Floats:
-    """[N] share of a frame's view, or of a part [rows, columns] of it, that is in view of each frame."""
-    grid = GRID if part is None else (part.shape[1], part.shape[0])
-    in_view = _in_view(trajectory, frame, np.arange(len(trajectory.frame_indices)), grid)
-    return np.asarray((in_view if part is None else in_view[:, part.ravel()]).mean(axis=1))
+def view_overlaps(trajectory: Trajectory, frame: int, part: NDArray[np.bool_]) -> Floats:
+    """[N] share of a part [rows, columns] of a frame's view that is in view of each frame."""
+    others = np.arange(len(trajectory.frame_indices))
+    in_view = _in_view(trajectory, frame, others, (part.shape[1], part.shape[0]))
+    return np.asarray(in_view[:, part.ravel()].mean(axis=1))
 
 
 def project_points(trajectory: Trajectory, points: Floats, frame: int, others: NDArray[np.int64]) -> Floats:

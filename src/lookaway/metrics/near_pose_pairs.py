@@ -18,6 +18,7 @@ from lookaway.core import (
     Timeline,
     Trajectory,
     Unmeasurable,
+    ViewGrid,
     angles_degrees,
     view_overlaps,
 )
@@ -52,6 +53,7 @@ class NearPosePairs:
     negligible_extent: Annotated[float, "a path shorter than this part of the median depth is jitter, not motion"] = (
         0.02
     )
+    grid: Annotated[ViewGrid, "points of a view that are followed"] = ViewGrid()
 
     def declines(self, rollout: Rollout) -> Abstention | None:
         """Any rollout with poses has pairs, or not."""
@@ -136,7 +138,7 @@ class _Views:
             frame_indices=path.frame_indices[looks],
             median_depth=path.median_depth[looks],
         )
-        left = np.flatnonzero(view_overlaps(some, 0) < self.limits.max_overlap)
+        left = np.flatnonzero(view_overlaps(some, 0, self.limits.grid.whole) < self.limits.max_overlap)
         return float(self.times[looks[left[0]]]) if left.size else np.inf
 
 

@@ -11,9 +11,6 @@ import numpy as np
 
 from lookaway.core import Abstention, Feature, Features, Json, MetricBase, Outcome, Reason, Rollout, Score, Unit
 
-MOST_SET_ASIDE = 50.0
-"""Per cent of the revisited view that may move by itself."""
-
 
 @dataclass(frozen=True, slots=True)
 class PairNumber(MetricBase):
@@ -50,15 +47,15 @@ def pair_facts(changes: Feature) -> Mapping[str, Json]:
     }
 
 
-def too_much_moves(changes: Feature) -> Abstention | None:
+def too_much_moves(changes: Feature, most: float) -> Abstention | None:
     """Why nothing is said about changes of a view that moves by itself nearly everywhere; `None` where it does not."""
     aside = median(changes["set_aside"].tolist())
-    if aside <= MOST_SET_ASIDE:
+    if aside <= most:
         return None
     return Abstention(
         Reason.NOT_APPLICABLE,
         f"{aside:.0f} % of the revisited view also changes while it is in view, as water, leaves and fire do, expected "
-        f"at most {MOST_SET_ASIDE:g} %: what changed while it was out of view is not known.",
+        f"at most {most:g} %: what changed while it was out of view is not known.",
     )
 
 
@@ -83,10 +80,12 @@ class ChangedArea(PairNumber):
     unit = "%"
     range = (0.0, 100.0)
 
+    max_set_aside: Annotated[float, "per cent of the revisited view that may move by itself"] = 50.0
+
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
         changes = features["changes"]
-        outcome = too_much_moves(changes) or PairNumber.measure(self, rollout, features)
+        outcome = too_much_moves(changes, self.max_set_aside) or PairNumber.measure(self, rollout, features)
         if not isinstance(outcome, Score):
             return outcome
         shares: list[Json] = [round(float(share), 1) for share in changes["set_aside"]]
@@ -223,11 +222,12 @@ class Remembered(MetricBase):
     max_changed_area: Annotated[float, "per cent of the revisited view"] = 0.5
     max_light: Annotated[float, "stops"] = 0.15
     max_look: Annotated[float, "Delta E"] = 5.0
+    max_set_aside: Annotated[float, "per cent of the revisited view that may move by itself"] = 50.0
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
         changes = features["changes"]
-        if (declined := too_much_moves(changes)) is not None:
+        if (declined := too_much_moves(changes, self.max_set_aside)) is not None:
             return declined
         limits = (
             (ChangedArea(), self.max_changed_area),

@@ -13,6 +13,7 @@ from lookaway.core import (
     Rollout,
     Trajectory,
     Unmeasurable,
+    ViewGrid,
     Visits,
     find_visits,
     revisited_shares,
@@ -38,12 +39,13 @@ class RevisitPairs:
     negligible_extent: Annotated[float, "a path shorter than this part of the median depth is jitter, not motion"] = (
         0.02
     )
+    grid: Annotated[ViewGrid, "points of a view that are followed"] = ViewGrid()
 
     def select(self, rollout: Rollout, frame_count: int, trajectory: Trajectory | None) -> Pairs:
         """Pairs of frames, or an `Unmeasurable` where there are none."""
         if trajectory is None:
             raise Unmeasurable(Reason.POSE_FAILED, "without poses, returns cannot be found.")
-        visits = find_visits(trajectory)
+        visits = find_visits(trajectory, self.grid)
         if visits.most < self.min_revisited:
             raise Unmeasurable(
                 Reason.GATE_CLOSED,
@@ -67,7 +69,7 @@ class RevisitPairs:
             steps = trajectory.centres[:frame] - trajectory.centres[frame]
             baselines = np.linalg.norm(steps, axis=1) / trajectory.median_depth[frame]
             enough = max(self.min_revisited, 0.6 * float(visits.shares[frame]))
-            shows = revisited_shares(trajectory, frame) >= enough
+            shows = revisited_shares(trajectory, frame, self.grid) >= enough
             if not shows.any():
                 continue
             nearest = min(nearest, float(baselines[shows].min()))

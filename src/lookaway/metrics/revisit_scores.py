@@ -10,8 +10,6 @@ import numpy as np
 from lookaway.core import Abstention, Features, Floats, MetricBase, Outcome, Reason, Rollout, Score, Unit
 from lookaway.metrics.frame_metrics import unit_names
 
-WHITE = 255.0
-
 
 @dataclass(frozen=True, slots=True)
 class RevisitMemory(MetricBase):
@@ -104,7 +102,7 @@ class MirrorSymmetry(MetricBase):
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
         feature = features["fidelity"]
-        mse = np.asarray(feature["mse"], np.float64) * WHITE**2
+        mse = np.asarray(feature["mse"], np.float64) * 255.0**2
         if not mse.size:
             return Abstention(Reason.TOO_SHORT, "there is no frame to measure.")
         scores = self.scores(mse)

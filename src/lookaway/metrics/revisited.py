@@ -21,6 +21,7 @@ from lookaway.core import (
     Rollout,
     Score,
     Trajectory,
+    ViewGrid,
     angles_degrees,
     find_visits,
     view_overlaps,
@@ -29,8 +30,6 @@ from lookaway.core import (
 POSES, IMAGE_MOTION = "poses", "image motion"
 NEVER_LEFT = "the camera never left the view"
 DID_NOT_RETURN = "the camera did not come back to what it had left"
-MIN_VIEWS = 3
-"""A view that is seen, left and seen again takes three."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +62,8 @@ class Revisited(MetricBase):
     min_trusted: Annotated[float, "part of the picture that must be matched in a step"] = 0.05
     max_lost_steps: Annotated[float, "share of steps that may be matched less, and move as those around them"] = 0.1
     full_circle_widths: Annotated[float, "shift in frame widths that may be a full circle"] = 3.5
+    min_posed: Annotated[int, "posed frames that it takes for a view to be seen, left and seen again"] = 3
+    grid: Annotated[ViewGrid, "points of a view that are followed"] = ViewGrid()
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
@@ -72,10 +73,10 @@ class Revisited(MetricBase):
         return self._from_motion(motion)
 
     def _from_poses(self, trajectory: Trajectory, motion: _Motion | None) -> Outcome:
-        if len(trajectory.frame_indices) < MIN_VIEWS:
+        if len(trajectory.frame_indices) < self.min_posed:
             return Abstention(
                 Reason.POSE_FAILED,
-                f"{len(trajectory.frame_indices)} frames have a pose; leaving and returning takes 3.",
+                f"{len(trajectory.frame_indices)} frames have a pose; leaving and returning takes {self.min_posed}.",
             )
         turned = float(angles_degrees(trajectory.rotations, trajectory.rotations[0]).max())
         ways = np.linalg.norm(trajectory.centres - trajectory.centres[0], axis=1)
@@ -101,8 +102,8 @@ class Revisited(MetricBase):
     def _visit(self, trajectory: Trajectory) -> _Visit:
         """What the path revisits, without regard to whether the picture followed it."""
         path = _thinned(trajectory, self.max_views)
-        visits = find_visits(path)
-        left = 1 - float(view_overlaps(path, 0).min())
+        visits = find_visits(path, self.grid)
+        left = 1 - float(view_overlaps(path, 0, self.grid.whole).min())
         frames = path.frame_indices[visits.shares >= self.min_revisited]
         why = "" if len(frames) else NEVER_LEFT if left < self.min_revisited else DID_NOT_RETURN
         return _Visit(share=visits.most, left=left, frames=tuple(int(index) for index in frames), why=why)
@@ -122,7 +123,7 @@ class Revisited(MetricBase):
 
     def _stands_still(self, motion: _Motion) -> bool:
         """Whether the picture is known to stay where it is, or nearly."""
-        left = 1 - float(view_overlaps(_thinned(motion.path, self.max_views), 0).min())
+        left = 1 - float(view_overlaps(_thinned(motion.path, self.max_views), 0, self.grid.whole).min())
         return left < self.min_realised and self._unreadable(motion) is None
 
     def _unreadable(self, motion: _Motion) -> str | None:

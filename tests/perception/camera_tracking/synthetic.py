@@ -11,6 +11,7 @@ from lookaway.perception.opencv import load_opencv
 from lookaway.perception.poses.tracking.focal_prior import FocalPrior
 from lookaway.perception.poses.tracking.follower import Follower
 from lookaway.perception.poses.tracking.outlines import Outline
+from lookaway.perception.poses.tracking.settings import TrackerSettings
 from lookaway.perception.poses.tracking.sightings import Sighting
 
 WIDTH, HEIGHT = 448, 256
@@ -109,7 +110,8 @@ def follow(sightings: list[Sighting], **fields):
         "ratio": 0.8,
         "tolerance": 1.0,
         "step": 0.05 * WIDTH,
-        "prior": FocalPrior.from_field(60, WIDTH, 0.3),
+        "prior": FocalPrior.from_field(60, WIDTH, 0.3, 3.0),
         "min_posed": 0.9,
+        "settings": TrackerSettings(),
     }
     return Follower(**{**settings, **fields}).follow(sightings)

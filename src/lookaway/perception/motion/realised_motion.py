@@ -11,9 +11,6 @@ import numpy as np
 from lookaway.core import Extractor, Feature, Features, Floats, FramelessExtractor, Mask, Rollout, Timeline
 from lookaway.perception.motion.dis_flow import DisFlow
 
-ROUNDS = 10
-"""Rounds of reweighting; the fit hardly changes after five."""
-
 
 @dataclass(frozen=True, slots=True)
 class RealisedMotion(FramelessExtractor):
@@ -45,6 +42,7 @@ class RealisedMotion(FramelessExtractor):
 
     flow: Annotated[Extractor, "how the picture moves"] = DisFlow()
     still_pixels: Annotated[float, "motion against the whole, in pixels of a step, that is taken for noise"] = 0.5
+    rounds: Annotated[int, "rounds of reweighting; the fit hardly changes after five"] = 10
 
     @property
     def needs(self) -> Mapping[str, Extractor]:
@@ -75,7 +73,7 @@ class RealisedMotion(FramelessExtractor):
     def _split_step(self, flow: Floats, trusted: Mask, height: float) -> _Step:
         if trusted.sum() < 2 * PARAMETERS:
             return _Step(0.0, 0.0, 0.0, 0.0, (0.0, 0.0), 0.0, 0.0)
-        whole = fit_whole(flow, trusted)
+        whole = fit_whole(flow, trusted, self.rounds)
         against = np.linalg.norm(flow - whole, axis=-1)[trusted]
         moving = against > self.still_pixels
         right, down = whole.mean(axis=(0, 1)) / height
@@ -106,7 +104,7 @@ class _Step(NamedTuple):
 PARAMETERS = 8
 
 
-def fit_whole(flow: Floats, trusted: Mask) -> Floats:
+def fit_whole(flow: Floats, trusted: Mask, rounds: int) -> Floats:
     """The motion [rows, columns, 2] of the picture as a whole, by iteratively reweighted least squares."""
     rows, columns = trusted.shape
     y, x = _from_middle(rows, columns) / (max(rows, columns) / 2)
@@ -116,7 +114,7 @@ def fit_whole(flow: Floats, trusted: Mask) -> Floats:
     design = np.stack([right, down], axis=2)
     seen, moved = design[trusted].reshape(-1, PARAMETERS), flow[trusted].reshape(-1)
     weights = np.ones(len(moved) // 2)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         root = np.sqrt(np.repeat(weights, 2))
         found = np.linalg.lstsq(seen * root[:, None], moved * root, rcond=None)[0]
         errors = np.linalg.norm((moved - seen @ found).reshape(-1, 2), axis=1)

@@ -15,6 +15,7 @@ from lookaway.perception.opencv import load_opencv
 from lookaway.perception.poses.tracking.camera_path import TrackedPath
 from lookaway.perception.poses.tracking.focal_prior import FocalPrior
 from lookaway.perception.poses.tracking.follower import Follower
+from lookaway.perception.poses.tracking.settings import TrackerSettings
 from lookaway.perception.poses.tracking.sightings import Sighting
 
 
@@ -55,6 +56,7 @@ class TrackedPoses(ExtractorBase):
     field_of_view: Annotated[float, "degrees across the longer side, believed where the frames do not tell"] = 60.0
     field_spread: Annotated[float, "standard deviation of the logarithm of the focal length in that belief"] = 0.3
     min_posed: Annotated[float, "minimum share of the sampled frames with a pose"] = 0.9
+    settings: Annotated[TrackerSettings, "how the path is found"] = TrackerSettings()
 
     def load(self) -> TrackedPoses:
         """Nothing but OpenCV."""
@@ -79,7 +81,7 @@ class _TrackingExtraction:
 
     def add_frame(self, frame: Frame) -> None:
         self.size[:] = frame.pixels.shape[1], frame.pixels.shape[0]
-        self.seen.append(Sighting.of(self.cv2, frame, self.recipe.keypoints))
+        self.seen.append(Sighting.of(self.cv2, frame, self.recipe.keypoints, self.recipe.settings.outline.height))
 
     def finish(self) -> Feature:
         recipe = self.recipe
@@ -88,8 +90,11 @@ class _TrackingExtraction:
             ratio=recipe.ratio,
             tolerance=recipe.tolerance,
             step=recipe.step * max(self.size),
-            prior=FocalPrior.from_field(recipe.field_of_view, max(self.size), recipe.field_spread),
+            prior=FocalPrior.from_field(
+                recipe.field_of_view, max(self.size), recipe.field_spread, recipe.settings.widest
+            ),
             min_posed=recipe.min_posed,
+            settings=recipe.settings,
         )
         return self._feature(follower.follow(self.seen))
 

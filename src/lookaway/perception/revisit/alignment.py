@@ -5,31 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lookaway.core import Floats, Mask, Pixels, Reason, Trajectory, Unmeasurable, project_points
-from lookaway.perception.edges import edges
+from lookaway.perception.edges import EdgeFilter, edges
 from lookaway.perception.poses.sift_matches import mutual_matches
-
-MIN_INLIERS = 12
-"""Fewer matched points do not fix a homography."""
-CERTAIN_INLIERS = 30
-"""So many are believed however far they are from the poses."""
-MAX_DISAGREEMENT = 0.15
-"""Frame heights by which corners may be off the poses where there are fewer points than that."""
-TOLERANCE = 0.008
-"""Frame heights by which a matched point may be off."""
-MIN_EDGE_CORRELATION = 0.25
-SURROUNDINGS = 20.0
-"""Pixels around an edge that it is compared with."""
-DEPTHS = (0.35, 0.45, 0.6, 0.8, 1.0, 1.4, 2.2, 5.0, 50.0)
-"""Depths, in median depths of the view, at which a return from a place a little aside is compared."""
 
 Value = TypeVar("Value", np.uint8, np.floating[Any])
 """A value of a picture, or of a map."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlignmentLimits:
+    """How two frames of one view are laid over each other."""
+
+    ratio: Annotated[float, "a match must be nearer than this part of the second nearest, seen from both frames"] = 0.8
+    min_inliers: Annotated[int, "fewer matched points do not fix a homography"] = 12
+    certain_inliers: Annotated[int, "so many are believed however far they are from the poses"] = 30
+    max_disagreement: Annotated[
+        float, "frame heights by which corners may be off the poses where there are fewer points than that"
+    ] = 0.15
+    tolerance: Annotated[float, "frame heights by which a matched point may be off"] = 0.008
+    min_edge_correlation: Annotated[float, "least correlation of edges that are aligned"] = 0.25
+    edges: Annotated[EdgeFilter, "what is aligned where too few points match"] = EdgeFilter(20.0)
+    depths: Annotated[
+        tuple[float, ...], "in median depths of the view, at which a return from a place a little aside is compared"
+    ] = (0.35, 0.45, 0.6, 0.8, 1.0, 1.4, 2.2, 5.0, 50.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,15 +70,17 @@ class Alignment:
     """Frame heights by which a corner is off the poses."""
 
 
-def align(cv2: ModuleType, first: View, second: View, by_poses: Floats) -> Alignment:
+def align(cv2: ModuleType, first: View, second: View, by_poses: Floats, limits: AlignmentLimits) -> Alignment:
     """By matched points; where too few match, by edges, which outlive another light and another look."""
     height = second.size[1]
-    rows, columns = mutual_matches(first.descriptors, second.descriptors, 0.8)
+    rows, columns = mutual_matches(first.descriptors, second.descriptors, limits.ratio)
     points_1, points_2 = first.points[rows], second.points[columns]
-    found, inliers = _by_points(cv2, points_1, points_2, max(1.0, TOLERANCE * height))
+    found, inliers = _by_points(cv2, points_1, points_2, max(1.0, limits.tolerance * height), limits.min_inliers)
     source = "points"
-    if found is None or (inliers < CERTAIN_INLIERS and _disagreement(found, by_poses, second.size) > MAX_DISAGREEMENT):
-        found, source, inliers = _by_edges(cv2, first.pixels, second.pixels, by_poses), "edges", 0
+    if found is None or (
+        inliers < limits.certain_inliers and _disagreement(found, by_poses, second.size) > limits.max_disagreement
+    ):
+        found, source, inliers = _by_edges(cv2, first.pixels, second.pixels, by_poses, limits), "edges", 0
     if found is None:
         found, source = by_poses, "poses"
     return Alignment(
@@ -108,10 +114,12 @@ def pose_homography(
     return _from_corners(corners, seen)
 
 
-def swept_homographies(trajectory: Trajectory, second: int, first: int, size: tuple[int, int]) -> Sequence[Floats]:
+def swept_homographies(
+    trajectory: Trajectory, second: int, first: int, size: tuple[int, int], depths: Sequence[float]
+) -> Sequence[Floats]:
     """By the poses, for planes at several depths; those that lie behind the other camera are left out."""
     found = []
-    for depth in DEPTHS:
+    for depth in depths:
         try:
             found.append(pose_homography(trajectory, second, first, size, depth))
         except Unmeasurable:
@@ -138,8 +146,10 @@ def moved_points(homography: Floats, points: Floats) -> Floats:
     return np.asarray(seen[:, :2] / seen[:, 2:])
 
 
-def _by_points(cv2: ModuleType, points_1: Floats, points_2: Floats, tolerance: float) -> tuple[Floats | None, int]:
-    if len(points_1) < MIN_INLIERS:
+def _by_points(
+    cv2: ModuleType, points_1: Floats, points_2: Floats, tolerance: float, min_inliers: int
+) -> tuple[Floats | None, int]:
+    if len(points_1) < min_inliers:
         return None, 0
     found, agree = cv2.findHomography(
         points_2.astype(np.float32),
@@ -150,14 +160,16 @@ def _by_points(cv2: ModuleType, points_1: Floats, points_2: Floats, tolerance: f
         confidence=0.999,
     )
     inliers = 0 if agree is None else int(agree.sum())
-    return (None, 0) if found is None or inliers < MIN_INLIERS else (found, inliers)
+    return (None, 0) if found is None or inliers < min_inliers else (found, inliers)
 
 
-def _by_edges(cv2: ModuleType, first: Pixels, second: Pixels, by_poses: Floats) -> Floats | None:
+def _by_edges(
+    cv2: ModuleType, first: Pixels, second: Pixels, by_poses: Floats, limits: AlignmentLimits
+) -> Floats | None:
     """A small shift and turn of the picture that corrects the poses; `None` where edges do not correlate."""
     height, width = second.shape[:2]
-    before = edges(cv2, warp(cv2, first, by_poses, (width, height))[0], SURROUNDINGS)
-    after = edges(cv2, second, SURROUNDINGS)
+    before = edges(cv2, warp(cv2, first, by_poses, (width, height))[0], limits.edges)
+    after = edges(cv2, second, limits.edges)
     found = np.eye(2, 3, dtype=np.float32)
     correlation = 0.0
     try:
@@ -169,8 +181,8 @@ def _by_edges(cv2: ModuleType, first: Pixels, second: Pixels, by_poses: Floats) 
         return None
     centre = np.array([[1, 0, 0.5], [0, 1, 0.5], [0, 0, 1.0]])
     corrected = by_poses @ centre @ np.vstack([found, [0, 0, 1]]).astype(np.float64) @ np.linalg.inv(centre)
-    is_near = _disagreement(corrected, by_poses, (width, height)) <= MAX_DISAGREEMENT
-    return np.asarray(corrected) if correlation >= MIN_EDGE_CORRELATION and is_near else None
+    is_near = _disagreement(corrected, by_poses, (width, height)) <= limits.max_disagreement
+    return np.asarray(corrected) if correlation >= limits.min_edge_correlation and is_near else None
 
 
 def _disagreement(found: Floats, by_poses: Floats, size: tuple[int, int]) -> float:

@@ -5,26 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
+from typing import Annotated
 
 import numpy as np
 
 from lookaway.core import Floats, Mask, Pixels
 
-SHIFT = 0.010
-"""Frame heights by which a thing may be misplaced and yet be the same."""
-PATCH = 0.024
-"""Frame heights; the side of the patches in which colours are compared."""
-BLUR = 0.005
-"""Frame heights."""
-CHANGED = 10.0
-"""Delta E (CIE 1976) above which a patch shows something else."""
-MIN_BLOB = 0.001
-"""Part of the frame; a smaller blob is noise."""
-LOOK_QUANTILE = 0.3
-"""Quantile of differences in the view: below the median, so that a large changed thing is not taken for a new look."""
-DARK, LIGHT = 0.01, 245
-"""Linear and encoded value beyond which a pixel tells nothing about light."""
-LEAST_PIXELS = 50
+
+@dataclass(frozen=True, slots=True)
+class ChangeLimits:
+    """From where on a place of a view has changed, in another light or look."""
+
+    changed: Annotated[float, "Delta E (CIE 1976) above which a patch shows something else"] = 10.0
+    patch: Annotated[float, "frame heights; the side of the patches in which colours are compared"] = 0.024
+    shift: Annotated[float, "frame heights by which a thing may be misplaced and yet be the same"] = 0.010
+    blur: Annotated[float, "frame heights by which pictures are smoothed"] = 0.005
+    min_blob: Annotated[float, "part of the frame; a smaller blob is noise"] = 0.001
+    look_quantile: Annotated[
+        float, "quantile of differences that is the look: below the median, so that a large changed thing is none"
+    ] = 0.3
+    dark: Annotated[float, "linear value below which a pixel tells nothing about light"] = 0.01
+    bright: Annotated[int, "encoded value above which a pixel tells nothing about light"] = 245
+    min_pixels: Annotated[int, "pixels that tell about light, above which it is known"] = 50
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -57,43 +59,45 @@ class ViewChanges:
         """Mean change of light, in stops."""
         return float(np.abs(self.stops).mean())
 
-    @property
-    def look(self) -> float:
+    def look(self, limits: ChangeLimits) -> float:
         """Delta E that is left nearly everywhere."""
-        return float(np.quantile(self.differences[self.mask], LOOK_QUANTILE))
+        return float(np.quantile(self.differences[self.mask], limits.look_quantile))
 
 
-def find_changes(cv2: ModuleType, firsts: Sequence[Pixels], second: Pixels, mask: Mask) -> ViewChanges:
+def find_changes(
+    cv2: ModuleType, firsts: Sequence[Pixels], second: Pixels, mask: Mask, limits: ChangeLimits
+) -> ViewChanges:
     """Compare the return with the first visit, aligned in one or several ways; the best way counts at each place.
 
     Nothing is set aside.
     """
-    stops = light_change(cv2, firsts[0], second, mask)
-    differences = np.minimum.reduce([difference_map(cv2, first, second, stops) for first in firsts])
+    stops = light_change(cv2, firsts[0], second, mask, limits)
+    differences = np.minimum.reduce([difference_map(cv2, first, second, stops, limits) for first in firsts])
     differences = np.where(mask, differences, 0)
-    changed = keep_blobs(cv2, differences > CHANGED, MIN_BLOB * mask.size)
+    changed = keep_blobs(cv2, differences > limits.changed, limits.min_blob * mask.size)
     return ViewChanges(differences=differences, changed=changed, mask=mask, aside=np.zeros_like(mask), stops=stops)
 
 
-def light_change(cv2: ModuleType, first: Pixels, second: Pixels, mask: Mask) -> Floats:
+def light_change(cv2: ModuleType, first: Pixels, second: Pixels, mask: Mask, limits: ChangeLimits) -> Floats:
     """[3] stops by which each channel is brighter: the median over pixels neither near black nor near white."""
     before, after = (cv2.GaussianBlur(pixels, (0, 0), 2) for pixels in (first, second))
     dim, bright = _linear(before), _linear(after)
-    told = mask[..., None] & (dim > DARK) & (bright > DARK / 3) & (before < LIGHT) & (after < LIGHT)
+    told = mask[..., None] & (dim > limits.dark) & (bright > limits.dark / 3)
+    told &= (before < limits.bright) & (after < limits.bright)
     ratios = np.log2(np.where(told, bright, 1) / np.where(told, dim, 1)).astype(np.float64)
     return np.array(
         [
-            np.median(ratios[..., channel][told[..., channel]]) if told[..., channel].sum() > LEAST_PIXELS else 0.0
+            np.median(ratios[..., channel][told[..., channel]]) if told[..., channel].sum() > limits.min_pixels else 0.0
             for channel in range(3)
         ]
     )
 
 
-def difference_map(cv2: ModuleType, first: Pixels, second: Pixels, stops: Floats) -> Floats:
+def difference_map(cv2: ModuleType, first: Pixels, second: Pixels, stops: Floats, limits: ChangeLimits) -> Floats:
     """[height, width] root mean square of Delta E in a patch, the least over small shifts, in equal light."""
     height, width = second.shape[:2]
-    blur, reach = max(0.6, BLUR * height), max(1, round(SHIFT * height))
-    patch = max(3, int(PATCH * height) | 1)
+    blur, reach = max(0.6, limits.blur * height), max(1, round(limits.shift * height))
+    patch = max(3, int(limits.patch * height) | 1)
     relit = _encoded(_linear(first) * (2.0**stops).astype(np.float32))
     before, after = (
         cv2.cvtColor(cv2.GaussianBlur(picture, (0, 0), blur), cv2.COLOR_RGB2LAB)

@@ -26,22 +26,32 @@ from lookaway.core import (
     Timeline,
     Trajectory,
     Unmeasurable,
+    ViewGrid,
     view_overlaps,
 )
 from lookaway.io.pictures import jpeg_bytes
 from lookaway.perception.opencv import load_opencv
 from lookaway.perception.poses.sift_matches import sift_points
-from lookaway.perception.revisit.aligned_views import MIN_COMPARED, AlignedViews, Controls, ViewAligner, choose_controls
+from lookaway.perception.revisit.aligned_views import AlignedViews, Controls, ViewAligner, choose_controls
 from lookaway.perception.revisit.alignment import Alignment, View, align, pose_homography, swept_homographies, warp
 from lookaway.perception.revisit.change_map import ViewChanges, find_changes
-from lookaway.perception.revisit.hints import Carried, carried_frames, count_copied, count_moved, find_carried
-from lookaway.perception.revisit.own_motion import VisitFrames, choose_visit_frames, motion_within, set_aside
+from lookaway.perception.revisit.hints import (
+    Carried,
+    ThingLimits,
+    carried_frames,
+    count_copied,
+    count_moved,
+    find_carried,
+)
+from lookaway.perception.revisit.own_motion import (
+    PairLimits,
+    VisitFrames,
+    choose_visit_frames,
+    motion_within,
+    set_aside,
+)
 from lookaway.perception.similarity.frame_fidelity import ssim
 
-NEGLIGIBLE_EXTENT = 0.02
-"""Median depths; a shorter path is that of a camera that only turns."""
-CARRIED_HEIGHT = 128
-"""Frame height at which carried things are looked for."""
 PICTURE_GAP = 4
 OUTLINE = (255, 0, 96)
 """The colour of what changed, red, green and blue."""
@@ -95,6 +105,9 @@ class RevisitChanges(ExtractorBase):
     pairs: Annotated[PairSelector, "which returns are compared with which first visits"]
     height: Annotated[int, "frame height at which they are compared, where the video is not smaller"] = 256
     keypoints: Annotated[int, "strongest points kept in a frame"] = 1500
+    negligible_extent: Annotated[float, "median depths; a shorter path is that of a camera that only turns"] = 0.02
+    limits: Annotated[PairLimits, "what tells whether two frames of one view differ"] = PairLimits()
+    things: Annotated[ThingLimits, "what tells a thing that moved, was copied or was carried along"] = ThingLimits()
 
     @property
     def needs(self) -> Mapping[str, Extractor]:
@@ -112,10 +125,13 @@ class RevisitChanges(ExtractorBase):
         pairs = self.pairs.select(rollout, timeline.frame_count, trajectory)
         posed = {int(frame): place for place, frame in enumerate(trajectory.frame_indices)}
         places = [(posed[first], posed[second]) for first, second in pairs.frames.tolist()]
-        moves = bool(trajectory.relative_centres(NEGLIGIBLE_EXTENT).any())
-        sides = [] if moves else _sides(trajectory)
-        controls = [choose_controls(trajectory, *pair) for pair in places]
-        visits = [VisitFrames() if moves else choose_visit_frames(trajectory, *pair) for pair in places]
+        part, own_motion = self.limits.part, self.limits.own_motion
+        moves = bool(trajectory.relative_centres(self.negligible_extent).any())
+        sides = [] if moves else _sides(trajectory, part.views)
+        controls = [choose_controls(trajectory, *pair, part) for pair in places]
+        visits = [
+            VisitFrames() if moves else choose_visit_frames(trajectory, *pair, part, own_motion) for pair in places
+        ]
         wanted = {
             *(0, *(place for pair in (*places, *sides) for place in pair)),
             *(place for found in controls if found for place in (found.floor, found.ceiling)),
@@ -127,11 +143,13 @@ class RevisitChanges(ExtractorBase):
         return _Comparison(self, load_opencv(), trajectory, pairs, places, controls, visits, sides, moves, request)
 
 
-def _sides(trajectory: Trajectory) -> list[tuple[int, int]]:
+def _sides(trajectory: Trajectory, grid: ViewGrid) -> list[tuple[int, int]]:
     """Frames at both ends of a path, each with frames on the way to where its view is out of sight."""
     last = len(trajectory.frame_indices) - 1
     return [
-        (end, frame) for end in (0, last) for frame in carried_frames(trajectory, view_overlaps(trajectory, end), end)
+        (end, frame)
+        for end in (0, last)
+        for frame in carried_frames(trajectory, view_overlaps(trajectory, end, grid.whole), end)
     ]
 
 
@@ -151,6 +169,11 @@ class _Comparison:
     moves: bool
     request: FrameRequest
     frames: dict[int, Pixels] = field(default_factory=dict)
+
+    @property
+    def limits(self) -> PairLimits:
+        """Those of the recipe."""
+        return self.recipe.limits
 
     def add_frame(self, frame: Frame) -> None:
         place = int(np.searchsorted(self.trajectory.frame_indices, frame.index))
@@ -179,11 +202,11 @@ class _Comparison:
                     "changed_area": changes.changed_area,
                     "set_aside": changes.set_aside,
                     "stops": changes.stops,
-                    "look": changes.look,
+                    "look": changes.look(self.limits.changes),
                     "ssim": self._similarity(pair),
                     "homographies": alignment.homography,
-                    "moved": count_moved(alignment, views[second].size[1]),
-                    "copied": count_copied(views[first], views[second], alignment, changes.changed),
+                    "moved": count_moved(alignment, views[second].size[1], self.recipe.things),
+                    "copied": count_copied(views[first], views[second], alignment, changes.changed, self.recipe.things),
                     "inliers": alignment.inliers,
                     "source": alignment.source,
                     "disagreement": alignment.disagreement,
@@ -216,7 +239,7 @@ class _Comparison:
 
     @property
     def _aligner(self) -> ViewAligner:
-        return ViewAligner(self.cv2, self.trajectory, self.frames)
+        return ViewAligner(self.cv2, self.trajectory, self.frames, self.limits.part)
 
     def _compare(
         self, first: View, second: View, place_1: int, place_2: int, *, everywhere: bool = False
@@ -224,19 +247,19 @@ class _Comparison:
         """Alignment, what changed, and the first visit laid over the return."""
         size = second.size
         by_poses = pose_homography(self.trajectory, place_2, place_1, size)
-        alignment = align(self.cv2, first, second, by_poses)
+        alignment = align(self.cv2, first, second, by_poses, self.limits.alignment)
         pair = self._aligner.lay_over(place_1, place_2, alignment.homography, everywhere=everywhere)
-        if pair.mask.mean() < MIN_COMPARED:
+        if pair.mask.mean() < self.limits.part.min_compared:
             raise Unmeasurable(
                 Reason.GATE_CLOSED,
                 f"frames {self.trajectory.frame_indices[[place_1, place_2]].tolist()} have {pair.mask.mean():.1%} of "
-                f"the picture in common that was left and seen again, expected {MIN_COMPARED:.0%}.",
+                f"the picture in common that was left and seen again, expected {self.limits.part.min_compared:.0%}.",
             )
         firsts = [pair.first]
         if self.moves:
-            homographies = swept_homographies(self.trajectory, place_2, place_1, size)
+            homographies = swept_homographies(self.trajectory, place_2, place_1, size, self.limits.alignment.depths)
             firsts += [warp(self.cv2, first.pixels, homography, size)[0] for homography in homographies]
-        return alignment, find_changes(self.cv2, firsts, second.pixels, pair.mask), pair
+        return alignment, find_changes(self.cv2, firsts, second.pixels, pair.mask, self.limits.changes), pair
 
     def _without_own_motion(
         self, number: int, views: dict[int, View], alignment: Alignment, changes: ViewChanges
@@ -246,9 +269,9 @@ class _Comparison:
         if not (changes.changed.any() and visits.first and visits.second):
             return changes
         views |= {place: self._view(place) for place in (*visits.first, *visits.second) if place not in views}
-        before = motion_within(self.cv2, self.trajectory, views, first, visits.first)
-        after = motion_within(self.cv2, self.trajectory, views, second, visits.second)
-        return set_aside(self.cv2, changes, (before, after), alignment.homography)
+        before = motion_within(self.cv2, self.trajectory, views, first, visits.first, self.limits)
+        after = motion_within(self.cv2, self.trajectory, views, second, visits.second, self.limits)
+        return set_aside(self.cv2, changes, (before, after), alignment.homography, self.limits)
 
     def _control(
         self, number: int, row: int, first: View, pair: AlignedViews, alignment: Alignment
@@ -261,9 +284,9 @@ class _Comparison:
         if found is None:
             return
         by_poses = pose_homography(self.trajectory, found.ceiling, place, first.size)
-        homography = align(self.cv2, first, self._view(found.ceiling), by_poses).homography
+        homography = align(self.cv2, first, self._view(found.ceiling), by_poses, self.limits.alignment).homography
         ceiling = self._aligner.ceiling(pair, place, found.ceiling, (alignment.homography, homography))
-        if ceiling.mask.mean() >= MIN_COMPARED:
+        if ceiling.mask.mean() >= self.limits.part.min_compared:
             floor = self._aligner.floor(pair, found.floor)
             indices = self.trajectory.frame_indices
             yield {
@@ -284,14 +307,16 @@ class _Comparison:
             rotations = self.trajectory.rotations
             turn = rotations[end].T @ rotations[side]
             intrinsics = self.trajectory.intrinsics_for(first.shape[1], first.shape[0])[end]
-            found.append(find_carried(self.cv2, (first, second), turn, intrinsics))
+            found.append(
+                find_carried(self.cv2, (first, second), turn, intrinsics, self.recipe.things, self.limits.changes)
+            )
         return max(found, key=lambda carried: carried.area)
 
     def _small(self, pixels: Pixels) -> Pixels:
-        height, width = pixels.shape[:2]
-        if height <= CARRIED_HEIGHT:
+        (height, width), small = pixels.shape[:2], self.recipe.things.height
+        if height <= small:
             return pixels
-        size = (round(width * CARRIED_HEIGHT / height), CARRIED_HEIGHT)
+        size = (round(width * small / height), small)
         return np.asarray(self.cv2.resize(pixels, size, interpolation=self.cv2.INTER_AREA))
 
     def _undone(self, views: Mapping[int, View], compared: Sequence[tuple[int, int]]) -> tuple[float, ...]:

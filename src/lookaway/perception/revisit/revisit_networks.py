@@ -31,7 +31,7 @@ from lookaway.perception.networks.fits import FROM_MINUS_ONE, Fitted, to_input, 
 from lookaway.perception.networks.lpips_network import LpipsNetwork, Trunk, load_lpips
 from lookaway.perception.networks.vit_tokens import TokenRecipe, VitTokens
 from lookaway.perception.opencv import load_opencv
-from lookaway.perception.revisit.aligned_views import AlignedViews, ViewAligner
+from lookaway.perception.revisit.aligned_views import AlignedViews, ComparedPart, ViewAligner
 from lookaway.perception.revisit.revisit_changes import RevisitChanges
 from lookaway.perception.similarity.dinov2_embeddings import Dinov2Embeddings
 from lookaway.perception.similarity.pair_networks import patch_means
@@ -162,7 +162,8 @@ class _Loaded:
         changes = features["changes"]
         wanted = {*changes["pairs"].ravel().tolist(), *changes["controls"][:, 1:].ravel().tolist()}
         request = FrameRequest(frozenset(wanted), min(self.recipe.changes.height, timeline.height))
-        return _Extraction(self.compare, Trajectory.from_feature(features["poses"]), changes, request)
+        part = self.recipe.changes.limits.part
+        return _Extraction(self.compare, Trajectory.from_feature(features["poses"]), changes, request, part)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -171,13 +172,14 @@ class _Extraction:
     trajectory: Trajectory
     changes: Feature
     request: FrameRequest
+    part: ComparedPart
     frames: dict[int, Pixels] = field(default_factory=dict)
 
     def add_frame(self, frame: Frame) -> None:
         self.frames[self._place(frame.index)] = frame.pixels
 
     def finish(self) -> Feature:
-        changes, aligner = self.changes, ViewAligner(load_opencv(), self.trajectory, self.frames)
+        changes, aligner = self.changes, ViewAligner(load_opencv(), self.trajectory, self.frames, self.part)
         places = [(self._place(first), self._place(second)) for first, second in changes["pairs"].tolist()]
         pairs = [
             aligner.lay_over(*pair, homography)

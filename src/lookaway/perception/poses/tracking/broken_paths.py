@@ -32,6 +32,8 @@ class TurningPieces:
     """Pieces in which the camera merely turns."""
 
     turning: Turning
+    still_degrees: float
+    """A camera that turns less stands still."""
 
     @property
     def pieces(self) -> Pieces:
@@ -47,7 +49,7 @@ class TurningPieces:
     def path(self, joined: Pieces, sightings: Sequence[Sighting]) -> TrackedPath:
         """The path of joined pieces."""
         rotations = {place: pose[:3, :3] for place, pose in joined.poses.items()}
-        return TrackedPath.from_turning(replace(self.turning, rotations=rotations), sightings)
+        return TrackedPath.from_turning(replace(self.turning, rotations=rotations), sightings, self.still_degrees)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,10 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from lookaway.core import Floats, Indices
 from lookaway.perception.poses.tracking.focal_prior import FocalPrior
-
-NEAREST = 1e-3
-"""Points nearer than this count as behind the camera; scenes are scaled to a median depth of 1."""
-MIN_GAIN = 1e-6
+from lookaway.perception.poses.tracking.settings import BundleSettings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,19 +36,24 @@ class Observations:
 
 
 def adjust(
-    scene: SceneEstimate, seen: Observations, prior: FocalPrior, tolerance: float, steps: int
+    scene: SceneEstimate,
+    seen: Observations,
+    prior: FocalPrior,
+    tolerance: float,
+    steps: int,
+    settings: BundleSettings,
 ) -> tuple[SceneEstimate, Floats]:
     """The scene that agrees best, and its errors [O] in pixels.
 
     Levenberg and Marquardt's way with Cauchy's loss; points are eliminated before cameras are solved for.
     """
     prior = prior.tempered(len(seen.cameras))
-    cost, damping = _cost(scene, seen, prior, tolerance), 1e-4
+    cost, damping = _cost(scene, seen, prior, tolerance, settings.nearest), 1e-4
     for _ in range(steps):
-        equations = _equations(scene, seen, prior, tolerance)
+        equations = _equations(scene, seen, prior, tolerance, settings.nearest)
         while damping < 1e8:
             moved = _moved(scene, prior, *equations.solve(damping))
-            new = _cost(moved, seen, prior, tolerance)
+            new = _cost(moved, seen, prior, tolerance, settings.nearest)
             if new < cost:
                 break
             damping *= 8
@@ -59,9 +61,9 @@ def adjust(
             break
         gain = (cost - new) / cost
         scene, cost, damping = moved, new, max(damping / 8, 1e-10)
-        if gain < MIN_GAIN:
+        if gain < settings.min_gain:
             break
-    return scene, np.linalg.norm(residuals(scene, seen), axis=1)
+    return scene, np.linalg.norm(residuals(scene, seen, settings.nearest), axis=1)
 
 
 def local_points(scene: SceneEstimate, seen: Observations) -> Floats:
@@ -70,16 +72,16 @@ def local_points(scene: SceneEstimate, seen: Observations) -> Floats:
     return np.asarray(turned + scene.shifts[seen.cameras])
 
 
-def residuals(scene: SceneEstimate, seen: Observations) -> Floats:
+def residuals(scene: SceneEstimate, seen: Observations, nearest: float) -> Floats:
     """[O, 2] pixels; far off for points behind the camera."""
     local = local_points(scene, seen)
-    is_ahead = local[:, 2] > NEAREST
+    is_ahead = local[:, 2] > nearest
     shown = scene.focal * local[:, :2] / np.where(is_ahead, local[:, 2], 1.0)[:, None]
     return np.where(is_ahead[:, None], shown - seen.pixels, 10 * scene.focal)
 
 
-def _cost(scene: SceneEstimate, seen: Observations, prior: FocalPrior, tolerance: float) -> float:
-    squares = np.sum(residuals(scene, seen) ** 2, axis=1) / tolerance**2
+def _cost(scene: SceneEstimate, seen: Observations, prior: FocalPrior, tolerance: float, nearest: float) -> float:
+    squares = np.sum(residuals(scene, seen, nearest) ** 2, axis=1) / tolerance**2
     return float(np.sum(np.log1p(squares))) + prior.belief(scene.focal) ** 2
 
 
@@ -108,11 +110,11 @@ class _Slopes:
     """[O]"""
 
 
-def _slopes(scene: SceneEstimate, seen: Observations, tolerance: float) -> _Slopes:
+def _slopes(scene: SceneEstimate, seen: Observations, tolerance: float, nearest: float) -> _Slopes:
     """Derivatives of the residuals."""
     local = local_points(scene, seen)
     x, y, z = np.ascontiguousarray(local.T)
-    is_ahead = z > NEAREST
+    is_ahead = z > nearest
     scale = np.where(is_ahead, scene.focal / np.where(is_ahead, z, 1.0), 0.0)
     shown_x, shown_y = scale * x / scene.focal, scale * y / scene.focal
     errors = np.where(
@@ -170,9 +172,11 @@ class _Equations:
         return step[:-1].reshape(-1, 6), -np.einsum("pij,pj->pi", inverse, back), float(step[-1])
 
 
-def _equations(scene: SceneEstimate, seen: Observations, prior: FocalPrior, tolerance: float) -> _Equations:
+def _equations(
+    scene: SceneEstimate, seen: Observations, prior: FocalPrior, tolerance: float, nearest: float
+) -> _Equations:
     cameras, points = len(scene.rotations), len(scene.points)
-    by = _slopes(scene, seen, tolerance)
+    by = _slopes(scene, seen, tolerance, nearest)
     weighted_cameras, weighted_points = by.by_camera * by.weights, by.by_point * by.weights
     matrix, slope = np.zeros((6 * cameras + 1,) * 2), np.zeros(6 * cameras + 1)
     blocks = _sums(_products(weighted_cameras, by.by_camera), seen.cameras, cameras)

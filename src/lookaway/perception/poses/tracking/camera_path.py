@@ -12,9 +12,6 @@ from lookaway.perception.poses.tracking.moving import Moving
 from lookaway.perception.poses.tracking.sightings import Sighting
 from lookaway.perception.poses.tracking.turning import Turning
 
-STILL_DEGREES = 0.1
-"""A camera that turns less stands still: turns are not known better."""
-
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class TrackedPath:
@@ -33,15 +30,15 @@ class TrackedPath:
     """[N] the piece of each pose; a break, over which no points were followed, lies between two pieces."""
 
     @classmethod
-    def from_turning(cls, turning: Turning, sightings: Sequence[Sighting]) -> TrackedPath:
-        """All centres are one; identical poses where the camera stands still."""
+    def from_turning(cls, turning: Turning, sightings: Sequence[Sighting], still_degrees: float) -> TrackedPath:
+        """All centres are one; identical poses where the camera stands still, as one does that turns less than that."""
         places = sorted(turning.rotations)
         rotations = np.stack([turning.rotations[place] for place in places])
         largest = float(
             np.degrees(2 * np.arcsin(min(1.0, np.linalg.norm(rotations - np.eye(3), axis=(1, 2)).max() / 8**0.5)))
         )
         poses = np.tile(np.eye(4), (len(places), 1, 1))
-        is_still = largest < STILL_DEGREES
+        is_still = largest < still_degrees
         if not is_still:
             poses[:, :3, :3] = rotations
         return cls(

@@ -12,15 +12,8 @@ from numpy.typing import NDArray
 from lookaway.core import Floats, Indices
 from lookaway.io.sampling import spread
 from lookaway.perception.poses.sift_matches import mutual_matches
+from lookaway.perception.poses.tracking.settings import LinkSettings
 from lookaway.perception.poses.tracking.sightings import Sighting
-
-MIN_MATCHES = 12
-"""Fewer say nothing about two frames."""
-GLANCE = 200
-"""The strongest points, enough to see whether two frames show the same place."""
-MAX_KEYFRAMES = 40
-PARTNERS = 8
-"""Keyframes that one keyframe is compared with."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +67,7 @@ class Links:
 class _Comparing:
     sightings: Sequence[Sighting]
     ratio: float
+    settings: LinkSettings
     done: dict[tuple[int, int], Link] = field(default_factory=dict)
 
     def link(self, first: int, second: int) -> Link:
@@ -84,7 +78,7 @@ class _Comparing:
         return self.done[first, second]
 
     def glance(self, first: int, second: int) -> int:
-        one, two = (self.sightings[frame].descriptors[:GLANCE] for frame in (first, second))
+        one, two = (self.sightings[frame].descriptors[: self.settings.glance] for frame in (first, second))
         return len(mutual_matches(one, two, self.ratio)[0])
 
     def keyframes(self, step: float) -> list[int]:
@@ -92,19 +86,19 @@ class _Comparing:
         chosen = [0]
         for frame in range(1, len(self.sightings)):
             link = self.link(chosen[-1], frame)
-            if len(link) < MIN_MATCHES or link.shift > step:
+            if len(link) < self.settings.min_matches or link.shift > step:
                 chosen.append(frame)
         return chosen
 
 
-def link_frames(sightings: Sequence[Sighting], ratio: float, step: float) -> Links:
+def link_frames(sightings: Sequence[Sighting], ratio: float, step: float, settings: LinkSettings) -> Links:
     """Compare each frame with the one before and with its keyframe, and keyframes with those that look alike.
 
     `step` is how many pixels the picture moves from keyframe to keyframe; it is raised where there would be too many.
     """
-    comparing = _Comparing(sightings, ratio)
+    comparing = _Comparing(sightings, ratio, settings)
     keyframes = comparing.keyframes(step)
-    while len(keyframes) > MAX_KEYFRAMES and step < 1e4:
+    while len(keyframes) > settings.max_keyframes and step < 1e4:
         step *= 1.5
         keyframes = comparing.keyframes(step)
     for frame in range(1, len(sightings)):
@@ -112,13 +106,13 @@ def link_frames(sightings: Sequence[Sighting], ratio: float, step: float) -> Lin
     for first, second in _alike(comparing, keyframes):
         comparing.link(first, second)
     links = [comparing.done[pair] for pair in sorted(comparing.done)]
-    return Links(tuple(link for link in links if len(link) >= MIN_MATCHES), tuple(keyframes), step)
+    return Links(tuple(link for link in links if len(link) >= settings.min_matches), tuple(keyframes), step)
 
 
 def _alike(comparing: _Comparing, keyframes: list[int]) -> list[tuple[int, int]]:
     counts = {pair: comparing.glance(*pair) for pair in combinations(keyframes, 2)}
     pairs = set()
     for keyframe in keyframes:
-        mine = [pair for pair in counts if keyframe in pair and counts[pair] >= MIN_MATCHES // 2]
-        pairs.update(sorted(mine, key=lambda pair: (-counts[pair], pair))[:PARTNERS])
+        mine = [pair for pair in counts if keyframe in pair and counts[pair] >= comparing.settings.min_matches // 2]
+        pairs.update(sorted(mine, key=lambda pair: (-counts[pair], pair))[: comparing.settings.partners])
     return sorted(pairs)

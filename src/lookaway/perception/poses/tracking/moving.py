@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import ModuleType
 
 import numpy as np
 
 from lookaway.core import Floats
+from lookaway.perception.opencv import load_opencv
 from lookaway.perception.poses.tracking.bundle import Observations, SceneEstimate, local_points, residuals
 from lookaway.perception.poses.tracking.focal_prior import FocalPrior
 from lookaway.perception.poses.tracking.links import Link
-from lookaway.perception.poses.tracking.reconstruction import MIN_POINTS, Reconstruction
+from lookaway.perception.poses.tracking.reconstruction import Reconstruction
+from lookaway.perception.poses.tracking.settings import TrackerSettings
 from lookaway.perception.poses.tracking.tracks import Tracks
 from lookaway.perception.poses.tracking.two_views import rough_focal
-
-STARTS = 8
-"""Pairs of frames that are tried as the first two cameras."""
-MAX_TRACKS, MIN_TRACKS, ALL_TRACKS = 400, 60, 1500
-"""Points of one keyframe that the scene is made of, at most and at least, and about how many of all together."""
-FIRST_STEPS, GROWING_STEPS, LAST_STEPS = 20, 8, 30
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -41,32 +36,34 @@ class Moving:
 
 
 def fit_moving(
-    cv2: ModuleType,
     tracks: Tracks,
     keyframes: Sequence[int],
     starts: Sequence[Link],
     prior: FocalPrior,
     tolerance: float,
+    settings: TrackerSettings,
 ) -> Moving | None:
     """Grow a scene from the keyframes, then place all other frames in it; nothing where no pair shows depth.
 
     `starts` are pairs of keyframes, those that show most depth first.
     """
-    thinned = tracks.longest(keyframes, int(np.clip(ALL_TRACKS / len(keyframes), MIN_TRACKS, MAX_TRACKS)))
-    focal = rough_focal(cv2, starts[:STARTS], prior, tolerance)
-    tried = [Reconstruction.start(cv2, thinned, link, focal, prior, tolerance) for link in starts[:STARTS]]
+    limits, starts = settings.scene, starts[: settings.scene.starts]
+    most = int(np.clip(limits.all_tracks / len(keyframes), limits.min_tracks, limits.max_tracks))
+    thinned = tracks.longest(keyframes, most)
+    focal = rough_focal(load_opencv(), starts, prior, tolerance, settings.geometry)
+    tried = [Reconstruction.start(thinned, link, focal, prior, tolerance, settings) for link in starts]
     started = [scene for scene in tried if scene is not None]
     if not started:
         return None
     scene = max(started, key=lambda scene: int(scene.is_known.sum()))
-    scene.refine(FIRST_STEPS)
+    scene.refine(limits.first_steps)
     _grow(scene, keyframes)
     scene.triangulate()
-    scene.refine(LAST_STEPS)
+    scene.refine(limits.last_steps)
     for frame in sorted({*range(tracks.frame_count)} - {*keyframes}):
         scene.place(frame)
     scene.triangulate()
-    scene.refine(LAST_STEPS)
+    scene.refine(limits.last_steps)
     return _moving(scene)
 
 
@@ -80,15 +77,15 @@ def _grow(scene: Reconstruction, keyframes: Sequence[int]) -> None:
             return
         waiting.remove(placed)
         scene.triangulate()
-        scene.refine(GROWING_STEPS)
+        scene.refine(scene.settings.scene.growing_steps)
 
 
 def _moving(grown: Reconstruction) -> Moving:
-    cameras = np.flatnonzero(grown.is_placed & (grown.known_points() >= MIN_POINTS))
+    cameras = np.flatnonzero(grown.is_placed & (grown.known_points() >= grown.settings.scene.min_points))
     chosen = grown.tracks.keep(np.isin(grown.tracks.frames, cameras) & grown.is_known[grown.tracks.tracks])
     seen = Observations(np.searchsorted(cameras, chosen.frames), chosen.tracks, chosen.points)
     scene = SceneEstimate(grown.rotations[cameras], grown.shifts[cameras], grown.points, grown.focal)
-    errors = np.linalg.norm(residuals(scene, seen), axis=1)
+    errors = np.linalg.norm(residuals(scene, seen, grown.settings.scene.bundle.nearest), axis=1)
     agree = errors < 2 * grown.tolerance
     depths = local_points(scene, seen)[:, 2]
     poses = np.tile(np.eye(4), (len(cameras), 1, 1))

@@ -9,14 +9,7 @@ import numpy as np
 
 from lookaway.core import Floats, Mask, Pixels
 from lookaway.perception.edges import edges
-
-HEIGHT = 96
-SURROUNDINGS = 8.0
-"""Pixels around an edge that it is compared with."""
-MAX_SHIFT = 2
-"""Pixels by which two outlines may be off each other."""
-MIN_COMMON = 0.2
-"""Part of the picture that two outlines must have in common."""
+from lookaway.perception.poses.tracking.settings import OutlineSettings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,20 +22,22 @@ class Outline:
     """Pixels of the frame on one of the small picture."""
 
     @classmethod
-    def of(cls, cv2: ModuleType, pixels: Pixels) -> Outline:
-        """A frame at a height of some 96 pixels."""
+    def of(cls, cv2: ModuleType, pixels: Pixels, small: float) -> Outline:
+        """A frame at some such height."""
         height, width = pixels.shape[:2]
-        reduction = max(1.0, height / HEIGHT)
+        reduction = max(1.0, height / small)
         size = (round(width / reduction), round(height / reduction))
         return cls(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), reduction)
 
-    def agreement(self, cv2: ModuleType, later: Outline, motion: Floats, focal: float) -> float:
+    def agreement(
+        self, cv2: ModuleType, later: Outline, motion: Floats, focal: float, settings: OutlineSettings
+    ) -> float:
         """The correlation of edges after a motion, at the best of small shifts; 0 where little is in common.
 
         `motion` [4, 4] is the later camera in the axes of this one, in units of the later one's median depth, at which
         all of the scene is taken to be. The focal length is in pixels of the frame.
         """
-        earlier_edges, later_edges = (edges(cv2, outline.pixels, SURROUNDINGS) for outline in (self, later))
+        earlier_edges, later_edges = (edges(cv2, outline.pixels, settings.edges) for outline in (self, later))
         height, width = later_edges.shape
         # Rays of the later camera end at a plane of depth 1.
         plane = motion[:3, :3] + motion[:3, 3:] * [[0.0, 0.0, 1.0]]
@@ -51,12 +46,13 @@ class Outline:
         flags = cv2.WARP_INVERSE_MAP | cv2.INTER_LINEAR
         seen = cv2.warpPerspective(earlier_edges, to_earlier, (width, height), flags=flags)
         shown = cv2.warpPerspective(np.ones_like(earlier_edges), to_earlier, (width, height), flags=flags) > 0.99
-        if shown.mean() < MIN_COMMON:
+        if shown.mean() < settings.min_common:
             return 0.0
+        shifts = range(-settings.max_shift, settings.max_shift + 1)
         return max(
-            _correlation(*_shifted(seen, shown, later_edges, right, down))
-            for right in range(-MAX_SHIFT, MAX_SHIFT + 1)
-            for down in range(-MAX_SHIFT, MAX_SHIFT + 1)
+            _correlation(*_shifted(seen, shown, later_edges, right, down, settings.max_shift))
+            for right in shifts
+            for down in shifts
         )
 
     @property
@@ -71,11 +67,11 @@ class Outline:
         return np.array([[scaled, 0, (width - 1) / 2], [0, scaled, (height - 1) / 2], [0, 0, 1]])
 
 
-def _shifted(ones: Floats, shown: Mask, others: Floats, right: int, down: int) -> tuple[Floats, Floats]:
+def _shifted(ones: Floats, shown: Mask, others: Floats, right: int, down: int, margin: int) -> tuple[Floats, Floats]:
     """Values of two pictures where one is shown, the other moved by some pixels; the margin is left out."""
     height, width = ones.shape
-    inner = np.s_[MAX_SHIFT : height - MAX_SHIFT, MAX_SHIFT : width - MAX_SHIFT]
-    moved = np.s_[MAX_SHIFT + down : height - MAX_SHIFT + down, MAX_SHIFT + right : width - MAX_SHIFT + right]
+    inner = np.s_[margin : height - margin, margin : width - margin]
+    moved = np.s_[margin + down : height - margin + down, margin + right : width - margin + right]
     return ones[inner][shown[inner]], others[moved][shown[inner]]
 
 

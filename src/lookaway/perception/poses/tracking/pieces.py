@@ -12,20 +12,8 @@ from scipy.spatial import KDTree
 from scipy.spatial.transform import Rotation
 
 from lookaway.core import Floats, Json
-from lookaway.perception.poses.tracking.camera_path import STILL_DEGREES
+from lookaway.perception.poses.tracking.settings import JoinSettings, TrackerSettings
 from lookaway.perception.poses.tracking.sightings import Sighting
-
-STEPS = (2, 1)
-"""Steps on either side of a break that give its velocity; fewer where the camera came to rest just there."""
-MAX_CHANGE = 0.5
-"""Velocities before and after a break differ by at most this part of the larger one; it is not constant else."""
-STILL_DEPTHS = 0.01
-"""Median depths that a camera which rests may seem to move over a break."""
-MIN_EDGES = 0.22
-"""Correlation of edges over a break. Other pictures of one place have 0.26 and more, other places at most 0.19."""
-NEARBY = 0.05
-"""Part of the width within which a point of one frame is compared in depth with one of the other."""
-MIN_NEARBY = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +100,9 @@ class _Joining:
         self.axes[number] = pose @ np.linalg.inv(_in_unit(self.pieces.poses[place], unit))
 
 
-def join_pieces(cv2: ModuleType, pieces: Pieces, sightings: Sequence[Sighting]) -> tuple[Pieces, tuple[Break, ...]]:
+def join_pieces(
+    cv2: ModuleType, pieces: Pieces, sightings: Sequence[Sighting], settings: TrackerSettings
+) -> tuple[Pieces, tuple[Break, ...]]:
     """All poses in the axes and unit of the first frame, the camera going on as it did over every break.
 
     A piece is joined where it first follows on another one in time. Where it does so again, as on a way back, the break
@@ -124,12 +114,12 @@ def join_pieces(cv2: ModuleType, pieces: Pieces, sightings: Sequence[Sighting]) 
     breaks = []
     for before, after in _breaks(pieces):
         between, gap = (frames[before], frames[after]), frames[after] - frames[before]
-        ratio = _ratio_of_units(pieces, sightings, before, after)
+        ratio = _ratio_of_units(pieces, sightings, before, after, settings.joins)
         sides = [
             (_velocity(pieces, frames, before, -steps), _velocity(pieces, frames, after, steps).scaled(ratio))
-            for steps in STEPS
+            for steps in settings.joins.steps
         ]
-        problems = [_not_constant(*side, pieces.depths[before], between) for side in sides]
+        problems = [_not_constant(*side, pieces.depths[before], between, settings) for side in sides]
         one, two = next((side for side, problem in zip(sides, problems, strict=True) if not problem), sides[0])
         if is_new := pieces.numbers[after] not in joining.axes:
             if all(problems):
@@ -141,13 +131,15 @@ def join_pieces(cv2: ModuleType, pieces: Pieces, sightings: Sequence[Sighting]) 
             joining.add(after, joining.pose(before) @ step, unit * ratio)
         motion = np.linalg.inv(joining.pose(before)) @ joining.pose(after)
         motion[:3, 3] /= joining.depth(after)
-        agreement = sightings[before].outline.agreement(cv2, sightings[after].outline, motion, pieces.focal)
-        if is_new and agreement < MIN_EDGES:
+        agreement = sightings[before].outline.agreement(
+            cv2, sightings[after].outline, motion, pieces.focal, settings.outline
+        )
+        if is_new and agreement < settings.joins.min_edges:
             raise NotJoined(
                 f"the edges of frames {between[0]} and {between[1]} correlate by {agreement:.2f}, expected "
-                f"{MIN_EDGES:g}: they are likely to show different places"
+                f"{settings.joins.min_edges:g}: they are likely to show different places"
             )
-        still = np.radians(STILL_DEGREES) / gap
+        still = np.radians(settings.still_degrees) / gap
         angle = float(np.degrees(Rotation.from_matrix(motion[:3, :3]).magnitude()))
         breaks.append(Break(*between, angle, _difference(one.turn, two.turn, still), agreement, is_new))
     placed = {place: joining.pose(place) for place in pieces.poses}
@@ -180,15 +172,17 @@ def _velocity(pieces: Pieces, frames: Mapping[int, int], place: int, steps: int)
     return _Velocity(turn / duration, way / duration)
 
 
-def _ratio_of_units(pieces: Pieces, sightings: Sequence[Sighting], before: int, after: int) -> float:
+def _ratio_of_units(
+    pieces: Pieces, sightings: Sequence[Sighting], before: int, after: int, settings: JoinSettings
+) -> float:
     """The unit of the piece after a break in that of the piece before it, by the depths of points near each other."""
     by_medians = pieces.depths[before] / pieces.depths[after]
     if before not in pieces.known or after not in pieces.known:
         return by_medians
     (points_1, depths_1), (points_2, depths_2) = pieces.known[before], pieces.known[after]
     distances, nearest = KDTree(points_1).query(points_2)
-    is_near = (distances < NEARBY * sightings[after].outline.width) & (depths_1[nearest] > 0) & (depths_2 > 0)
-    if is_near.sum() < MIN_NEARBY:
+    is_near = (distances < settings.nearby * sightings[after].outline.width) & (depths_1[nearest] > 0) & (depths_2 > 0)
+    if is_near.sum() < settings.min_nearby:
         return by_medians
     return float(np.exp(np.median(np.log(depths_1[nearest[is_near]]) - np.log(depths_2[is_near]))))
 
@@ -201,17 +195,19 @@ def _difference(one: Floats, two: Floats, still: float) -> float:
     return difference / max(float(np.linalg.norm(one)), float(np.linalg.norm(two)))
 
 
-def _not_constant(one: _Velocity, two: _Velocity, depth: float, between: tuple[int, int]) -> str:
+def _not_constant(
+    one: _Velocity, two: _Velocity, depth: float, between: tuple[int, int], settings: TrackerSettings
+) -> str:
     """Why the camera neither rests on both sides nor turns and moves alike; the way is compared in median depths."""
     gap = between[1] - between[0]
     for name, first, second, still in (
-        ("angular velocities", one.turn, two.turn, np.radians(STILL_DEGREES)),
-        ("velocities", one.way / depth, two.way / depth, STILL_DEPTHS),
+        ("angular velocities", one.turn, two.turn, np.radians(settings.still_degrees)),
+        ("velocities", one.way / depth, two.way / depth, settings.joins.still_depths),
     ):
         change = _difference(first, second, still / gap)
-        if change > MAX_CHANGE:
+        if change > settings.joins.max_change:
             return (
                 f"the camera's {name} before frame {between[0]} and after frame {between[1]} differ by {change:.0%}; "
-                f"up to {MAX_CHANGE:.0%} counts as constant"
+                f"up to {settings.joins.max_change:.0%} counts as constant"
             )
     return ""

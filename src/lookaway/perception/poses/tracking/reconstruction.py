@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookaway.core import Floats, Indices
+from lookaway.perception.opencv import load_opencv
 from lookaway.perception.poses.tracking.bundle import Observations, SceneEstimate, adjust, local_points
 from lookaway.perception.poses.tracking.focal_prior import FocalPrior
 from lookaway.perception.poses.tracking.links import Link
+from lookaway.perception.poses.tracking.settings import TrackerSettings
 from lookaway.perception.poses.tracking.tracks import Tracks
 from lookaway.perception.poses.tracking.turning import rays
-from lookaway.perception.poses.tracking.two_views import CONFIDENCE, fit_essential
+from lookaway.perception.poses.tracking.two_views import fit_essential
 
 
 def meet(directions: Floats, origins: Floats, points: Indices, count: int, min_angle: float) -> Floats:
@@ -33,15 +35,6 @@ def meet(directions: Floats, origins: Floats, points: Indices, count: int, min_a
     return places
 
 
-MIN_ANGLE = np.radians(1.5)
-"""Rays that meet at less than this tell no depth."""
-MIN_POINTS = 15
-"""A camera that sees fewer known points has no place."""
-ROUGH = 4.0
-"""Errors of this many tolerances are still taken for noise while the scene is rough."""
-TRIALS = 300
-
-
 @dataclass(slots=True, eq=False)
 class Reconstruction:
     """What is known so far of all cameras and points."""
@@ -50,6 +43,7 @@ class Reconstruction:
     tracks: Tracks
     prior: FocalPrior
     tolerance: float
+    settings: TrackerSettings
     focal: float
     rotations: Floats
     shifts: Floats
@@ -63,10 +57,17 @@ class Reconstruction:
 
     @classmethod
     def start(
-        cls, cv2: ModuleType, tracks: Tracks, link: Link, focal: float, prior: FocalPrior, tolerance: float
+        cls,
+        tracks: Tracks,
+        link: Link,
+        focal: float,
+        prior: FocalPrior,
+        tolerance: float,
+        settings: TrackerSettings,
     ) -> Reconstruction | None:
         """Place the two cameras of a link, if their points show depth."""
-        essential, mask = fit_essential(cv2, link, focal, tolerance)
+        cv2 = load_opencv()
+        essential, mask = fit_essential(cv2, link, focal, tolerance, settings.geometry)
         if not mask.any():
             return None
         camera = np.diag([focal, focal, 1.0])
@@ -77,6 +78,7 @@ class Reconstruction:
             tracks,
             prior,
             tolerance,
+            settings,
             focal,
             np.tile(np.eye(3), (frames, 1, 1)),
             np.zeros((frames, 3)),
@@ -87,7 +89,7 @@ class Reconstruction:
         scene.rotations[link.second], scene.shifts[link.second] = rotation, shift.ravel()
         scene.is_placed[[link.first, link.second]] = True
         scene.triangulate()
-        return scene if scene.is_known.sum() >= MIN_POINTS else None
+        return scene if scene.is_known.sum() >= settings.scene.min_points else None
 
     def triangulate(self) -> None:
         """Give a place to every point that placed cameras see from far enough apart."""
@@ -95,10 +97,13 @@ class Reconstruction:
         turns = self.rotations[seen.frames]
         directions = np.einsum("oji,oj->oi", turns, rays(seen.points, self.focal))
         origins = -np.einsum("oji,oj->oi", turns, self.shifts[seen.frames])
-        places = meet(directions, origins, seen.tracks, self.tracks.count, MIN_ANGLE)
+        places = meet(directions, origins, seen.tracks, self.tracks.count, np.radians(self.settings.scene.min_angle))
         local = np.einsum("oij,oj->oi", turns, places[seen.tracks]) + self.shifts[seen.frames]
         shown = self.focal * local[:, :2] / local[:, 2:]
-        is_wrong = ~((np.linalg.norm(shown - seen.points, axis=1) < ROUGH * self.tolerance) & (local[:, 2] > 0))
+        is_wrong = ~(
+            (np.linalg.norm(shown - seen.points, axis=1) < self.settings.scene.rough * self.tolerance)
+            & (local[:, 2] > 0)
+        )
         found = np.isfinite(places[:, 0]) & (np.bincount(seen.tracks[is_wrong], minlength=len(places)) == 0)
         self.points[found] = places[found]
         self.is_known |= found
@@ -106,19 +111,19 @@ class Reconstruction:
     def place(self, frame: int) -> bool:
         """Place one more camera by the known points that it sees, if it sees enough."""
         seen = self.tracks.keep((self.tracks.frames == frame) & self.is_known[self.tracks.tracks])
-        if len(seen.frames) < MIN_POINTS:
+        if len(seen.frames) < self.settings.scene.min_points:
             return False
         found, turn, shift, inliers = self.cv2.solvePnPRansac(
             self.points[seen.tracks],
             seen.points,
             np.diag([self.focal, self.focal, 1.0]),
             None,
-            iterationsCount=TRIALS,
-            reprojectionError=ROUGH * self.tolerance,
-            confidence=CONFIDENCE,
+            iterationsCount=self.settings.scene.trials,
+            reprojectionError=self.settings.scene.rough * self.tolerance,
+            confidence=self.settings.geometry.confidence,
             flags=self.cv2.SOLVEPNP_SQPNP,
         )
-        if not found or inliers is None or len(inliers) < MIN_POINTS:
+        if not found or inliers is None or len(inliers) < self.settings.scene.min_points:
             return False
         self.rotations[frame], self.shifts[frame] = self.cv2.Rodrigues(turn)[0], shift.ravel()
         self.is_placed[frame] = True
@@ -141,10 +146,10 @@ class Reconstruction:
         scene = SceneEstimate(self.rotations[cameras], self.shifts[cameras], self.points[points], self.focal)
         scale = float(np.median(np.abs(local_points(scene, seen)[:, 2])))
         scene = SceneEstimate(scene.rotations, scene.shifts / scale, scene.points / scale, scene.focal)
-        scene, errors = adjust(scene, seen, self.prior, self.tolerance, steps)
+        scene, errors = adjust(scene, seen, self.prior, self.tolerance, steps, self.settings.scene.bundle)
         self.rotations[cameras], self.shifts[cameras] = scene.rotations, scene.shifts
         self.points[points], self.focal = scene.points, scene.focal
-        self._forget(chosen[errors > ROUGH * self.tolerance])
+        self._forget(chosen[errors > self.settings.scene.rough * self.tolerance])
 
     def _forget(self, wrong: Indices) -> None:
         kept = np.ones(len(self.tracks.frames), np.bool_)

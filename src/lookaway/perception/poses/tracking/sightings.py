@@ -25,9 +25,9 @@ class Sighting:
     outline: Outline
 
     @classmethod
-    def of(cls, cv2: ModuleType, frame: Frame, most: int) -> Sighting:
+    def of(cls, cv2: ModuleType, frame: Frame, most: int, outline_height: float) -> Sighting:
         """At most so many points of a frame."""
         points, descriptors = sift_points(cv2, frame.pixels, most)
         height, width = frame.pixels.shape[:2]
-        outline = Outline.of(cv2, frame.pixels)
+        outline = Outline.of(cv2, frame.pixels, outline_height)
         return cls(frame.index, points - np.array([width, height]) / 2, descriptors, outline)

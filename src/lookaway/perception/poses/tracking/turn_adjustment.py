@@ -11,11 +11,7 @@ from scipy.spatial.transform import Rotation
 from lookaway.core import Floats, Indices
 from lookaway.perception.poses.tracking.focal_prior import FocalPrior
 from lookaway.perception.poses.tracking.links import Link
-
-STEPS = 20
-MIN_GAIN = 1e-6
-BEHIND = 0.05
-"""Rays that are carried to a depth below this part of the focal length count as behind the camera."""
+from lookaway.perception.poses.tracking.settings import AdjustmentSettings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,9 +27,17 @@ class TurnAdjustment:
     """[M, 2]"""
     prior: FocalPrior
     tolerance: float
+    settings: AdjustmentSettings
 
     @classmethod
-    def of(cls, links: Sequence[Link], frames: Sequence[int], prior: FocalPrior, tolerance: float) -> TurnAdjustment:
+    def of(
+        cls,
+        links: Sequence[Link],
+        frames: Sequence[int],
+        prior: FocalPrior,
+        tolerance: float,
+        settings: AdjustmentSettings,
+    ) -> TurnAdjustment:
         """All points of all links, whose frames take places in the order given."""
         place = {frame: number for number, frame in enumerate(frames)}
         return cls(
@@ -43,12 +47,13 @@ class TurnAdjustment:
             points_2=np.concatenate([link.points_2 for link in links]),
             prior=prior.tempered(sum(len(link) for link in links)),
             tolerance=tolerance,
+            settings=settings,
         )
 
     def solve(self, rotations: Floats, focal: float) -> tuple[Floats, float]:
         """Levenberg and Marquardt's way."""
         damping, cost = 1e-3, self._cost(rotations, focal)
-        for _ in range(STEPS):
+        for _ in range(self.settings.steps):
             matrix, slope = self._normal_equations(rotations, focal)
             while damping < 1e6:
                 step = np.linalg.solve(matrix + damping * np.diag(np.diag(matrix) + 1e-9), -slope)
@@ -62,7 +67,7 @@ class TurnAdjustment:
                 break
             gain = (cost - new) / cost
             rotations, focal, cost, damping = moved, stretched, new, max(damping / 10, 1e-9)
-            if gain < MIN_GAIN:
+            if gain < self.settings.min_gain:
                 break
         return rotations, focal
 
@@ -79,7 +84,7 @@ class TurnAdjustment:
         rows = [[np.repeat(turns[:, row, column], counts) for column in range(3)] for row in range(3)]
         carried = [row[0] * x + row[1] * y + row[2] * focal for row in rows]
         # What is carried behind the camera stays finite, with an error that makes it an outlier.
-        scale = focal / np.maximum(carried[2], BEHIND * focal)
+        scale = focal / np.maximum(carried[2], self.settings.behind * focal)
         errors = scale * carried[0] - self.points_2[:, 0], scale * carried[1] - self.points_2[:, 1]
         return _Carried(turns, [row[2] for row in rows], carried, errors)
 
@@ -96,7 +101,9 @@ class TurnAdjustment:
         found = self._carry(rotations, focal)
         (x, y, z), (error_x, error_y) = found.carried, found.errors
         weights = 1 / (self.tolerance**2 + found.squares)
-        scale = np.where(z > BEHIND * focal, focal / np.where(z > BEHIND * focal, z, 1.0), 0.0)
+        scale = np.where(
+            z > self.settings.behind * focal, focal / np.where(z > self.settings.behind * focal, z, 1.0), 0.0
+        )
         shown_x, shown_y = scale * x / focal, scale * y / focal
         # Slopes of x and of y in the second frame by the three axes of its camera, and by the logarithm of the focal.
         by_x = (scale * shown_x * y, -scale * (z + shown_x * x), scale * y)

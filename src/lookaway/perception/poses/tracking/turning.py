@@ -10,14 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookaway.core import Floats, Indices
-from lookaway.perception.poses.tracking.focal_prior import WIDEST, FocalPrior
+from lookaway.perception.poses.tracking.focal_prior import FocalPrior
 from lookaway.perception.poses.tracking.links import Link
+from lookaway.perception.poses.tracking.settings import TurnSettings
 from lookaway.perception.poses.tracking.turn_adjustment import TurnAdjustment
-
-TRIALS = 200
-REFINEMENTS = 4
-MIN_DEPTH = 1e-6
-"""Unit rays that are carried to a lesser depth are behind the camera."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,18 +29,18 @@ class Turn:
     inliers: NDArray[np.bool_]
 
 
-def fit_turn(points_1: Floats, points_2: Floats, focal: float, tolerance: float) -> Turn:
+def fit_turn(points_1: Floats, points_2: Floats, focal: float, tolerance: float, settings: TurnSettings) -> Turn:
     """The turn that most points agree with: the best of many fits to two points, then fitted to all that agree."""
     rays_1, rays_2 = rays(points_1, focal), rays(points_2, focal)
-    samples = _samples(len(rays_1))
+    samples = _samples(len(rays_1), settings.trials)
     trials = _frames(rays_2[samples]) @ _frames(rays_1[samples]).transpose(0, 2, 1)
-    costs = _trial_costs(trials, rays_1, points_2, focal, tolerance)
-    best = _judge(trials[costs.argmin()], rays_1, points_2, focal, tolerance)
-    for _ in range(REFINEMENTS):
+    costs = _trial_costs(trials, rays_1, points_2, focal, tolerance, settings.min_depth)
+    best = _judge(trials[costs.argmin()], rays_1, points_2, focal, tolerance, settings.min_depth)
+    for _ in range(settings.refinements):
         if best.inliers.sum() < 2:
             break
         rotation = nearest_rotation(rays_2[best.inliers].T @ rays_1[best.inliers])
-        refined = _judge(rotation, rays_1, points_2, focal, tolerance)
+        refined = _judge(rotation, rays_1, points_2, focal, tolerance, settings.min_depth)
         if refined.cost >= best.cost:
             break
         best = refined
@@ -52,13 +48,15 @@ def fit_turn(points_1: Floats, points_2: Floats, focal: float, tolerance: float)
 
 
 @cache
-def _samples(points: int) -> Indices:
+def _samples(points: int, trials: int) -> Indices:
     """[2, T] pairs of points for the trials, the same whenever there are as many."""
-    samples = np.random.default_rng(0).integers(points, size=(2, TRIALS))
+    samples = np.random.default_rng(0).integers(points, size=(2, trials))
     return samples[:, samples[0] != samples[1]]
 
 
-def _trial_costs(rotations: Floats, rays_1: Floats, points_2: Floats, focal: float, tolerance: float) -> Floats:
+def _trial_costs(
+    rotations: Floats, rays_1: Floats, points_2: Floats, focal: float, tolerance: float, min_depth: float
+) -> Floats:
     """[T] the cost of each of many rotations [T, 3, 3], with the points along the last axis, where sums are quick.
 
     In single precision: the best is judged again.
@@ -66,7 +64,7 @@ def _trial_costs(rotations: Floats, rays_1: Floats, points_2: Floats, focal: flo
     turns, points_2 = rotations.astype(np.float32), points_2.astype(np.float32)
     carried = (turns.reshape(-1, 3) @ rays_1.T.astype(np.float32)).reshape(len(turns), 3, len(rays_1))
     across, down, depth = carried[:, 0], carried[:, 1], carried[:, 2]
-    is_behind = depth <= MIN_DEPTH
+    is_behind = depth <= min_depth
     depth[is_behind] = 1.0
     # In place, since fetching memory for every step would take longer than the steps.
     np.divide(np.float32(focal), depth, out=depth)
@@ -85,11 +83,11 @@ def rays(points: Floats, focal: float) -> Floats:
     return np.asarray(through / np.linalg.norm(through, axis=1, keepdims=True))
 
 
-def transfer_errors(rotations: Floats, rays_1: Floats, points_2: Floats, focal: float) -> Floats:
+def transfer_errors(rotations: Floats, rays_1: Floats, points_2: Floats, focal: float, min_depth: float) -> Floats:
     """[..., M] pixels between points [M, 2] and where rotations [..., 3, 3] carry rays [M, 3]."""
     carried = rays_1 @ np.swapaxes(rotations, -1, -2)
     depth = carried[..., 2]
-    is_ahead = depth > MIN_DEPTH
+    is_ahead = depth > min_depth
     shown = focal * carried[..., :2] / np.where(is_ahead, depth, 1.0)[..., None]
     return np.where(is_ahead, np.linalg.norm(shown - points_2, axis=-1), np.inf)
 
@@ -100,8 +98,10 @@ def nearest_rotation(matrix: Floats) -> Floats:
     return np.asarray(left @ np.diag([1.0, 1.0, np.linalg.det(left @ right)]) @ right)
 
 
-def _judge(rotation: Floats, rays_1: Floats, points_2: Floats, focal: float, tolerance: float) -> Turn:
-    errors = transfer_errors(rotation, rays_1, points_2, focal)
+def _judge(
+    rotation: Floats, rays_1: Floats, points_2: Floats, focal: float, tolerance: float, min_depth: float
+) -> Turn:
+    errors = transfer_errors(rotation, rays_1, points_2, focal, min_depth)
     return Turn(rotation, errors, float(_cost(errors, tolerance)), errors < tolerance)
 
 
@@ -128,17 +128,6 @@ def _cross(ones: Floats, others: Floats) -> Floats:
     return np.stack([b * f - c * e, c * d - a * f, a * e - b * d])
 
 
-MAX_POINTS = 120
-"""Points of one link that take part."""
-MIN_INLIERS = 8
-MIN_SHARE = 0.2
-"""A link of which fewer points agree on a turn does not carry one."""
-SCANNED_LINKS, SCANNED_FOCALS = 10, 9
-ROUNDS = 3
-SETTLED = 0.02
-"""A focal length that changed by a smaller part is good enough to tell which points agree."""
-
-
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Turning:
     """Where a camera that only turns looked."""
@@ -153,12 +142,12 @@ class Turning:
     inliers: int
     matches: int
 
-    def errors(self, link: Link) -> Floats:
+    def errors(self, link: Link, settings: TurnSettings) -> Floats:
         """[M] pixels by which the turns miss the points of a link; infinite where a frame could not be linked."""
         if not self.is_linked(link):
             return np.full(len(link), np.inf)
         turn = self.rotations[link.second].T @ self.rotations[link.first]
-        return transfer_errors(turn, rays(link.points_1, self.focal), link.points_2, self.focal)
+        return transfer_errors(turn, rays(link.points_1, self.focal), link.points_2, self.focal, settings.min_depth)
 
     def is_linked(self, link: Link) -> bool:
         """Whether both frames of a link belong to one piece."""
@@ -166,26 +155,32 @@ class Turning:
 
 
 def fit_turning(
-    links: Sequence[Link], prior: FocalPrior, tolerance: float, starts: Sequence[int] = (0,), *, min_frames: int = 1
+    links: Sequence[Link],
+    prior: FocalPrior,
+    tolerance: float,
+    settings: TurnSettings,
+    *,
+    starts: Sequence[int],
+    min_frames: int,
 ) -> Turning:
     """Rotations and a focal length that agree with most points of all links.
 
     A piece begins at each of the starts that no piece before it has reached, and has at least `min_frames` frames.
     """
-    links = [link.thinned(MAX_POINTS) for link in links]
-    focal = _rough_focal(links, prior, tolerance)
-    for _ in range(ROUNDS):
+    links = [link.thinned(settings.max_points) for link in links]
+    focal = _rough_focal(links, prior, tolerance, settings)
+    for _ in range(settings.rounds):
         # Twice the tolerance, since the focal length is still rough.
-        turns = [fit_turn(link.points_1, link.points_2, focal, 2 * tolerance) for link in links]
-        rotations, pieces = _along_the_best_links(links, turns, starts, min_frames)
+        turns = [fit_turn(link.points_1, link.points_2, focal, 2 * tolerance, settings) for link in links]
+        rotations, pieces = _along_the_best_links(links, turns, settings, starts, min_frames)
         frames = sorted(rotations)
         linked = [link for link in links if link.first in pieces and pieces[link.first] == pieces.get(link.second)]
         if not linked:
             return Turning(rotations=rotations, pieces=pieces, focal=focal, error=0.0, inliers=0, matches=0)
-        adjustment = TurnAdjustment.of(linked, frames, prior, tolerance)
+        adjustment = TurnAdjustment.of(linked, frames, prior, tolerance, settings.adjustment)
         before = focal
         solved, focal = adjustment.solve(np.stack([rotations[frame] for frame in frames]), focal)
-        if abs(np.log(focal / before)) < SETTLED:
+        if abs(np.log(focal / before)) < settings.settled:
             break
     errors = adjustment.errors(solved, focal)
     agree = errors < 2 * tolerance
@@ -200,12 +195,12 @@ def fit_turning(
     )
 
 
-def _rough_focal(links: Sequence[Link], prior: FocalPrior, tolerance: float) -> float:
+def _rough_focal(links: Sequence[Link], prior: FocalPrior, tolerance: float, settings: TurnSettings) -> float:
     """The focal length of several under which turns explain the longest links best."""
-    longest = sorted(links, key=lambda link: -link.shift)[:SCANNED_LINKS]
-    candidates = prior.focal * WIDEST ** np.linspace(-0.9, 0.9, SCANNED_FOCALS)
+    longest = sorted(links, key=lambda link: -link.shift)[: settings.scanned_links]
+    candidates = prior.focal * prior.widest ** np.linspace(-0.9, 0.9, settings.scanned_focals)
     costs = [
-        sum(fit_turn(link.points_1, link.points_2, focal, 4 * tolerance).cost for link in longest)
+        sum(fit_turn(link.points_1, link.points_2, focal, 4 * tolerance, settings).cost for link in longest)
         + 0.01 * prior.belief(focal) ** 2
         for focal in candidates
     ]
@@ -213,7 +208,7 @@ def _rough_focal(links: Sequence[Link], prior: FocalPrior, tolerance: float) -> 
 
 
 def _along_the_best_links(
-    links: Sequence[Link], turns: Sequence[Turn], starts: Sequence[int], min_frames: int
+    links: Sequence[Link], turns: Sequence[Turn], settings: TurnSettings, starts: Sequence[int], min_frames: int
 ) -> tuple[dict[int, Floats], dict[int, int]]:
     """Camera to world, and the piece, of each frame that can be reached from a start.
 
@@ -223,7 +218,7 @@ def _along_the_best_links(
     pieces: dict[int, int] = {}
     counts = [int(turn.inliers.sum()) for turn in turns]
     order = sorted(range(len(links)), key=lambda number: -counts[number])
-    order = [n for n in order if counts[n] >= max(MIN_INLIERS, MIN_SHARE * len(links[n]))]
+    order = [n for n in order if counts[n] >= max(settings.min_inliers, settings.min_share * len(links[n]))]
     seen: set[int] = set()
     for start in starts:
         if start in seen:
