@@ -54,9 +54,8 @@ def inputs_command(dataset: Path, interface: Any, frames: int, model: str, allow
 
 @memobench_command.command("phase-drop")
 @click.argument("run", type=FOLDER_OR_URL)
-@click.option("--ignore-trigger", "ignore_gates", is_flag=True, help="Ignore gates and count every rollout.")
 @json_option
-def phase_drop_command(run: Path, ignore_gates: bool, as_json: bool) -> None:
+def phase_drop_command(run: Path, as_json: bool) -> None:
     """Print how fidelity falls from the visible to the reappeared phase of the rollouts of RUN.
 
     For each model and metric: the mean in each phase, and the drop, positive where the video got worse, with its 95 %
@@ -66,7 +65,7 @@ def phase_drop_command(run: Path, ignore_gates: bool, as_json: bool) -> None:
     from lookaway.engine.run import Run
     from lookaway.reports.memobench.phases import phase_drops, print_phase_drops
 
-    print_phase_drops(phase_drops(Run(run), ignore_gates=ignore_gates), as_json=as_json)
+    print_phase_drops(phase_drops(Run(run)), as_json=as_json)
 
 
 @memobench_command.command("gated")
@@ -116,9 +115,8 @@ def failures_command(run: Path | None, rules: bool, output: Path | None, as_json
 @memobench_command.command("ors-sensitivity")
 @click.argument("run", type=FOLDER_OR_URL)
 @click.option("--wording-run", type=FOLDER_OR_URL, help="Run of the same models with another prompt for the detector.")
-@click.option("--ignore-trigger", "ignore_gates", is_flag=True, help="Ignore gates and count every rollout.")
 @json_option
-def ors_sensitivity_command(run: Path, wording_run: Path | None, ignore_gates: bool, as_json: bool) -> None:
+def ors_sensitivity_command(run: Path, wording_run: Path | None, as_json: bool) -> None:
     """Print how the ranking of the models of RUN by reappearance score depends on the choices behind it.
 
     The choices are the threshold of the detector, its prompt, and the size of the target (thirds of the cases). Each
@@ -129,4 +127,4 @@ def ors_sensitivity_command(run: Path, wording_run: Path | None, ignore_gates: b
     from lookaway.reports.memobench.sensitivity import ors_sensitivity, print_rankings
 
     other = None if wording_run is None else Run(wording_run)
-    print_rankings(ors_sensitivity(Run(run), other, ignore_gates=ignore_gates), as_json=as_json)
+    print_rankings(ors_sensitivity(Run(run), other), as_json=as_json)

@@ -11,10 +11,12 @@ from lookaway.engine.reading import load_suite
 from lookaway.engine.run import Run
 from lookaway.suites.two_protocols import CORRECTED, FURTHER
 
-NO_DEPARTURE: Final = frozenset({"device", "judge", "prompts", "system", "files", "revision", "sha256"})
+NO_DEPARTURE: Final = frozenset({"compute", "device", "judge", "prompts", "system", "files", "revision", "sha256"})
 """What of a recipe is free: where it runs, who is asked in whose words, and the files of weights."""
 OF_LAYOUT: Final = frozenset({"cached_poses", "extrinsics_convention"})
 """Settings that say how the files of a dataset are laid out."""
+NOT_AS_PUBLISHED: Final = "not as published"
+"""Heads a column of a published name that was measured in another way."""
 MEASURE: Final = "lookaway eval DATASET -o RUN --protocol published"
 """The command that measures published values."""
 

@@ -15,6 +15,7 @@ from lookaway.calibration.run_cards import RunCards, cards_of
 from lookaway.core import TESTED, TRIGGERED, Cell, Estimate, Table
 from lookaway.engine.merging import missing_shards
 from lookaway.engine.run import Run
+from lookaway.reports.as_published import NOT_AS_PUBLISHED, not_as_published
 from lookaway.reports.card_notes import (
     EQUAL,
     FROZEN_WINS,
@@ -77,6 +78,7 @@ def _print_cells(run: Run, table: Table, controls: Mapping[str, str]) -> None:
     cards = cards_of(run)
     equal = equal_to_best(table.cells, cards.found)
     spans = {metric.name: metric.span for metric in run.metrics}
+    departures = not_as_published(run)
     texts: list[str] = []
     for title, cells in _by_protocol(run, table.cells):
         label = next((cell.gated.label for cell in cells if cell.gated), None)
@@ -84,7 +86,7 @@ def _print_cells(run: Run, table: Table, controls: Mapping[str, str]) -> None:
         has_untested = any(cell.untested and not cell.tested for cell in cells)
         rows = [
             {
-                **_with_card(_row(cell, controls, spans), cell, cards, equal),
+                **_with_card(_row(cell, controls, spans), cell, cards, equal, departures),
                 **(_gate_columns(cell, label or TESTED) if label or has_tested else {}),
                 **(_tested_column(cell) if has_tested else {}),
                 **({"untested": f"{cell.untested}"} if has_untested else {}),
@@ -129,6 +131,7 @@ def _print_notes(
         lines.append(f"{EQUAL} not told from the best; smallest differences: {least}")
     lines += [f"control: {model}: {what}" for model, what in controls.items()]
     about = run.about
+    lines += [f"{NOT_AS_PUBLISHED}: {name}: {why}" for name, why in not_as_published(run).items()]
     if run.protocol == "published":
         lines.append("as published; without the defects of the publication: --protocol corrected")
     lines += [f"warning: {shard}: their rollouts are not in this table" for shard in missing_shards(about)]
@@ -172,8 +175,9 @@ def _print_models(run: Run, table: Table, controls: Mapping[str, str]) -> None:
     width = shutil.get_terminal_size().columns
     columns: list[_Column] = []
     has_subsets = len({board.subset for board in found}) > 1
+    departures = not_as_published(run)
     for title, boards in zip(PROTOCOL_TITLES, _boards_by_protocol(found), strict=True):
-        own = [_column(board, equal, has_subsets=has_subsets) for board in boards]
+        own = [_column(board, equal, departures, has_subsets=has_subsets) for board in boards]
         if own and run.protocol == "both":
             print_lines([title])
         for block in _blocks(own, max(map(len, models), default=0), width):
@@ -196,14 +200,17 @@ def _boards_by_protocol(boards: Sequence[Leaderboard]) -> tuple[list[Leaderboard
     return found
 
 
-def _column(board: Leaderboard, equal: Collection[tuple[str, str, str]], *, has_subsets: bool) -> _Column:
+def _column(
+    board: Leaderboard, equal: Collection[tuple[str, str, str]], departures: Collection[str], *, has_subsets: bool
+) -> _Column:
     digits = digits_for([row.cell.estimate.mean for row in board.rows if row.cell.estimate])
     is_race = sum(row.tie is not None for row in board.rows) > 1
     counted = [row.cell.scored for row in board.rows]
     asked = max(row.cell.asked for row in board.rows)
     least, most = min(counted), max(counted)
     arrow = {True: "", False: " (low)", None: ""}[board.metric.higher_is_better]
-    won = f" ({board.mark})" if board.mark else ""
+    marks = [board.mark, NOT_AS_PUBLISHED if board.metric.name in departures else ""]
+    won = "".join(f" ({mark})" for mark in marks if mark)
     words = [*([board.subset] if has_subsets else []), *f"{board.words}{arrow}{won}".split()]
     return _Column(
         head=_packed([visible(word) for word in words]),
@@ -268,10 +275,17 @@ def _block_table(block: Sequence[_Column], models: Sequence[str], controls: Mapp
 
 
 def _with_card(
-    row: dict[str, str], cell: Cell, cards: RunCards, equal: Collection[tuple[str, str, str]]
+    row: dict[str, str],
+    cell: Cell,
+    cards: RunCards,
+    equal: Collection[tuple[str, str, str]],
+    departures: Collection[str],
 ) -> dict[str, str]:
-    """A row whose score is marked where it is equal to the best, and whose metric where a frozen video wins it."""
-    name = f"{cell.metric} ({FROZEN_WINS})" if cards.frozen.get(cell.metric) else cell.metric
+    """A row whose score is marked where it is equal to the best, and whose metric where a frozen video wins it, or
+    where it was measured in another way than the publication does."""
+    marks = [FROZEN_WINS] if cards.frozen.get(cell.metric) else []
+    marks += [NOT_AS_PUBLISHED] if cell.metric in departures else []
+    name = f"{cell.metric} ({', '.join(marks)})" if marks else cell.metric
     mark = EQUAL if (cell.model, cell.metric, cell.subset) in equal else ""
     return {**row, "metric": name, "score": f"{row['score']}{mark}"}
 

@@ -12,8 +12,8 @@ from typing import Any, Final, TypeAlias
 
 from lookaway.core import Reason, UserError
 from lookaway.engine.run import Run
+from lookaway.reports.as_published import require_published
 from lookaway.reports.export.mbench import folder_name
-from lookaway.reports.export.published_columns import require_published
 from lookaway.reports.export.rows import plain_text, write_csv_file, write_file
 from lookaway.reports.memobench.scores import SUITE
 from lookaway.reports.scored_rollouts import require_suite

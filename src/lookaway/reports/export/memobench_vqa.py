@@ -11,8 +11,8 @@ from lookaway.core import Reason
 from lookaway.engine.question_banks import bank_name
 from lookaway.engine.run import Run
 from lookaway.judges.question_writing import DIMENSIONS
+from lookaway.reports.as_published import require_published
 from lookaway.reports.export.mbench import folder_name
-from lookaway.reports.export.published_columns import require_published
 from lookaway.reports.export.rows import write_csv_file
 from lookaway.reports.memobench.scores import SUITE
 from lookaway.reports.scored_rollouts import require_suite

@@ -44,11 +44,11 @@ class PhaseDrop:
     """Rollouts with all scores that are left out, since they are not known to have tested memory."""
 
 
-def phase_drops(run: Run, *, ignore_gates: bool = False) -> list[PhaseDrop]:
+def phase_drops(run: Run) -> list[PhaseDrop]:
     """The drop of every metric that has all three phases, for each model and subset.
 
     All phases are over the same rollouts: all of them for published metrics, those that tested memory for repaired
-    ones, or all of them on demand.
+    ones.
     """
     require_suite(run, SUITE)
     facts, names = metric_facts(run), _phased([metric.name for metric in run.metrics])
@@ -60,7 +60,7 @@ def phase_drops(run: Run, *, ignore_gates: bool = False) -> list[PhaseDrop]:
     drops = []
     for model, subset, own in by_model(scored_rollouts(run)):
         for (prefix, name), phased in names.items():
-            gate = counted_gate(run, prefix, ignore_gates=ignore_gates)
+            gate = counted_gate(run, prefix)
             known = facts[phased[0]]
             if known is None:
                 raise UserError(f"{phased[0]} is not installed here, so it is not known which values are better.")

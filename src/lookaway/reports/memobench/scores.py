@@ -24,10 +24,10 @@ CORRECTED: Final = f"{SUITE}.corrected"
 """Begins the names of repaired metrics."""
 
 
-def counted_gate(run: Run, prefix: str, *, ignore_gates: bool) -> str | None:
-    """The gate that decides which rollouts count: for repaired metrics alone, unless it is ignored or not there."""
+def counted_gate(run: Run, prefix: str) -> str | None:
+    """The gate that decides which rollouts count: for repaired metrics alone, where the run has it."""
     is_gated = prefix == CORRECTED and any(metric.name == REVISITED for metric in run.metrics)
-    return REVISITED if is_gated and not ignore_gates else None
+    return REVISITED if is_gated else None
 
 
 def by_model(rollouts: Sequence[ScoredRollout]) -> Iterator[tuple[str, str, list[ScoredRollout]]]:

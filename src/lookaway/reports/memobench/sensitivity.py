@@ -54,7 +54,7 @@ class _Clip:
         return float(apply_min_score(self.usual, self.fallback, min_score).mean())
 
 
-def ors_sensitivity(run: Run, other: Run | None = None, *, ignore_gates: bool = False) -> list[Ranking]:
+def ors_sensitivity(run: Run, other: Run | None = None) -> list[Ranking]:
     """Rankings at every threshold, with the words of another run, and for small, medium and large targets.
 
     Thresholds are applied to stored rows, of the published score where the run has it, else of the repaired one:
@@ -63,7 +63,7 @@ def ors_sensitivity(run: Run, other: Run | None = None, *, ignore_gates: bool = 
     """
     prefix = _prefix(run)
     usual = DEFAULTS[prefix]
-    clips = _clips(run, prefix, ignore_gates=ignore_gates)
+    clips = _clips(run, prefix)
     models = sorted({clip.rollout.model for clip in clips})
     if len(models) < 2:
         raise UserError(
@@ -76,7 +76,7 @@ def ors_sensitivity(run: Run, other: Run | None = None, *, ignore_gates: bool = 
         for threshold in THRESHOLDS
     ]
     if other is not None:
-        theirs = _clips(other, prefix, ignore_gates=ignore_gates)
+        theirs = _clips(other, prefix)
         _require_same_models(other, models, theirs)
         words = _wording(other, f"{prefix}.ors")
         rankings.append(_ranking("wording", words, default, _Sums.of(theirs, models, usual), models))
@@ -95,9 +95,9 @@ def _prefix(run: Run) -> str:
     return CORRECTED if f"{SUITE}.ors" not in names and f"{CORRECTED}.ors" in names else SUITE
 
 
-def _clips(run: Run, prefix: str, *, ignore_gates: bool) -> list[_Clip]:
+def _clips(run: Run, prefix: str) -> list[_Clip]:
     require_suite(run, SUITE)
-    ors, gate = f"{prefix}.ors", counted_gate(run, prefix, ignore_gates=ignore_gates)
+    ors, gate = f"{prefix}.ors", counted_gate(run, prefix)
     counted = {rollout.id: rollout for rollout in scored_rollouts(run) if rollout.passes(gate)}
     clips = []
     for row in run.items():

@@ -29,7 +29,7 @@ from lookaway.reports.site.tables import (
 )
 from lookaway.reports.site.two_models import two_models
 from lookaway.reports.site.warnings import warnings
-from lookaway.reports.wrbench.attribution import SUITE as WRBENCH
+from lookaway.reports.wrbench.dimensions import SUITE as WRBENCH
 
 if TYPE_CHECKING:
     from markupsafe import Markup
