@@ -10,7 +10,14 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from generate import command_pages, extractor_tables, metric_pages, package_tables, world_tables
+from generate import (
+    command_pages,
+    evidence_tables,
+    extractor_tables,
+    metric_pages,
+    package_tables,
+    world_tables,
+)
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -36,6 +43,7 @@ TEXTS: dict[str, Callable[[], str]] = {
     "environment-tolerances": package_tables.environment_tolerances,
     "error-list": package_tables.error_list,
     "error-tree": package_tables.error_tree,
+    "evidence": evidence_tables.evidence,
     "extractors": extractor_tables.extractors,
     "limits": package_tables.limits,
     "metrics": metric_pages.metrics,

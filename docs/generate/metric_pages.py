@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, get_type_hints
 
+from generate import evidence_tables
 from generate.markdown import data, escaped, paragraphs, summary, table
 from lookaway.core import BoundMetric, Metric, Option, Reason, plugins
 from lookaway.engine.reading import load_suite
@@ -84,6 +85,7 @@ def metric_page(name: str) -> str:
         _facts(metric, bound),
         "## Public names",
         _names(bound),
+        *_shown(bound),
         "## How it is measured",
         *body,
         "## When it abstains",
@@ -95,6 +97,14 @@ def metric_page(name: str) -> str:
         *_pinned(bound),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _shown(bound: Sequence[Binding]) -> Iterator[str]:
+    """What tests and cards have shown for each public name."""
+    if bound:
+        yield "## What has been shown"
+        yield "Derived from the tests and the shipped cards: see [all metrics](../evidence.md)."
+        yield evidence_tables.shown_table([entry.bound for entry in bound])
 
 
 def _with_links(text: str) -> str:

@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 from lookaway.core import Reason, Trajectory, UnknownName
 from lookaway.metrics.camera_controllability import CameraControllability, ReferenceTurned, RotationFollowed
 from tests.support.golden import golden_numbers
+from tests.support.published import published
 from tests.support.watching import rollout_of
 
 ROLLOUT = rollout_of(Path("clip.mp4"))
@@ -46,7 +47,8 @@ def test_published_numbers_are_those_of_the_official_code():
     assert len(golden) == 8
     for name, expected in golden.items():
         true = PAN if name.startswith("pan") else U_TURN
-        outcome = measured(float(name.rpartition("x")[2]) * true, true, PUBLISHED)
+        metric = published("memobench.camera_controllability").metric
+        outcome = measured(float(name.rpartition("x")[2]) * true, true, metric)
         assert outcome.value == pytest.approx(expected["camera_controllability"], abs=1e-4)
         assert outcome.raw == outcome.detail["ate_rot_deg"] == pytest.approx(expected["ate_rot_deg"], abs=1e-3)
         assert outcome.detail["total_gt_rot_deg"] == pytest.approx(expected["total_gt_rotation_deg"], abs=1e-3)

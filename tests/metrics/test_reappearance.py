@@ -14,6 +14,7 @@ from lookaway.metrics.reappearance import ReappearanceScore, apply_min_score
 from lookaway.perception.masks.text_detections import Detection, TextDetections, target_words
 from tests.support.beside import DATA, needs_subjects
 from tests.support.golden import golden_numbers
+from tests.support.published import published
 from tests.support.watching import check_documented, perceive_frames
 
 PUBLISHED = ReappearanceScore(min_score=0.0)
@@ -50,7 +51,7 @@ def test_the_published_score_is_that_of_the_official_code():
         [(round(area * height * width) / (height * width), score) for area, score in zip(areas, scores, strict=True)]
         for areas, scores in golden["cases(mask_area_fraction,confidence) per R frame"]
     ]
-    outcome = measured(*frames, metric=PUBLISHED)
+    outcome = measured(*frames, metric=published("memobench.ors").metric)
     expected = golden["result"]
     assert outcome.value == pytest.approx(expected["ors"], abs=1e-4)
     assert outcome.detail["detection_rate"] == pytest.approx(expected["detection_rate"], abs=1e-4)

@@ -8,6 +8,7 @@ import pytest
 from lookaway.core import Feature, Reason
 from lookaway.metrics.visual_integrity import VisualIntegrity
 from tests.support.golden import golden_arrays, golden_numbers
+from tests.support.published import published
 from tests.support.watching import rollout_of
 
 ROLLOUT = rollout_of(Path("clip.mp4"))
@@ -31,7 +32,7 @@ def measured(cls, patches, metric=None):
 def test_the_number_is_that_of_the_official_code():
     expected = golden_numbers("wrbench")["d2"]
     given = golden_arrays("wrbench")
-    outcome = measured(given["cls"], given["patches"])
+    outcome = measured(given["cls"], given["patches"], published("wrbench.visual_integrity").metric)
     assert outcome.value == pytest.approx(expected["score"], abs=1e-6)
     assert outcome.detail["global"] == pytest.approx(expected["global"], abs=1e-6)
     assert outcome.detail["local"] == pytest.approx(expected["local"], abs=1e-6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import lookaway
 from lookaway.suites.mind import protocol
@@ -14,6 +15,7 @@ MARK, FRAMES, SCORED = 3, 250, 200
 NEAR = {"mse": 1e-8, "psnr": 1e-5, "ssim": 5e-6}
 
 
+@pytest.mark.golden("mind.json", metrics=["mind.lcm.mse", "mind.lcm.psnr", "mind.lcm.ssim"])
 def test_the_suite_as_published_gives_the_official_numbers_of_the_official_frames(tmp_path, monkeypatch):
     monkeypatch.setattr(protocol, "CANVAS", None)  # the official numbers are of frames that were not resized
     pictures, official = golden_arrays("mind"), golden_numbers("mind")["lcm"]

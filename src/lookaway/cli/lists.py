@@ -44,14 +44,19 @@ def suites_command(as_json: bool) -> None:
 def metrics_command(suite: str | None, cards: Path | None, size: tuple[int, int], fps: int, as_json: bool) -> None:
     """List the metrics of the installed suites, and installed metrics that no suite uses.
 
-    The last column says what each metric sees at the given size and frame rate, from its card.
+    The column before the last says what has been shown for each: `equation` of the paper tested, equal to the authors'
+    `code`, run with its published `weights`, published `table` reproduced, and `card` of what it sees. The last column
+    says what it sees at the given size and frame rate, from its card.
     """
+    from lookaway.calibration.evidence import shown_for
+    from lookaway.calibration.run_cards import shipped_cards
     from lookaway.core import BoundMetric, plugins
     from lookaway.engine.reading import load_suite
     from lookaway.reports.numbers import print_rows
 
     rows: list[dict[str, Any]] = []
     line_of = _card_lines(cards, size, fps)
+    known_cards = shipped_cards()
 
     def add(source: str, bound: BoundMetric) -> None:
         metric = bound.metric
@@ -66,6 +71,7 @@ def metrics_command(suite: str | None, cards: Path | None, size: tuple[int, int]
                 "better": "higher" if metric.higher_is_better else "lower",
                 "needs": ", ".join(metric.needs),
                 "subsets": ", ".join(bound.subsets or ()) or "all",
+                "shown": shown_for(bound, known_cards).line,
                 "sees": line_of(bound),
             }
         )
