@@ -12,6 +12,7 @@ from pathlib import Path
 
 from generate import (
     command_pages,
+    departure_tables,
     evidence_tables,
     extractor_tables,
     metric_pages,
@@ -40,6 +41,7 @@ PAGES: dict[str, Callable[[], dict[str, str]]] = {
 TEXTS: dict[str, Callable[[], str]] = {
     "clip-fields": world_tables.clip_fields,
     "command-index": command_pages.command_index,
+    "departures": departure_tables.departures,
     "environment-tolerances": package_tables.environment_tolerances,
     "error-list": package_tables.error_list,
     "error-tree": package_tables.error_tree,
