@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 
+from lookaway.calibration.evidence import EVERYTHING
 from lookaway.core import BoundMetric, plugins
 from lookaway.engine.reading import load_suite
 
 
 @cache
 def _bound() -> dict[str, BoundMetric]:
-    return {bound.name: bound for suite in plugins.names("suites") for bound in load_suite(suite).metrics({})}
+    suites = [(name, EVERYTHING.get(name, {})) for name in plugins.names("suites")]
+    return {bound.name: bound for suite, settings in suites for bound in load_suite(suite).metrics(settings)}
 
 
 def published(name: str) -> BoundMetric:

@@ -38,7 +38,7 @@ class Shown:
     """What has been shown for one metric under its public name."""
 
     tests: Mapping[str, Mapping[str, str]]
-    """Of each kind: source, such as an equation or a file of golden numbers, and the test."""
+    """What each kind of evidence rests on: source, such as an equation or a file of golden numbers, and the test."""
     needs_weights: bool
     has_card: bool
 
