@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -66,6 +67,14 @@ def test_every_metric_of_a_suite_has_a_fingerprint_and_the_same_twice():
     assert found["version"]
     forget()
     assert code_of(metrics()) == found
+
+
+def test_workers_that_ask_at_once_get_the_same():
+    bounds = metrics()
+    expected = code_of(bounds)
+    forget()
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(lambda _: code_of(bounds), range(8))) == [expected] * 8
 
 
 def test_an_edited_module_changes_the_metrics_that_use_it_and_no_other(monkeypatch, tmp_path):
