@@ -1,7 +1,7 @@
 # The same commands for people and for CI.
 PYTHON ?= python
 
-.PHONY: install vllm lock check check-all check-nightly static format lint types contracts test test-all test-nightly docs bench bench-scale bench-sensitivity bench-report bench-same cards guide
+.PHONY: install vllm lock check check-all check-nightly static format lint types contracts test test-all test-nightly docs bench bench-scale bench-sensitivity bench-report bench-same cards guide constants
 
 # Which build of torch fits depends on the machine, so it is not in the lock, but what it asks for is.
 TORCH = torch==2.13.0
@@ -142,6 +142,9 @@ cards:  ## The cards of metrics that need no downloaded weights: faults, control
 	$(SIDEWAYS) --metrics mbencha.causal.camera_interaction --use poses=tracked_poses
 	set -e; for form in $(FORMS); do $(CALIBRATE) $(EVENTS) $$form; done
 	$(PYTHON) -m benchmarks.ship_cards $(CARDS) $(JUDGED_CARDS) $(SIDEWAYS_CARDS)
+
+constants:  ## That every number in the code that moves a score is in the lock; goes on where it was stopped
+	$(PYTHON) -m benchmarks.locked_constants
 
 guide:  ## The guide to metrics, from the cards in the package
 	$(PYTHON) -m benchmarks.ship_cards

@@ -16,7 +16,7 @@ from lookaway.perception.quality.lab_means import LabMeans
 
 BOUND = {
     f"{suite} {bound.name}": bound
-    for suite in ("mbench-a", "mbench-t", "memobench", "mind", "folder", "wrbench")
+    for suite in ("mbench-a", "mbench-t", "memobench", "mind", "folder", "wrbench", "revisit")
     for bound in plugins.load("suites", suite)().metrics({"has_question_banks": True})
 }
 every_bound_metric = pytest.mark.parametrize("bound", BOUND.values(), ids=list(BOUND))
