@@ -103,7 +103,8 @@ def rekey(cards: Path, scores: Path, table: Mapping[tuple[str, str], Renewed]) -
     import pyarrow.parquet as pq
 
     content = json.loads(gzip.decompress(cards.read_bytes()))
-    entries, unknown, changed = [], set[tuple[str, str]](), 0
+    entries: list[dict[str, Any]] = []
+    unknown, changed = set[tuple[str, str]](), 0
     for entry in content["cards"]:
         card = entry["card"]
         key = (card["metric"], card["chain_sha256"])
