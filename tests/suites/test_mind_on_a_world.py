@@ -170,7 +170,7 @@ def test_the_published_psnr_of_equal_frames_is_infinite_and_no_score(published, 
     assert (still["status"], still["reason"]) == ("abstention", "not_applicable")
     assert "compared frames equal their partners" in still["message"]
     finite = {model: row["value"] for model, row in rows.items() if row["status"] == "score"}
-    assert len(finite) >= 5
+    assert len(finite) >= 3
     assert finite == pytest.approx({model: scores[model, "gsc.psnr"] for model in finite}, abs=1e-9)
 
 
