@@ -12,9 +12,6 @@ from numpy.typing import NDArray
 from lookaway.core.features import Feature, Floats
 from lookaway.core.trajectory import Trajectory
 
-MIN_WAY = 0.05
-"""How far a mirrored path must lead away, in the unit of its poses: a static camera mirrors itself everywhere."""
-
 
 @dataclass(frozen=True, slots=True)
 class ViewGrid:
@@ -94,22 +91,23 @@ def project_points(trajectory: Trajectory, points: Floats, frame: int, others: N
     return np.where(is_ahead[..., None], pixels[..., :2] / depth[..., None], np.inf)
 
 
-def mirrored_frames(camera_to_world: Floats, tolerance: float) -> tuple[int, ...] | None:
+def mirrored_frames(camera_to_world: Floats, tolerance: float, min_way: float = 0.05) -> tuple[int, ...] | None:
     """Frames of the longest mirrored path in poses [N, 4, 4]: frame i has the pose of frame -1 - i.
 
     Two poses are equal where no number differs by more than the tolerance. The turning point has no partner and is left
-    out. `None` if there is no such path.
+    out. The path must lead away by `min_way`, in the unit of the poses: a static camera mirrors itself everywhere.
+    `None` if there is no such path.
     """
     count, longest = len(camera_to_world), 0
     outs, backs = np.arange(0), np.arange(0)
-    if np.abs(camera_to_world - camera_to_world[:1]).max(initial=0.0) <= MIN_WAY:
+    if np.abs(camera_to_world - camera_to_world[:1]).max(initial=0.0) <= min_way:
         return None
     for total in range(1, 2 * count - 2):
         out = np.arange((total - 1) // 2, max(0, total - count + 1) - 1, -1)
         differs = np.abs(camera_to_world[out] - camera_to_world[total - out]).max(axis=(1, 2)) > tolerance
         out = out[: int(np.argmax(differs))] if differs.any() else out
         away = camera_to_world[out]
-        if len(out) > longest and np.abs(away - away[0]).max() > MIN_WAY:
+        if len(out) > longest and np.abs(away - away[0]).max() > min_way:
             longest, outs, backs = len(out), out[::-1], total - out
     return tuple(map(int, (*outs, *backs))) if longest else None
 

@@ -11,9 +11,6 @@ import numpy as np
 from lookaway.core import Rollout, Timeline
 from lookaway.core.frames import segment_bounds
 
-CLOCK_ERROR_SECONDS = 0.51e-3
-"""Containers with millisecond time stamps are off by up to half a millisecond."""
-
 
 @dataclass(frozen=True, slots=True)
 class UniformFrames:
@@ -74,14 +71,15 @@ class AtFps:
     of_video: ClassVar[bool] = True
 
     fps: Annotated[float, "frames a second"]
+    clock_error_seconds: Annotated[float, "how far off a time stamp may be; containers round to milliseconds"] = 0.51e-3
 
     def __post_init__(self) -> None:
         _check_positive(fps=self.fps)
 
     def indices(self, timeline: Timeline, rollout: Rollout) -> tuple[int, ...]:
         """Increasing frame indices, none twice."""
-        first_tick = np.ceil((timeline.times_seconds - CLOCK_ERROR_SECONDS) * self.fps)
-        last = np.floor((timeline.times_seconds[-1] + CLOCK_ERROR_SECONDS) * self.fps) + 1
+        first_tick = np.ceil((timeline.times_seconds - self.clock_error_seconds) * self.fps)
+        last = np.floor((timeline.times_seconds[-1] + self.clock_error_seconds) * self.fps) + 1
         # A frame is on screen from its first tick up to, not including, the first tick of the next frame.
         return tuple(np.flatnonzero(first_tick < np.append(first_tick[1:], last)).tolist())
 

@@ -23,9 +23,6 @@ from lookaway.core import (
     view_overlaps,
 )
 
-EQUAL_DECIMALS = 4
-"""Costs are equal where these decimals are: rounding of poses must not choose pairs."""
-
 
 @dataclass(frozen=True, slots=True)
 class NearPosePairs:
@@ -53,6 +50,7 @@ class NearPosePairs:
     negligible_extent: Annotated[float, "a path shorter than this part of the median depth is jitter, not motion"] = (
         0.02
     )
+    equal_decimals: Annotated[int, "costs with equal decimals up to here are equal: rounding must not choose pairs"] = 4
     grid: Annotated[ViewGrid, "points of a view that are followed"] = ViewGrid()
 
     def declines(self, rollout: Rollout) -> Abstention | None:
@@ -86,7 +84,7 @@ class NearPosePairs:
 
     def _cheapest(self, costs: Floats, spans: Floats, times: Floats, views: _Views) -> list[tuple[int, int]]:
         """Pairs of finite cost between which the view was left, the cheapest first, none close to another."""
-        order = np.lexsort((-spans.ravel(), np.round(costs.ravel(), EQUAL_DECIMALS)))
+        order = np.lexsort((-spans.ravel(), np.round(costs.ravel(), self.equal_decimals)))
         taken: list[tuple[int, int]] = []
         for flat in order.tolist():
             first, second = divmod(flat, costs.shape[1])

@@ -8,9 +8,6 @@ from typing import Annotated
 from lookaway.core import Abstention, Partners, Reason, Rollout, Timeline, Trajectory, Unmeasurable, mirrored_frames
 from lookaway.perception.poses.commanded_poses import CommandedPoses
 
-NEGLIGIBLE_EXTENT = 0.001
-"""Median depths; a shorter path is that of a camera that only turns."""
-
 
 @dataclass(frozen=True, slots=True)
 class RetracedFrames:
@@ -25,6 +22,8 @@ class RetracedFrames:
         0.02
     )
     min_share: Annotated[float, "share of the clip that must be mirrored"] = 0.5
+    min_way: Annotated[float, "how far the path must lead away, in the unit of the tolerance"] = 0.05
+    negligible_extent: Annotated[float, "median depths; a shorter path is that of a camera that only turns"] = 0.001
 
     def declines(self, rollout: Rollout) -> Abstention | None:
         """The requested path must be known."""
@@ -34,8 +33,8 @@ class RetracedFrames:
         """Partners in the same video."""
         path = Trajectory.from_feature(self.requested.read(rollout, timeline, {}))
         poses = path.camera_to_world.copy()
-        poses[:, :3, 3] = path.relative_centres(NEGLIGIBLE_EXTENT)
-        frames = mirrored_frames(poses, self.tolerance) or ()
+        poses[:, :3, 3] = path.relative_centres(self.negligible_extent)
+        frames = mirrored_frames(poses, self.tolerance, self.min_way) or ()
         if len(frames) < self.min_share * timeline.frame_count:
             raise Unmeasurable(
                 Reason.NOT_APPLICABLE,
