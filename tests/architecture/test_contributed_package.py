@@ -94,8 +94,8 @@ def test_a_wrong_value_for_an_option_of_a_contributed_suite_is_explained(reels):
 def test_a_contributed_metric_runs_on_a_dataset_of_another_suite(tmp_path):
     root = write_folder(tmp_path / "videos")
     metrics = ("--suite", "folder", "--metrics", "contrast_kept,rendering_lighting")
-    result = lookaway("eval", root, *metrics, "--ignore-trigger", "-o", tmp_path / "run", "--json")
-    scored = {cell["metric"]: cell["estimate"]["scored"] for cell in json.loads(result.stdout)["cells"]}
+    result = lookaway("eval", root, *metrics, "-o", tmp_path / "run", "--json")
+    scored = {cell["metric"]: cell["asked"] for cell in json.loads(result.stdout)["cells"]}
     assert scored == {"contrast_kept": 2, "rendering_lighting": 2}
 
 

@@ -93,7 +93,6 @@ def test_rollouts_that_did_not_test_memory_do_not_count(tmp_path):
     run = memobench_run(tmp_path, outcomes)
     with pytest.raises(UserError, match=r"a ranking needs two models .* found 1"):
         ors_sensitivity(run)
-    assert len(ors_sensitivity(run, ignore_gates=True)) > 0
 
 
 def test_a_run_without_scores_of_frames_is_refused(tmp_path):

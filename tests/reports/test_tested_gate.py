@@ -22,19 +22,32 @@ from lookaway.reports.site.warnings import warnings
 from tests.support.command import lookaway
 from tests.support.hand_made import hand_made_run, scores
 
-IDENTITY, GATE = "mbencha.entity.human_identity_consistency", "mbencha.revisited"
+PUBLISHED, GATE = "mbencha.entity.human_identity_consistency", "mbencha.revisited"
+IDENTITY = "mbencha.corrected.entity.human_identity_consistency"
+pytestmark = pytest.mark.usefixtures("tried_on_frozen")
 HALF = [0.9, 0.1] * 10
 TESTED = [1.0, 0.0] * 10
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
+def made(path: Path, metric: str) -> Run:
     """`still` is perfectly consistent; `half` is good where it looks away, and bad where it does not."""
     values = {**scores("still", *[1.0] * 20), **scores("half", *HALF)}
     gate = {**scores("still", *[0.0] * 20), **scores("half", *TESTED)}
-    kinds = {IDENTITY: {"metric": {"kind": "human_identity"}}, GATE: {"metric": {"kind": "revisited"}}}
+    kinds = {metric: {"metric": {"kind": "human_identity"}}, GATE: {"metric": {"kind": "revisited"}}}
     lock = {"suite": {"name": "mbench-a"}, "metrics": kinds}
-    return hand_made_run(tmp_path / "run", "mbench-a", {IDENTITY: values, GATE: gate}, lock)
+    return hand_made_run(path, "mbench-a", {metric: values, GATE: gate}, lock)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Of a corrected metric, about which our gate decides."""
+    return made(tmp_path / "run", IDENTITY)
+
+
+@pytest.fixture
+def published(tmp_path: Path) -> Run:
+    """Of the published one, about which it does not."""
+    return made(tmp_path / "published", PUBLISHED)
 
 
 def test_the_table_has_the_share_of_tested_rollouts_and_the_mean_over_them(run):
@@ -49,22 +62,27 @@ def test_the_table_has_the_share_of_tested_rollouts_and_the_mean_over_them(run):
     assert "not tested" in second
 
 
-def test_where_gates_are_ignored_the_untested_are_counted(run):
-    shown = lookaway("show", run.path, "--ignore-trigger").out
-    assert shown.splitlines()[0].split()[-1] == "untested"
-    assert "note: Gates are ignored" in shown
-    cells = {cell.model: cell for cell in run.table(ignore_gates=True).cells}
+def test_a_published_mean_is_over_all_and_beside_it_stand_share_and_mean_of_the_tested(published):
+    shown = lookaway("show", published.path).out
+    head, half, still = (line.split() for line in shown.splitlines()[:3])
+    assert head[-4:] == ["tested", "judged", "if", "tested"]
+    assert (half[0], half[-5:]) == ("half", ["0.500", "20", "of", "20", "0.900"])
+    assert (still[0], still[-5:]) == ("still", ["0.000", "20", "of", "20", "-"])
+    cells = {cell.model: cell for cell in published.table().cells}
     assert (cells["still"].estimate.mean, cells["still"].untested) == (1.0, 20)
     assert (cells["half"].estimate.mean, cells["half"].untested) == (pytest.approx(0.5), 10)
 
 
-def test_a_run_that_measures_as_published_keeps_its_means_and_ranks_no_untested_model(tmp_path):
-    values, gate = scores("still", *[1.0] * 20), scores("still", *[0.0] * 20)
-    lock = {"suite": {"name": "mbench-a"}, "dataset": {"settings": {"as_published": True}}, "metrics": {}}
-    made = hand_made_run(tmp_path / "run", "mbench-a", {IDENTITY: values, GATE: gate}, lock)
-    (leaderboard,) = leaderboards([load_run(made, "run")])
-    (row,) = leaderboard.rows
-    assert (row.cell.estimate.mean, row.cell.untested, row.ranks) == (1.0, 20, None)
+def test_a_model_that_never_looked_away_has_a_published_mean_and_no_rank(published):
+    (leaderboard,) = leaderboards([load_run(published, "run")])
+    rows = {row.model: row for row in leaderboard.rows}
+    assert (rows["still"].cell.estimate.mean, rows["still"].ranks) == (1.0, None)
+    assert rows["half"].ranks.best == 1
+
+
+def test_there_is_no_trigger_to_ignore_where_the_publication_has_none(run, published):
+    for made_run in (run, published):
+        assert made_run.table(ignore_triggers=True) == made_run.table()
 
 
 def test_a_control_is_shown_last_in_the_table(run):
@@ -111,26 +129,26 @@ def test_rows_of_estimates_name_the_gate(run, tmp_path):
     assert (rows["still"]["mean"], rows["still"]["control"]) == ("", "a still video")
 
 
-def test_the_layout_of_mbench_keeps_every_score_and_says_which_rollouts_tested(run, tmp_path):
-    export_mbench(run, tmp_path)
-    folder = tmp_path / "metrics" / IDENTITY
+def test_the_layout_of_mbench_keeps_every_score_and_says_which_rollouts_tested(published, tmp_path):
+    export_mbench(published, tmp_path)
+    folder = tmp_path / "metrics" / PUBLISHED
     groups = json.loads((folder / "summary.json").read_text())["groups"]
     assert (groups["half"]["score"], groups["half"]["n"], groups["half"]["n_untested"]) == (pytest.approx(0.5), 20, 10)
     items = [json.loads(line) for line in (folder / "items.jsonl").read_text().splitlines()]
     assert all("score" in item["scores"] and "triggered" not in item["scores"] for item in items)
     assert {item["metadata"]["tested"] for item in items if item["model_id"] == "still"} == {0.0}
-    assert sorted(path.name for path in (tmp_path / "metrics").iterdir()) == [IDENTITY]
+    assert sorted(path.name for path in (tmp_path / "metrics").iterdir()) == [PUBLISHED]
 
 
-def test_a_submission_keeps_the_mean_over_all_and_counts_the_untested(run):
-    metric = make_submission(run, Entry(model="half"))["metrics"][IDENTITY]
+def test_a_submission_keeps_the_mean_over_all_and_counts_the_untested(published):
+    metric = make_submission(published, Entry(model="half"))["metrics"][PUBLISHED]
     assert (metric["m_score"], metric["n"], metric["n_untested"]) == (pytest.approx(50), 20, 10)
     assert "c_trig" not in metric
 
 
-def test_a_published_mean_is_compared_with_that_over_all(run, tmp_path):
+def test_a_published_mean_is_compared_with_that_over_all(published, tmp_path):
     (tmp_path / "there.csv").write_text("model,metric,score\nhalf,human_identity_consistency,0.5\n")
-    result = lookaway("verify", run.path, tmp_path / "there.csv")
+    result = lookaway("verify", published.path, tmp_path / "there.csv")
     assert result.code == 0
     assert "includes 10 untested" in result.out
 

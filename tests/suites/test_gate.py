@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import lookaway
+from lookaway.core import UserError
 from lookaway.io.encoding import write_video
 
 WIDTH, HEIGHT, FRAMES, FPS = 160, 96, 16, 8
@@ -53,10 +54,7 @@ def test_without_poses_and_without_motion_the_reason_is_that_of_the_poses(run):
     assert cell.reasons["gate missing_input"] == 1
 
 
-def test_a_run_that_was_started_without_gates_counts_all_and_says_how_many_are_untested(run, tmp_path):
+def test_triggers_cannot_be_ignored_where_no_publication_has_one(run, tmp_path):
     root = run.path.parent / "videos"
-    again = lookaway.evaluate(
-        root, tmp_path / "run", suite="folder", metrics=["rendering_lighting"], models=["champion"], ignore_gates=True
-    )
-    (cell,) = again.table().cells
-    assert (cell.scored, cell.untested, cell.gated) == (1, 1, None)
+    with pytest.raises(UserError, match="--ignore-trigger: these metrics have no trigger of a publication"):
+        lookaway.evaluate(root, tmp_path / "run", suite="folder", metrics=["rendering_lighting"], ignore_triggers=True)

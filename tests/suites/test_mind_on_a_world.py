@@ -23,6 +23,7 @@ from lookaway.world.faults import FAULTS
 from lookaway.world.grid import Grid
 from tests.support.pose_conventions import from_colmap
 from tests.support.rendered import copy_clips
+from tests.support.runs import plain_means
 from tests.support.world import FORM
 
 pytestmark = [
@@ -71,9 +72,8 @@ def scores(run) -> dict[tuple[str, str], float]:
 
 def larger_is_better(run: Run) -> dict[tuple[str, str], float]:
     return {
-        (cell.model.partition("-")[0], cell.metric.removeprefix("mind.corrected.")): cell.estimate.mean
-        * (-1 if cell.metric.endswith(".mse") else 1)
-        for cell in run.table(ignore_gates=True).cells
+        (model.partition("-")[0], metric.removeprefix("mind.corrected.")): mean * (-1 if metric.endswith(".mse") else 1)
+        for (model, metric), mean in plain_means(run).items()
     }
 
 

@@ -26,6 +26,7 @@ def hand_made_run(path: Path, suite: str, outcomes: Outcomes, lock: Mapping[str,
     bound_metrics = load_suite(suite).metrics({})
     subsets = {bound.name: bound.subsets for bound in bound_metrics}
     ranges = {bound.name: list(bound.metric.range) for bound in bound_metrics}
+    protocols = {bound.name: bound.protocol for bound in bound_metrics}
     rollouts: dict[str, Rollout] = {}
     measured = []
     for metric, found in outcomes.items():
@@ -46,6 +47,7 @@ def hand_made_run(path: Path, suite: str, outcomes: Outcomes, lock: Mapping[str,
                 "subsets": subsets.get(name) and list(subsets[name] or ()),
                 "is_gate": name.endswith((".trigger", ".revisited")),
                 "is_consistency": "camera_interaction" not in name,
+                "protocol": protocols.get(name),
                 "range": ranges.get(name, [None, None]),
             }
             for name in outcomes

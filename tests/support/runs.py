@@ -50,6 +50,14 @@ def statuses(run: Path) -> dict[str, str]:
     return {metric: row["reason"] or row["status"] for (_, metric), row in outcomes(run).items()}
 
 
+def plain_means(run: Run) -> dict[tuple[str, str], float]:
+    """The mean over all rollouts by model and metric, whatever gates say."""
+    values: dict[tuple[str, str], list[float]] = {}
+    for row in run.scores:
+        values.setdefault((row["model"], row["metric"]), []).append(row["value"])
+    return {key: sum(found) / len(found) for key, found in values.items()}
+
+
 def table_text(run: Path) -> str:
     """The table as `lookaway show --json` prints it."""
     return json.dumps(table_json(Run(run), Run(run).table()), sort_keys=True)

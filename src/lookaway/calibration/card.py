@@ -343,10 +343,17 @@ class CardSet:
         ]
         return min(fitting, key=lambda card: (card.features == "truth", card.chain), default=None)
 
-    def is_won_by_frozen(self, chain_sha256: str) -> bool | None:
-        """Whether a frozen video wins this metric at any size and rate; `None` where no card of it says so."""
-        verdicts = {card.is_won_by_frozen for card in self.cards if card.chain_sha256 == chain_sha256} - {None}
-        return True in verdicts if verdicts else None
+    def is_won_by_frozen(self, chain_sha256: str, protocol_sha256: str) -> bool | None:
+        """Whether a frozen video wins this metric at any size and rate; `None` where no card says so.
+
+        One that wins the same metric on the same frames with other extractors wins it here, too; that it loses there
+        says nothing.
+        """
+        known = [card for card in self.cards if card.is_won_by_frozen is not None]
+        own = {card.is_won_by_frozen for card in known if card.chain_sha256 == chain_sha256}
+        if own:
+            return True in own
+        return any(card.protocol_sha256 == protocol_sha256 and card.is_won_by_frozen for card in known) or None
 
     def why_none(self, metric: str, chain_sha256: str) -> str:
         """Why a metric has no card at some size and rate."""

@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from lookaway.calibration.card import CardSet, MetricCard, chain_of, parse_cards
+from lookaway.calibration.card import CardSet, MetricCard, chain_of, parse_cards, protocol_of
 from lookaway.core import DamagedFile, VideoError
 from lookaway.engine.run import Run
 from lookaway.io.files import parse_json
@@ -62,7 +62,11 @@ def cards_of(run: Run, cards: CardSet | None = None) -> RunCards:
     return RunCards(
         found={name: card for name, card in results.items() if isinstance(card, MetricCard)},
         missing={name: why for name, why in results.items() if isinstance(why, str)},
-        frozen={name: won for name in asked if (won := cards.is_won_by_frozen(chain_of(entries[name])[1])) is not None},
+        frozen={
+            name: won
+            for name in asked
+            if (won := cards.is_won_by_frozen(chain_of(entries[name])[1], protocol_of(entries[name]))) is not None
+        },
     )
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from lookaway.calibration.card import CLEAN_LOOK, MetricCard, bound_chain
+from lookaway.calibration.card import CLEAN_LOOK, MetricCard, bound_chain, bound_protocol
 from lookaway.calibration.run_cards import shipped_cards
 from lookaway.core import BoundMetric, Compute, Lock, UserError
 from lookaway.engine.locking import metric_entries
@@ -165,7 +165,7 @@ def _refuse_frozen(bound: BoundMetric) -> None:
     """A published number that a still video wins, or that was not tried on one, would teach a model to stand still."""
     if bound.protocol not in ("published", "both"):
         return
-    won = shipped_cards().is_won_by_frozen(bound_chain(bound)[1])
+    won = shipped_cards().is_won_by_frozen(bound_chain(bound)[1], bound_protocol(bound))
     if won or (won is None and bound.is_consistency):
         why = "a still video scores as well as a perfect memory" if won else "no card says what a still video scores"
         raise UserError(
