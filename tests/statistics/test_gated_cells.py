@@ -169,8 +169,18 @@ def test_our_gate_decides_nothing_about_a_published_number_and_says_what_it_woul
     assert (cell.estimate.mean, cell.tested) == (pytest.approx(0.65), None)
 
 
+def test_a_published_share_of_triggered_rollouts_is_of_all_samples():
+    undecided = gate([1, 1, 0], "abc", protocol="both", reasons={"judge_failed": 1})
+    scored = group(values=[1.0, 0.5, 0.1, 0.2], rollouts="abcd", protocol="both")
+    (cell,) = gated_cells([scored, undecided], combines=True)
+    assert (cell.estimate.mean, cell.gated.coverage.mean) == (0.75, pytest.approx(2 / 4))
+    assert cell.gated.combined.mean == pytest.approx(2 * 0.75 * 0.5 / (0.75 + 0.5))
+    (cell,) = gated_cells([replace(scored, protocol="corrected"), undecided], combines=True)
+    assert cell.gated.coverage.mean == pytest.approx(2 / 3)
+
+
 def test_a_trigger_decides_about_the_numbers_of_its_own_publication():
-    groups = [group(values=[1.0, 0.5], rollouts="ab", protocol="published"), gate([1, 0], "ab", protocol="published")]
+    groups = [group(values=[1.0, 0.5], rollouts="ab", protocol="published"), gate([1, 0], "ab", protocol="published", asked=2)]
     (cell,) = gated_cells(groups)
     assert (cell.estimate.mean, cell.gated.coverage.mean, cell.tested) == (1.0, 0.5, None)
     (cell,) = gated_cells([replace(groups[0], protocol="corrected"), groups[1]])

@@ -112,7 +112,9 @@ def test_in_mbench_a_poses_tell_who_looked_away(action_run):
 def test_the_export_in_the_layout_of_mbench_keeps_its_means_and_says_what_is_untested(action_run, tmp_path):
     export_mbench(action_run, tmp_path)
     summary = (tmp_path / "metrics/mbencha.environment.rendering_lighting/summary.json").read_text()
-    cells = {cell.model: cell for cell in action_run.table().cells if cell.metric.endswith("rendering_lighting")}
+    cells = {
+        cell.model: cell for cell in action_run.table().cells if cell.metric == "mbencha.environment.rendering_lighting"
+    }
     assert cells[STILL].untested == cells[STILL].scored == len(CAMERAS)
     assert cells[PERFECT].untested == 0
     assert f'"n_untested": {len(CAMERAS)}' in summary

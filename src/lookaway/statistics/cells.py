@@ -61,6 +61,7 @@ def gated_cells(groups: Sequence[Group], *, combines: bool = False) -> tuple[Cel
                 scenes=passed[place].scenes,
                 is_open=gate.values,
                 gate_scenes=gate.scenes,
+                undecided=_undecided(shown[place], gate),
                 range=shown[place].range,
             )
             for place, gate in (judged | beside).items()
@@ -146,6 +147,12 @@ def counted_groups(groups: Sequence[Group], cells: Sequence[Cell]) -> dict[Group
         key: passed_gate(group, gate) if key in gated and (gate := gates.deciding(group)) is not None else group
         for key, group in zip(keys, groups, strict=True)
     }
+
+
+def _undecided(group: Group, gate: Group) -> int:
+    """Rollouts that a trigger did not decide about and a published share counts all the same."""
+    is_published = gate.protocol is not None and group.protocol in ("published", "both")
+    return gate.asked - len(gate.values) if is_published else 0
 
 
 class _Gates:

@@ -23,6 +23,8 @@ class GatedValues:
     is_open: Floats
     gate_scenes: Sequence[str]
     """For every judged rollout: 1 if it passed, else 0."""
+    undecided: int = 0
+    """Rollouts without a verdict that count as not passed: equation 1 of MBench divides by all samples."""
     range: Range = UNBOUNDED
     """Least and greatest possible value of the metric."""
 
@@ -45,14 +47,22 @@ def gated_means(series: Sequence[GatedValues]) -> tuple[tuple[Estimate | None, G
 
 
 def _gated(score: Estimate | None, data: GatedValues) -> Gated | None:
-    coverage = clustered_share(np.asarray(data.is_open) == 1, data.gate_scenes)
-    if coverage is None:
+    judged = clustered_share(np.asarray(data.is_open) == 1, data.gate_scenes)
+    if judged is None:
         return None
+    coverage = _of_all(judged, judged.scored / (judged.scored + data.undecided))
     if score is not None:
         return Gated(coverage=coverage, combined=_combined(score, coverage, data))
     # Its upper end depends on an unknown score: it is 0, without an interval.
     nothing = Estimate(mean=0.0, low=None, high=None, scored=0, scenes=coverage.scenes)
     return Gated(coverage=coverage, combined=nothing if coverage.mean == 0 else None)
+
+
+def _of_all(share: Estimate, judged: float) -> Estimate:
+    """A share of the rollouts that were judged as one of all of them, where the others count as not passed."""
+    ends = (None if end is None else end * judged for end in (share.low, share.high))
+    low, high = ends
+    return replace(share, mean=share.mean * judged, low=low, high=high) if judged < 1 else share
 
 
 def _combined(score: Estimate, coverage: Estimate, data: GatedValues) -> Estimate:
