@@ -106,12 +106,16 @@ class _Asked:
 
 
 def read_answers(runs: Sequence[Run]) -> BankAnswers:
-    """Every question that was asked in some runs; a `UserError` if there is none."""
+    """Every question that was asked in some runs, as published where a run has both protocols; a `UserError` if there
+    is none."""
     asked: dict[tuple[str, int], _Asked] = {}
     models: dict[str, None] = {}
     unanswered: dict[str, str] = {}
     for number, run in enumerate(runs):
-        metrics = run.metrics_with_units(UNIT)
+        # Both protocols ask the same questions, of other frames: one of them is read.
+        repaired = {metric.name for metric in run.metrics if metric.protocol == "corrected"}
+        answered = run.metrics_with_units(UNIT)
+        metrics = [name for name in answered if name not in repaired] or answered
         for row in run.items():
             if row["metric"] in metrics and row["status"] != "score" and row["reason"] != Reason.NOT_APPLICABLE.value:
                 unanswered[row["rollout"]] = f"{row['reason']}: {row['message']}"
