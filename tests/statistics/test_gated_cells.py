@@ -180,7 +180,10 @@ def test_a_published_share_of_triggered_rollouts_is_of_all_samples():
 
 
 def test_a_trigger_decides_about_the_numbers_of_its_own_publication():
-    groups = [group(values=[1.0, 0.5], rollouts="ab", protocol="published"), gate([1, 0], "ab", protocol="published", asked=2)]
+    groups = [
+        group(values=[1.0, 0.5], rollouts="ab", protocol="published"),
+        gate([1, 0], "ab", protocol="published", asked=2),
+    ]
     (cell,) = gated_cells(groups)
     assert (cell.estimate.mean, cell.gated.coverage.mean, cell.tested) == (1.0, 0.5, None)
     (cell,) = gated_cells([replace(groups[0], protocol="corrected"), groups[1]])
