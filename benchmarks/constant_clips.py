@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookaway.core import (
+    Abstention,
     BoundMetric,
     Case,
     Extractor,
+    Failure,
     Feature,
     Frame,
     Rollout,
-    Score,
     Timeline,
     Trajectory,
     Unmeasurable,
@@ -72,7 +73,9 @@ class Clip:
         if any(name not in usable for name in bound.metric.needs) or not usable:
             return "no feature"
         outcome = bound.metric.measure(ROLLOUT, usable)
-        if not isinstance(outcome, Score):
+        if isinstance(outcome, Failure):
+            raise RuntimeError(outcome.message)
+        if isinstance(outcome, Abstention):
             return outcome.reason
         return outcome.value, outcome.raw, outcome.detail, [unit.name for unit in outcome.units]
 
@@ -290,12 +293,13 @@ def _large() -> Pictures:
 
 def _shaken() -> Pictures:
     """A picture that shifts, rolls and zooms a little, with a part that moves against it."""
-    backdrop, shown = panorama.backdrop(3), []
+    backdrop = panorama.backdrop(3)
+    shown: list[NDArray[np.uint8]] = []
     for frame in range(14):
         progress = 1 - abs(frame - 7) / 7
         turn = cv2.getRotationMatrix2D((450, 150), 3 * progress, 1 + 0.05 * progress)
-        turn[:, 2] += (60 * progress, 0)
-        picture = cv2.warpAffine(backdrop, turn, panorama.WIDE)[96:204, 354:546].copy()
+        turn[0, 2] += 60 * progress
+        picture = np.array(cv2.warpAffine(backdrop, turn, panorama.WIDE)[96:204, 354:546], np.uint8)
         picture[60 : 60 + 40, 4 * frame : 4 * frame + 40] = panorama.backdrop(seed=7)[:40, :40]
         shown.append(picture)
     return shown

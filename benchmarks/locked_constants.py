@@ -183,14 +183,17 @@ def variants(value: float) -> list[float]:
     """
     if value == 0:
         return [1] if isinstance(value, int) else [1e-3, 1.0]
-    others = [2 * value, value // 2, -value, value + 1, value - 1] if isinstance(value, int) else []
-    return list(dict.fromkeys(others or [2 * value, value / 2, -value]))
+    others: list[float] = [2 * value, value / 2, -value]
+    if isinstance(value, int):
+        others = [2 * value, value // 2, -value, value + 1, value - 1]
+    return list(dict.fromkeys(others))
 
 
 def value_of(constant: Constant) -> float:
     """The number as it stands."""
     whole = _whole(constant)
-    return whole[constant.entry] if constant.entry >= 0 else whole
+    number: float = whole[constant.entry] if constant.entry >= 0 else whole
+    return number
 
 
 def _whole(constant: Constant) -> Any:
@@ -217,7 +220,7 @@ def _function(constant: Constant) -> FunctionType:
 def changed(constant: Constant, value: float) -> Iterator[None]:
     """The constant has another value, wherever it was imported, and nothing that was computed before is remembered."""
     before = _whole(constant)
-    whole = value
+    whole: Any = value
     if constant.entry >= 0:
         whole = (*before[: constant.entry], value, *before[constant.entry + 1 :])
     put = _put_default if constant.kind == DEFAULT else _put_name
@@ -462,7 +465,8 @@ def run(only: str, found: Path, say: Callable[[str], None] = print) -> int:
         if number % SAVED_AFTER == 0:
             write_json(found, {**known, **rows})
         gc.collect()
-    kept = {key: rows.get(key, known.get(key)) for key in constants if key in rows or key in known}
+    latest = {**known, **rows}
+    kept = {key: latest[key] for key in constants if key in latest}
     write_json(found, kept)
     wrong = problems(kept, read_json(REASONS) if REASONS.exists() else {})
     say("\n".join([*wrong, summary(kept)]))

@@ -33,7 +33,7 @@ import pytest
 
 @pytest.fixture
 def busy():
-    seen = Path(__file__).with_name("seen")
+    seen = Path(__file__).with_suffix(".seen")
     if not seen.exists():
         seen.touch()
         raise OSError("busy")
@@ -46,7 +46,7 @@ import pytest
 from pathlib import Path
 
 def test_declines():
-    seen = Path(__file__).with_name("seen")
+    seen = Path(__file__).with_suffix(".seen")
     if seen.exists():
         pytest.skip("not again")
     seen.touch()

@@ -10,8 +10,7 @@ import pytest
 from lookaway.core import FrameRequest, UserError, plugins
 from lookaway.generation.collect import collect_outputs
 from lookaway.generation.export import export_cases
-from lookaway.generation.first_frames import is_same_picture
-from lookaway.generation.output_checks import OutputProblem, check_output
+from lookaway.generation.output_checks import OutputProblem, check_output, is_same_picture
 from lookaway.generation.request import FirstFrame
 from lookaway.generation.work_plan import PLAN, read_plan
 from lookaway.io.encoding import write_video

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from lookaway.engine.activity import Activity
 from lookaway.engine.session import Progress
-from lookaway.engine.timings import StageTiming, StageTimings
+from lookaway.engine.timings import Activity, StageTiming, StageTimings
 from lookaway.reports import progress as module
 from lookaway.reports.progress import Pace, counting_bar, pace_parts, progress_bar, stage_parts
 

@@ -52,7 +52,6 @@ Count = Annotated[int, Field(ge=0)]
 Course = Literal["level", "worsens", "improves", "mixed"]
 """What the score does as a fault grows: stays, gets worse at every step, gets better at every step, or both."""
 
-
 _Figure = tuple[str, str, str, dict[str, Any]]
 """Section, what it is about, name of the figure, and its columns."""
 
@@ -74,9 +73,7 @@ class MeanRecord(_Record):
     @classmethod
     def of(cls, estimate: Estimate) -> Self:
         """The record of an estimate."""
-        return cls(
-            mean=estimate.mean, low=estimate.low, high=estimate.high, scored=estimate.scored, scenes=estimate.scenes
-        )
+        return cls(**{name: getattr(estimate, name) for name in cls.model_fields})
 
 
 class Floor(_Record):
@@ -323,25 +320,17 @@ class CardSet:
 
         Suites have their own names for the same metric with the same constants, so the chain decides, not the name.
         """
-        form = (*size, fps)
-        fitting = (
-            card
-            for card in self.cards
-            if card.chain_sha256 == chain_sha256
-            and (card.height, card.width, card.fps) == form
-            and card.look == CLEAN_LOOK
-        )
+        fitting = (card for card in self._of_form(size, fps) if card.chain_sha256 == chain_sha256)
         return next(fitting, self.why_none(metric, chain_sha256))
 
     def find_similar(self, protocol_sha256: str, size: tuple[int, int], fps: int) -> MetricCard | None:
         """A card of the same metric on the same frames with other extractors; as shipped rather than with the truth."""
-        fitting = [
-            card
-            for card in self.cards
-            if card.protocol_sha256 == protocol_sha256
-            and (card.height, card.width, card.fps, card.look) == (*size, fps, CLEAN_LOOK)
-        ]
+        fitting = (card for card in self._of_form(size, fps) if card.protocol_sha256 == protocol_sha256)
         return min(fitting, key=lambda card: (card.features == "truth", card.chain), default=None)
+
+    def _of_form(self, size: tuple[int, int], fps: int) -> Iterator[MetricCard]:
+        form = (*size, fps, CLEAN_LOOK)
+        return (card for card in self.cards if (card.height, card.width, card.fps, card.look) == form)
 
     def is_won_by_frozen(self, chain_sha256: str, protocol_sha256: str) -> bool | None:
         """Whether a frozen video wins this metric at any size and rate; `None` where no card says so.
@@ -397,16 +386,15 @@ def parse_cards(content: Json, where: str, advice: str) -> CardSet:
 
 
 def _columns(pa: Any) -> Iterator[tuple[str, Any]]:
-    for name in ("card", "metric", "chain", "features", "look"):
-        yield name, pa.string()
-    for name in ("height", "width", "fps"):
-        yield name, pa.int32()
-    for name in ("section", "name", "figure"):
-        yield name, pa.string()
-    for name in ("severity", "dose", "value", "low", "high"):
-        yield name, pa.float64()
-    for name in ("scored", "scenes", "declined"):
-        yield name, pa.int32()
+    kinds = (
+        ("card metric chain features look", pa.string()),
+        ("height width fps", pa.int32()),
+        ("section name figure", pa.string()),
+        ("severity dose value low high", pa.float64()),
+        ("scored scenes declined", pa.int32()),
+    )
+    for names, kind in kinds:
+        yield from ((name, kind) for name in names.split())
 
 
 def figures(card: MetricCard) -> Iterator[dict[str, Any]]:

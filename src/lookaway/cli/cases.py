@@ -13,7 +13,8 @@ from lookaway.cli.suite_options import DatasetCommand
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lookaway.core import Dataset, Problem
+    from lookaway.core import Dataset, Json, Problem
+    from lookaway.generation.adapter import Adapter, ControlPlan
     from lookaway.generation.request import GenerationRequest
 
 EXIT_REFUSED = 2
@@ -54,11 +55,10 @@ def cases_command() -> None:
 @json_option
 def list_command(as_json: bool, **options: Any) -> None:
     """List the cases of DATASET and the camera path that each requests."""
-    from lookaway.generation.showing import request_row
     from lookaway.reports.numbers import print_rows
 
     _, requests = _requests(options)
-    print_rows([request_row(request) for request in requests], as_json=as_json)
+    print_rows([_request_row(request) for request in requests], as_json=as_json)
 
 
 @cases_command.command("show", cls=DatasetCommand)
@@ -68,12 +68,11 @@ def list_command(as_json: bool, **options: Any) -> None:
 def show_command(model: str, as_json: bool, **options: Any) -> None:
     """Print the controls that MODEL would get for the cases of DATASET, and their errors."""
     from lookaway.core import plugins
-    from lookaway.generation.showing import plan_row
     from lookaway.reports.numbers import print_rows
 
     adapter = plugins.load("adapters", model)()
     _, requests = _requests(options)
-    print_rows([plan_row(request, adapter) for request in requests], as_json=as_json)
+    print_rows([_plan_row(request, adapter) for request in requests], as_json=as_json)
 
 
 @cases_command.command("export", cls=DatasetCommand)
@@ -112,3 +111,48 @@ def _requests(options: dict[str, Any]) -> tuple[Dataset, Iterator[GenerationRequ
     form = ActionForm(degrees=options.pop("turn_degrees"), seconds=options.pop("clip_seconds"))
     dataset = read(options.pop("dataset"), **chosen_reading(options))
     return dataset, requests_of(dataset, form)
+
+
+def _request_row(request: GenerationRequest | Problem) -> dict[str, Json]:
+    """A case and its camera path in words."""
+    from lookaway.core import Problem
+    from lookaway.generation.models.text_prompt import camera_sentence
+
+    if isinstance(request, Problem):
+        return {"case": request.where, "frames": None, "camera": f"cannot be asked: {request.message}"}
+    camera = request.camera
+    return {
+        "case": request.case.id,
+        "frames": camera.frames if camera else None,
+        "camera": camera_sentence(camera) if camera else "no camera path",
+    }
+
+
+def _plan_row(request: GenerationRequest | Problem, adapter: Adapter) -> dict[str, Json]:
+    """What a model is given, and the errors of what it will execute."""
+    from lookaway.core import Problem
+    from lookaway.generation.adapter import ControlPlan
+
+    if isinstance(request, Problem):
+        return {**_plan_columns(request.where, None), "note": f"cannot be asked: {request.message}"}
+    planned = adapter.plan(request, 0)
+    if isinstance(planned, ControlPlan):
+        return {**_plan_columns(request.case.id, planned), "note": ""}
+    refused = "refused, this is the nearest" if planned.nearest else "refused"
+    return {**_plan_columns(request.case.id, planned.nearest), "note": f"{refused}: {planned.message}"}
+
+
+def _plan_columns(case: str, plan: ControlPlan | None) -> dict[str, Json]:
+    loss = plan.loss if plan else None
+    return {
+        "case": case,
+        "native": plan.native if plan else None,
+        "frames": plan.frames if plan else None,
+        "peak_error_deg": _rounded(loss and loss.peak_angle_error_deg),
+        "return_error_deg": _rounded(loss and loss.return_error_deg),
+        "path_rmse_deg": _rounded(loss and loss.path_rmse_deg),
+    }
+
+
+def _rounded(value: object) -> float | None:
+    return round(value, 3) if isinstance(value, float) else None

@@ -57,8 +57,18 @@ from lookaway.core.masks import MASK_ARRAYS, Mask, MaskTrack
 from lookaway.core.metric_base import MetricBase
 from lookaway.core.options import Option, OptionType
 from lookaway.core.outcomes import Abstention, Failure, Outcome, Reason, Score, Unit
-from lookaway.core.protocols import ProtocolName, gate_decides
-from lookaway.core.tables import TESTED, TRIGGERED, Cell, Estimate, Gated, Group, Table, Tested
+from lookaway.core.tables import (
+    TESTED,
+    TRIGGERED,
+    Cell,
+    Estimate,
+    Gated,
+    Group,
+    ProtocolName,
+    Table,
+    Tested,
+    gate_decides,
+)
 from lookaway.core.trajectory import (
     TRAJECTORY_ARRAYS,
     Pairs,

@@ -16,8 +16,7 @@ from lookaway.core.judging import JudgeModel, JudgeRequest
 from lookaway.core.lock import Json
 from lookaway.core.options import Option
 from lookaway.core.outcomes import Abstention, Outcome
-from lookaway.core.protocols import ProtocolName
-from lookaway.core.tables import Group, Table
+from lookaway.core.tables import Group, ProtocolName, Table
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -1,17 +1,36 @@
-"""Groups of outcomes, and the unrounded estimates of a table."""
+"""Groups of outcomes, the unrounded estimates of a table, and whose gate decides about which of its numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lookaway.core.features import Floats
-from lookaway.core.protocols import ProtocolName
+
+ProtocolName: TypeAlias = Literal["published", "corrected", "both"]
+"""As in the publication, with repairs, or both."""
+
+
+def gate_decides(gate: ProtocolName | None, metric: ProtocolName | None) -> bool:
+    """Whether the gate of one protocol removes rollouts from the numbers of a metric of another.
+
+    A gate without a protocol is ours: it removes nothing from a published number. What is the same in both protocols
+    stands under its published name, and counts as published.
+
+    >>> gate_decides(None, "published"), gate_decides(None, "corrected"), gate_decides(None, None)
+    (False, True, True)
+    >>> gate_decides("both", "published"), gate_decides("corrected", "both"), gate_decides("published", "both")
+    (True, False, True)
+    """
+    if gate is None:
+        return metric in (None, "corrected")
+    named = "published" if metric == "both" else metric
+    return gate == "both" or named in (None, gate)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,10 +32,10 @@ from lookaway.core import (
     Timeline,
     Unmeasurable,
 )
-from lookaway.engine.activity import ACTIVITY
 from lookaway.engine.locking import is_of_video, recipe_key, video_key
 from lookaway.engine.networks import RemoteExtractor, RemoteFeature, service_name
 from lookaway.engine.timings import (
+    ACTIVITY,
     ASKING,
     DECODING,
     READING,

@@ -18,9 +18,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from lookaway.engine.activity import ACTIVITY
 from lookaway.engine.session import Progress
-from lookaway.engine.timings import IDLE
+from lookaway.engine.timings import ACTIVITY, IDLE
 from lookaway.reports.numbers import duration, visible
 from lookaway.world.rendering import CaseReport
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
@@ -12,7 +12,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from lookaway.calibration.run_cards import RunCards, cards_of
-from lookaway.core import TESTED, TRIGGERED, Cell, Estimate, Table
+from lookaway.core import TESTED, TRIGGERED, Cell, Estimate, Json, Table
 from lookaway.engine.merging import missing_shards
 from lookaway.engine.run import Run
 from lookaway.reports.as_published import NOT_AS_PUBLISHED, not_as_published
@@ -25,7 +25,6 @@ from lookaway.reports.card_notes import (
     smallest_differences,
 )
 from lookaway.reports.clip_table import has_verdicts, print_clips
-from lookaway.reports.judge_line import judge_lines
 from lookaway.reports.leaderboards import Leaderboard, LeaderboardRow, leaderboards, ordered_models
 from lookaway.reports.missing_values import missing_values
 from lookaway.reports.numbers import (
@@ -47,6 +46,10 @@ from lookaway.store.run_folder import RunFolder
 
 PROTOCOL_TITLES: Final = ("as published:", "corrected:")
 MARKS = f"{Mark.IMPRECISE.value} imprecise, {Mark.NOT_ESTIMABLE.value} fewer than 10 values"
+OWN_WORDING: Final = "own wording"
+"""The project holds nobody's text: without a folder of prompts all questions are in its own words."""
+SHOWN_CHARACTERS: Final = 16
+"""Characters of a hash."""
 
 
 Layout: TypeAlias = Literal["auto", "models", "clips", "rows"]
@@ -138,8 +141,8 @@ def _print_notes(
     if problems := about["problems"]:
         lines.append(f"warning: the dataset has {amount(len(problems), 'problem')}; `lookaway validate` lists them")
     shown = f"; {MARKS}" if has_marks else ""
-    lines += judge_lines(run)
-    lines.append(f"lock {run.about['lock_sha256'][:16]}  suite {table.suite}  {WEIGHTING}{shown}")
+    lines += _judge_lines(run)
+    lines.append(f"lock {run.about['lock_sha256'][:SHOWN_CHARACTERS]}  suite {table.suite}  {WEIGHTING}{shown}")
     print_lines(lines)
 
 
@@ -366,3 +369,31 @@ def print_merged(run: Run, *, as_json: bool) -> None:
             "Features and replies are not merged: they only save work. Runs share them with --features and --replies.",
         ]
     )
+
+
+def _judge_lines(run: Run) -> list[str]:
+    """The judge of a run with the wording of its questions; nothing where none was asked."""
+    requested = run.about.get("requested") or {}
+    asked = {f"judge{of}": requested.get(name) for name, of in (("judge", ""), ("gate_judge", " of gates"))}
+    return [f"{title} {judge['model']}, {_wording_of(run, judge)}" for title, judge in asked.items() if judge]
+
+
+def _wording_of(run: Run, judge: Mapping[str, Any]) -> str:
+    given = judge.get("prompts")
+    if not given:
+        return OWN_WORDING
+    used = set(_prompts_of(run.lock.entries.get("metrics", {})))
+    words = f"prompts of {given['folder']} ({given['sha256'][:SHOWN_CHARACTERS]})"
+    return words if used <= set(given["names"]) else f"{words}, the rest in {OWN_WORDING}"
+
+
+def _prompts_of(entry: Json) -> Iterator[str]:
+    """Names of all prompts in a lock: what is described by a name and a hash alone."""
+    if isinstance(entry, Mapping):
+        if entry.keys() == {"kind", "name", "sha256"}:
+            yield entry["name"]
+        for inner in entry.values():
+            yield from _prompts_of(inner)
+    elif isinstance(entry, Sequence) and not isinstance(entry, str):
+        for inner in entry:
+            yield from _prompts_of(inner)

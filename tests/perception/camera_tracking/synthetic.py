@@ -10,9 +10,8 @@ from scipy.spatial.transform import Rotation
 from lookaway.perception.opencv import load_opencv
 from lookaway.perception.poses.tracking.focal_prior import FocalPrior
 from lookaway.perception.poses.tracking.follower import Follower
-from lookaway.perception.poses.tracking.outlines import Outline
 from lookaway.perception.poses.tracking.settings import TrackerSettings
-from lookaway.perception.poses.tracking.sightings import Sighting
+from lookaway.perception.poses.tracking.sightings import Outline, Sighting
 
 WIDTH, HEIGHT = 448, 256
 

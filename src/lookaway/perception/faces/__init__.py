@@ -1,9 +1,8 @@
 """Faces: detected, aligned and recognised."""
 
 from lookaway.perception.faces.detection import Choice, Detector, Found, Scrfd, Yunet
-from lookaway.perception.faces.extraction import FaceExtractor, LoadedFaceExtractor
+from lookaway.perception.faces.extraction import FaceExtractor, LoadedFaceExtractor, load_session
 from lookaway.perception.faces.recognition import Recogniser, aligned
-from lookaway.perception.faces.sessions import load_session
 
 __all__ = [
     "Choice",

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from lookaway.core import (
     Abstention,
     Compute,
+    Extractor,
     ExtractorBase,
     Feature,
     Features,
@@ -21,6 +22,7 @@ from lookaway.core import (
     Frame,
     FrameRequest,
     Json,
+    Pixels,
     Reason,
     Rollout,
     SampledExtractor,
@@ -168,3 +170,19 @@ def request_steps(frames: Sampler, timeline: Timeline, rollout: Rollout, height:
         found = f"{len(indices)} of the {timeline.frame_count} frames were sampled"
         raise Unmeasurable(Reason.TOO_SHORT, f"{found}; a step needs two. Sample more frames or a longer video.")
     return FrameRequest(frozenset(indices), height)
+
+
+Embedder: TypeAlias = Callable[[Sequence[Pixels]], Floats]
+"""Pictures of any sizes to [pictures, channels]."""
+
+
+class Embedding(Extractor, Protocol):
+    """An extractor of one vector a frame, whose network others can use on pictures of their own."""
+
+    def lacks(self) -> Abstention | None:
+        """Why the network cannot be loaded."""
+        ...
+
+    def embedder(self) -> Embedder:
+        """The loaded network."""
+        ...

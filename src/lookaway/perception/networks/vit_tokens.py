@@ -11,8 +11,7 @@ import numpy as np
 
 from lookaway.core import Abstention, Compute, Floats, Frame, Pixels, Rollout, Sampler, Timeline
 from lookaway.io.sampling import UniformFrames
-from lookaway.perception.networks.batching import BatchExtractor, BatchPlan, batch_size
-from lookaway.perception.networks.embedding import Embedder
+from lookaway.perception.networks.batching import BatchExtractor, BatchPlan, Embedder, batch_size
 from lookaway.perception.networks.fits import Colours, Fit, Fitted, Squeezed, WholeFrame, to_input
 from lookaway.perception.weights import Weights
 

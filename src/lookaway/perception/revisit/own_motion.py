@@ -29,7 +29,7 @@ class OwnMotion:
     much_more: Annotated[
         float, "a place that differs between visits by so many times what it does within them has changed all the same"
     ] = 2.0
-    most_frames: Annotated[int, "further frames of each visit that are looked at"] = 4
+    max_frames: Annotated[int, "further frames of each visit that are looked at"] = 4
     min_shown: Annotated[float, "share of what is compared that a frame of a visit shows"] = 0.5
 
 
@@ -62,8 +62,8 @@ def choose_visit_frames(
     away = first + 1 + int(np.argmin(shown[first + 1 : second]))
     is_seen = shown >= own.min_shown
     return VisitFrames(
-        _around(first, is_seen[:away], 0, own.most_frames),
-        _around(second, is_seen[away + 1 :], away + 1, own.most_frames),
+        _around(first, is_seen[:away], 0, own.max_frames),
+        _around(second, is_seen[away + 1 :], away + 1, own.max_frames),
     )
 
 

@@ -12,9 +12,8 @@ import numpy as np
 
 from lookaway.core import Abstention, Compute, Floats, Frame, Pixels, Rollout, Sampler, Timeline
 from lookaway.io.sampling import UniformFrames
-from lookaway.perception.networks.batching import BatchExtractor, BatchPlan, batch_size
+from lookaway.perception.networks.batching import BatchExtractor, BatchPlan, Embedder, batch_size
 from lookaway.perception.networks.efficientnet_network import CHANNELS, STRIDE, efficientnet_lite0, last_map
-from lookaway.perception.networks.embedding import Embedder
 from lookaway.perception.networks.fits import Colours, Fit, Fitted, Squeezed, to_input
 from lookaway.perception.networks.pretrained import load_parameters, load_torch
 from lookaway.perception.weights import Weights, published

@@ -28,7 +28,7 @@ from lookaway.core import (
     Timeline,
     Unmeasurable,
 )
-from lookaway.perception.networks.embedding import Embedder, Embedding
+from lookaway.perception.networks.batching import Embedder, Embedding
 from lookaway.perception.networks.fits import IMAGENET_MEAN, Colour
 
 
