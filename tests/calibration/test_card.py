@@ -127,10 +127,13 @@ def test_true_and_estimated_features_have_one_protocol_and_other_pairs_of_frames
 def test_cards_with_true_features_and_as_shipped_have_the_protocol_of_the_installed_metric(suite, tmp_path):
     known = {card.chain_sha256: card for card in shipped_cards().cards}
     dataset, found = Dataset(suite="revisit", root=tmp_path, rollouts=()), set()
-    needed = {name for bound in bind_metrics(dataset, [suite]) for name in feature_names(bound.recipes)}
+    protocol = None if suite == "revisit" else "corrected"
+    needed = {
+        name for bound in bind_metrics(dataset, [suite], protocol=protocol) for name in feature_names(bound.recipes)
+    }
     true = {name: kind for name, kind in TRUE_EXTRACTORS.items() if name in needed}
     for using in ({}, {"poses": "tracked_poses"}, true):
-        for bound in bind_metrics(dataset, [suite], using=using):
+        for bound in bind_metrics(dataset, [suite], protocol=protocol, using=using):
             if card := known.get(bound_chain(bound)[1]):
                 assert card.protocol_sha256 == bound_protocol(bound)
                 found.add(card.features)

@@ -18,8 +18,8 @@ NOISY = (
     "aligned_ssim",
     "further.ssim_lift",
     "look",
-    "mbencha.environment.rendering_lighting",
-    "mbencht.environment.spatial_epipolar",
+    "mbencha.corrected.environment.rendering_lighting",
+    "mbencht.corrected.environment.spatial_epipolar",
 )
 """Metrics whose clean clips differ from scene to scene, so that chance can make a difference."""
 

@@ -117,7 +117,9 @@ def test_a_significant_difference_below_the_card_is_neither_better_nor_worse(
 def test_reports_grey_out_differences_below_the_card_and_do_not_rank_by_them(
     tmp_path, card, monkeypatch, times, is_below
 ):
-    run = run_of(tmp_path, card, monkeypatch, times * card.smallest_difference)
+    loses = tuple(c.model_copy(update={"verdict": "loses"}) if c.name == "frozen" else c for c in card.controls)
+    lost = card.model_copy(update={"controls": loses})
+    run = run_of(tmp_path, lost, monkeypatch, times * card.smallest_difference)
     (board,) = leaderboards([load_run(run, "run")])
     ((cell,),) = matrix_cells(matrix(board))
     assert (cell.classes == "tied") == is_below
@@ -127,8 +129,16 @@ def test_reports_grey_out_differences_below_the_card_and_do_not_rank_by_them(
     (answer,) = answers([board], [matrix(board)], {"a": 0, "b": 1}, {})
     lead = "".join(part.text for part in answer.lead)
     assert lead.startswith("No difference between 2 models is significant" if is_below else "b remembers best")
+
+
+def test_nobody_is_ranked_by_a_column_that_a_frozen_video_wins(tmp_path, card, monkeypatch):
+    (board,) = leaderboards([load_run(run_of(tmp_path, card, monkeypatch, 0.1), "run")])
+    assert [row.ranks for row in board.rows] == [None, None]
+    assert [row.model for row in board.rows] == ["a", "b"]  # by name, though b is better
     assert board.title.endswith(" · frozen wins")
     assert board.short == "rendering_lighting · frozen wins"
+    (answer,) = answers([board], [matrix(board)], {"a": 0, "b": 1}, {})
+    assert "".join(part.text for part in answer.lead).startswith("No model is ranked: ")
 
 
 def test_reports_warn_of_metrics_that_a_frozen_video_wins_and_state_where_there_is_no_card(tmp_path, card, monkeypatch):

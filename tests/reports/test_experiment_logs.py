@@ -16,7 +16,7 @@ from tests.support.hand_made import hand_made_run, scores
 from tests.support.scripted import bound, script
 from tests.support.tiny import write_folder
 
-IDENTITY, GATE = "mbencha.entity.human_identity_consistency", "mbencha.revisited"
+IDENTITY, GATE = "mbencha.corrected.entity.human_identity_consistency", "mbencha.revisited"
 LOCK = {"suite": {"name": "mbench-a"}, "metrics": {}}
 
 

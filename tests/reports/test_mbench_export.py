@@ -232,8 +232,8 @@ def test_the_mean_of_the_exported_scores_is_the_reliability_of_the_summary(gated
     group = json.loads((tmp_path / f"out/metrics/{IDENTITY}/summary.json").read_text())["groups"]["m"]
     counted = [item["scores"]["score"] for item in items if "score" in item["scores"]]
     assert group["s_rel"] == group["score"] == pytest.approx(sum(counted) / len(counted), abs=1e-12)
-    assert group["c_trig"] == group["triggered"] == pytest.approx(2 / 3)
-    assert group["m_score"] == pytest.approx(2 * 0.6 * (2 / 3) / (0.6 + 2 / 3), abs=1e-12)
+    assert group["c_trig"] == group["triggered"] == pytest.approx(2 / 4)  # of all, as equation 1 has it
+    assert group["m_score"] == pytest.approx(2 * 0.6 * 0.5 / (0.6 + 0.5), abs=1e-12)
     assert group["trigger_score"] == pytest.approx((0.9 + 0.7 + 0.25) / 3)
     assert group["score_raw"] == 3.0
     assert (group["mode"], group["n"], group["n_judged"], group["n_asked"]) == ("trigger-conditioned", 2, 3, 4)

@@ -170,7 +170,7 @@ def test_a_run_of_repaired_metrics_alone_is_refused_with_the_command_that_measur
     clip = {("alpha", "real/001"): {"memobench.corrected.all.ssim": Score(0.7), "memobench.revisited": Score(1.0)}}
     run = memobench_run(tmp_path / "run", clip)
     for export in (export_memobench_table, lambda run, path: export_memobench_leaderboard([run], path)):
-        with pytest.raises(UserError, match=r"no published metric .* --protocol published"):
+        with pytest.raises(UserError, match=r"has corrected metrics alone of memobench.* --protocol published"):
             export(run, tmp_path / "out")
 
 

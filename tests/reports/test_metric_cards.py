@@ -39,10 +39,12 @@ def test_lists_of_metrics_say_where_there_is_no_card(tmp_path):
     assert set(lines.values()) == {"no card", "no card for these extractors"}
 
 
-def test_a_list_of_published_metrics_shows_the_cards_of_other_extractors_and_says_which():
+def test_a_list_of_metrics_shows_the_cards_of_other_extractors_and_says_which():
     rows = lookaway("metrics", "--suite", "mbench-a", "--json").json
     lines = {row["metric"]: row["sees"] for row in rows}
-    assert lines["mbencha.environment.spatial_epipolar"].startswith("with poses=tracked_poses: clean 0.67; finds ")
+    assert lines["mbencha.corrected.environment.spatial_epipolar"].startswith(
+        "with poses=tracked_poses: clean 0.67; finds "
+    )
     assert lines["mbencha.causal.state_progress"].startswith("with features from the ground truth: clean 1.00; finds ")
 
 

@@ -239,7 +239,7 @@ def test_the_guide_says_in_words_what_a_metric_needs_and_what_it_costs(cards):
 
 def test_frames_of_the_way_back_need_no_reference_video_though_the_same_extractor_compares_them():
     known = {card.metric: card for card in guide_cards(shipped_cards().cards)}
-    mirrored, referred = known["mind.gsc.psnr"], known["mind.lcm.psnr"]
+    mirrored, referred = known["mind.corrected.gsc.psnr"], known["mind.corrected.lcm.psnr"]
     assert mirrored.chain == referred.chain
     assert (mirrored.compares_with_reference, needs_of(mirrored)) == (False, "nothing else")
     assert (referred.compares_with_reference, needs_of(referred)) == (True, "a reference video")

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import pytest
+
 from lookaway.core import Abstention, Reason
 from lookaway.reports.leaderboards import headline, leaderboards
 from lookaway.reports.runs import load_runs
 from lookaway.reports.world import standings
 from tests.reports.site.simulated import Simulated
 
+pytestmark = pytest.mark.usefixtures("tried_on_frozen")
 STYLE = "mbencht.environment.rendering_style"
 
 

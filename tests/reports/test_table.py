@@ -11,7 +11,15 @@ from tests.reports.site.simulated import KINDS, Simulated
 from tests.support.chosen_run import STYLE, Clip, chosen_run, clips
 from tests.support.hand_made import hand_made_run, scores
 
+pytestmark = pytest.mark.usefixtures("tried_on_frozen", "as_published")
+
 SIMULATED = "mbencht.environment.rendering_style"
+
+
+@pytest.fixture
+def as_published(monkeypatch):
+    """Simulated metrics have public names and constants of their own."""
+    monkeypatch.setattr("lookaway.reports.table.not_as_published", lambda run: {})
 
 
 def printed(run, capsys, *, as_json: bool = False) -> str:

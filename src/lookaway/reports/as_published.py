@@ -13,8 +13,8 @@ from lookaway.suites.two_protocols import CORRECTED, FURTHER
 
 NO_DEPARTURE: Final = frozenset({"compute", "device", "judge", "prompts", "system", "files", "revision", "sha256"})
 """What of a recipe is free: where it runs, who is asked in whose words, and the files of weights."""
-OF_LAYOUT: Final = frozenset({"cached_poses", "extrinsics_convention"})
-"""Settings that say how the files of a dataset are laid out."""
+OF_LAYOUT: Final = frozenset({"cached_poses", "extrinsics_convention", "scores"})
+"""Settings that say how the files of a dataset are laid out, and which scores of several publications are measured."""
 NOT_AS_PUBLISHED: Final = "not as published"
 """Heads a column of a published name that was measured in another way."""
 MEASURE: Final = "lookaway eval DATASET -o RUN --protocol published"
@@ -31,7 +31,7 @@ def not_as_published(run: Run) -> dict[str, str]:
     settings = run.lock.entries.get("dataset", {}).get("settings", {})
     suite, using = load_suite(run.about["suite"]), (run.about.get("requested") or {}).get("using") or {}
     changed = [option for option in suite.options if _is_changed(option, settings)]
-    usual = _published(suite, {**settings, **{option.setting: option.default for option in changed}})
+    usual = _published(suite, _with_defaults(settings, changed))
     for other in _others(suite.name, locked.keys() - usual.keys()):
         usual |= {name: bound for name, bound in _published(other, settings).items() if name not in usual}
     found: dict[str, str] = {}
@@ -74,6 +74,12 @@ def _published(suite: Suite, settings: Mapping[str, Any]) -> dict[str, BoundMetr
     return {bound.name: bound for bound in bounds if not bound.name.startswith(FURTHER)}
 
 
+def _with_defaults(settings: Mapping[str, Any], options: Collection[Option]) -> dict[str, Any]:
+    """The settings as if these options had not been given."""
+    left = {name: value for name, value in settings.items() if name not in {option.setting for option in options}}
+    return {**left, **{option.setting: option.default for option in options if option.default is not None}}
+
+
 def _others(own: str, unknown: Collection[str]) -> Iterator[Suite]:
     """Other suites, where the run has metrics that may be theirs."""
     if unknown:
@@ -89,7 +95,7 @@ def _is_changed(option: Option, settings: Mapping[str, Any]) -> bool:
 def _of_all_metrics(suite: Suite, changed: Collection[Option], settings: Mapping[str, Any]) -> Iterator[Option]:
     """Options that no metric is bound with: they change what is read, and so all metrics."""
     for option in changed:
-        without = _published(suite, {**settings, option.setting: option.default})
+        without = _published(suite, _with_defaults(settings, [option]))
         if _published(suite, settings) == without:
             yield option
 

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from lookaway.core import Cell, MissingExtra, UnknownName, UserError
+from lookaway.core import TESTED, Cell, MissingExtra, UnknownName, UserError
 from lookaway.engine.run import Run
 from lookaway.reports.missing_values import measured_share
 from lookaway.reports.site.rendering import slug
@@ -94,6 +94,8 @@ def _values(cell: Cell) -> Iterator[tuple[str, float]]:
     yield "coverage", measured_share(cell)
     if cell.gated is not None and cell.gated.coverage is not None:
         yield cell.gated.label, cell.gated.coverage.mean
+    if cell.tested is not None and cell.tested.share is not None:
+        yield TESTED, cell.tested.share.mean
 
 
 def _to_tensorboard(log: ModelLog) -> None:

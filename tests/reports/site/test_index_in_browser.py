@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lookaway.calibration.card import CardSet
 from lookaway.reports.runs import load_runs
 from lookaway.reports.site import building
 from lookaway.reports.site.building import build_site
@@ -23,6 +24,7 @@ def index(tmp_path_factory) -> Path:
     """An index with every section, of a run full of hostile text."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(building, "write_items", lambda runs, output: {})
+        patch.setattr(CardSet, "is_won_by_frozen", lambda cards, *hashes: False)  # so that models are ranked
         folder = tmp_path_factory.mktemp("site")
         run = write_run(folder / "run", HOSTILE, HOSTILE_EVERYWHERE).write()
         return build_site(load_runs([run.path]), folder / "site")
@@ -32,6 +34,7 @@ def index(tmp_path_factory) -> Path:
 def plain_index(tmp_path_factory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(building, "write_items", lambda runs, output: {})
+        patch.setattr(CardSet, "is_won_by_frozen", lambda cards, *hashes: False)  # so that models are ranked
         folder = tmp_path_factory.mktemp("plain")
         skills = {"a": 0.5, "b": 0.9, "c": 0.2, "frozen": 0.7}
         run = Simulated(path=folder / "run", skills=skills, metrics=[STYLE], scenes=12).write()
