@@ -87,6 +87,13 @@ def test_how_files_are_laid_out_is_no_departure(tmp_path):
     assert not_as_published(run) == {}
 
 
+def test_which_scores_are_measured_is_no_departure(tmp_path):
+    settings = {"scores": "revisit,sana"}
+    run = run_of(tmp_path, "revisit", [*of_suite("revisit", settings).values()], settings=settings)
+    assert "sana.revisit_psnr" in run.lock.entries["metrics"]
+    assert not_as_published(run) == {}
+
+
 def test_versions_decoder_weights_and_device_are_no_departure(tmp_path):
     text = json.dumps({name: metric_entries(bound) for name, bound in of_suite("mind").items()})
     for old, new in (

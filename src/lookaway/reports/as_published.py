@@ -13,8 +13,8 @@ from lookaway.suites.two_protocols import CORRECTED, FURTHER
 
 NO_DEPARTURE: Final = frozenset({"compute", "device", "judge", "prompts", "system", "files", "revision", "sha256"})
 """What of a recipe is free: where it runs, who is asked in whose words, and the files of weights."""
-OF_LAYOUT: Final = frozenset({"cached_poses", "extrinsics_convention"})
-"""Settings that say how the files of a dataset are laid out."""
+OF_LAYOUT: Final = frozenset({"cached_poses", "extrinsics_convention", "scores"})
+"""Settings that say how the files of a dataset are laid out, or which of its metrics are measured, not how."""
 NOT_AS_PUBLISHED: Final = "not as published"
 """Heads a column of a published name that was measured in another way."""
 MEASURE: Final = "lookaway eval DATASET -o RUN --protocol published"
