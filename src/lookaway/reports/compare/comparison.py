@@ -413,5 +413,7 @@ def _notes(
             "of the gate says how often each did."
         )
     if any(cell.untested for run in (before, after) for cell in run.table.cells):
-        notes.append("Gates are ignored: clips that are not known to have tested memory count too.")
+        notes.append(
+            "In published metrics, and with --ignore-trigger, clips count that are not known to have tested memory."
+        )
     return tuple(notes)
