@@ -78,7 +78,7 @@ MISTAKES: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     ((*EVAL, "--metrics", "lightt"), ("No metric is named 'lightt'", "Did you mean 'light'")),
     ((*EVAL, "--models", "x"), ("No model is named 'x'", "Known: m")),
     ((*EVAL, "--case", "x"), ("No case is named 'x'", "Known: case0")),
-    ((*EVAL, "--protocol", "x"), ("No revisit protocol is named 'x'", "Known: delivered, echo_loop")),
+    ((*EVAL, "--scores", "x"), ("No revisit score is named 'x'", "Known: delivered, echo_loop")),
     ((*EVAL, "--use", "poses"), ("'poses' is not FEATURE=EXTRACTOR", "such as poses=tracked_poses")),
     ((*EVAL, "--use", "poses=track_poses"), ("No extractor is named 'track_poses'", "'tracked_poses'")),
     ((*EVAL, "--use", "pose=tracked_poses"), ("No feature of these metrics is named 'pose'", "'poses'")),

@@ -46,6 +46,8 @@ def another(value: Any, hint: Any) -> Any:
             return LabMeans() if "Extractor" in str(hint) else 60
         case str():
             return value[:-1] if len(value) > 1 else "x"
+        case tuple() if value and all(isinstance(entry, float) for entry in value):
+            return (*value[:-1], 2 * value[-1] + 1)
         case tuple():
             return value[:-1] if len(value) > 1 else (*value, *value) or ("x",)
         case bool():

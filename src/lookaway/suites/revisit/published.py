@@ -82,7 +82,7 @@ class Variant:
 def published_metrics(variant: str, settings: Settings) -> tuple[BoundMetric, ...]:
     """The metrics of a variant: as its publication has them, and without the defects that are known."""
     if variant not in VARIANTS:
-        raise UnknownName("revisit scores", variant, VARIANTS)
+        raise UnknownName("revisit score", variant, VARIANTS)
     found = VARIANTS[variant]
     corrected = _bound(variant, found.corrected(settings))
     return (

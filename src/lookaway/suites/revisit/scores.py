@@ -30,7 +30,7 @@ def split_scores(text: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
     for name in names:
         if name not in SCORES:
-            raise UnknownName("revisit scores", name, SCORES)
+            raise UnknownName("revisit score", name, SCORES)
     return names
 
 
