@@ -113,6 +113,8 @@ def test_eval_prints_the_table_that_show_prints_again(dataset, tmp_path):
         "scored",
         "tested",
         "judged",
+        "if",
+        "tested",
     ]
     assert len(cells) == 4
     assert few.startswith("note: 4 of 4 cells have fewer than 5 scenes")

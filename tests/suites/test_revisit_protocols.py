@@ -25,7 +25,7 @@ COMPARED = ("sana_like.revisit_psnr", "mbencha.environment.rendering_lighting", 
 """A score of each table that another light lowers."""
 DECLINED = {
     "sana.revisit_psnr": Reason.MISSING_INPUT,
-    "mind.action.rpe_rot": Reason.MISSING_INPUT,
+    "mind.action.rpe_rot": Reason.MISSING_WEIGHTS,
     "mbencha.entity.object_geometry_consistency": Reason.MISSING_INPUT,
     "mind.corrected.gsc.lpips": Reason.MISSING_WEIGHTS,
 }
@@ -81,7 +81,7 @@ def test_an_unknown_protocol_is_refused_with_its_nearest_name(tmp_path):
 def test_own_numbers_have_no_protocol_and_refuse_the_option(tmp_path):
     kept(tmp_path / "clip.mp4", panorama.pictures())
     assert {metric.protocol for metric in bound("revisit")} == {None}
-    with pytest.raises(UserError, match="no publication has the metrics of the suite 'revisit'"):
+    with pytest.raises(UserError, match="no publication has these metrics of the suite 'revisit'"):
         bind_metrics(lookaway.read(tmp_path, suite="revisit"), protocol="published")
 
 
