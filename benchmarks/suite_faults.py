@@ -1,7 +1,8 @@
 """Which suite sees which fault, from one run that measures several suites on one simulated world.
 
     lookaway world render -o WORLD ...
-    lookaway judge oracle WORLD -- lookaway eval WORLD -o RUN --metrics mbench-a,mind,memobench,wrbench,revisit \\
+    lookaway judge oracle WORLD -- lookaway eval WORLD -o RUN --protocol corrected \\
+        --metrics mbench-a,mind,memobench,wrbench,revisit \\
         --use poses=tracked_poses --use reference_poses=true_reference_poses \\
         --use requested_poses=true_requested_poses
     python -m benchmarks.suite_faults RUN

@@ -171,6 +171,12 @@ def _why_not(measured: _Measured, given: float | None) -> str:
 def _axis(measured: Sequence[_Measured], given: float | None) -> PreferenceAxis:
     first = measured[0]
     name, card = first.asked.name, first.card
+    is_published = first.asked.protocol in ("published", "both")
+    if is_published and (first.asked.is_consistency if first.frozen_wins is None else first.frozen_wins):
+        raise UserError(
+            f"{name}: a still video wins this published number, or no card denies it, so pairs from it would "
+            "teach a model to stand still. Leave it out, or measure it corrected: --protocol corrected."
+        )
     if first.asked.is_consistency and not first.gates:
         raise UserError(
             f"{name}: {first.run.path} has no gate for it, so it is not known which videos tested memory; those that "
@@ -183,12 +189,6 @@ def _axis(measured: Sequence[_Measured], given: float | None) -> PreferenceAxis:
                 f"{name}: {first.run.path} and {other.run.path} have different cards, since their videos differ in "
                 "size or rate. Export pairs from each run separately, or state one --smallest-difference for both."
             )
-    is_published = first.asked.protocol in ("published", "both")
-    if is_published and (first.asked.is_consistency if first.frozen_wins is None else first.frozen_wins):
-        raise UserError(
-            f"{name}: a still video wins this published number, or no card denies it, so pairs from it would "
-            "teach a model to stand still. Leave it out, or measure it corrected: --protocol corrected."
-        )
     smallest = (given, "given") if given is not None else _smallest(first)
     if smallest is None:
         reason = card if isinstance(card, str) else "clean clips of its card do not differ, and it has no range"
