@@ -22,6 +22,7 @@ from tests.support.rendered import copy_small
 
 pytestmark = pytest.mark.render
 
+PROTOCOLS = {suite: "both" for suite in plugins.names("suites") if suite not in ("folder", "revisit")}
 METRICS = {bound.name for suite in plugins.names("suites") for bound in load_suite(suite).metrics({})}
 
 
@@ -58,7 +59,7 @@ def test_all_metrics_of_all_suites_share_one_decoding_and_every_feature(world, t
     bounds = {
         bound.name: replace(bound, subsets=None)
         for suite in plugins.names("suites")
-        for bound in bind_metrics(replace(dataset, suite=suite), using={"poses": poses})
+        for bound in bind_metrics(replace(dataset, suite=suite), protocol=PROTOCOLS.get(suite), using={"poses": poses})
     }
     folder = RunFolder(tmp_path / "run")
     plan = make_plan(replace(dataset, rollouts=(rollout,)), tuple(bounds.values()))
