@@ -113,7 +113,7 @@ def test_a_short_token_is_refused_without_showing_it(monkeypatch):
     ("arguments", "why"),
     [
         (["--metrics", "lihgt"], "Did you mean 'light'?"),
-        (["--reward", "memory", "--metrics", "light"], "Leave --metrics and --use out"),
+        (["--reward", "memory", "--metrics", "light"], "Leave --metrics, --protocol and --use out"),
         (["--ray-address", "auto"], "Add --replicas"),
         (["--token", "secret"], "No such option"),
         (["--host", "0.0.0.0"], "Set LOOKAWAY_TOKEN"),

@@ -62,12 +62,14 @@ def cards_of(run: Run, cards: CardSet | None = None) -> RunCards:
     return RunCards(
         found={name: card for name, card in results.items() if isinstance(card, MetricCard)},
         missing={name: why for name, why in results.items() if isinstance(why, str)},
-        frozen={
-            name: won
-            for name in asked
-            if (won := cards.is_won_by_frozen(chain_of(entries[name])[1], protocol_of(entries[name]))) is not None
-        },
+        frozen={name: won for name in asked if (won := _frozen_wins(cards, entries[name], results[name])) is not None},
     )
+
+
+def _frozen_wins(cards: CardSet, entries: Mapping[str, Any], found: MetricCard | str) -> bool | None:
+    """What the card says or, where it does not, other cards of the metric."""
+    own = found.is_won_by_frozen if isinstance(found, MetricCard) else None
+    return cards.is_won_by_frozen(chain_of(entries)[1], protocol_of(entries)) if own is None else own
 
 
 def record_cards(run: Run) -> None:
