@@ -15,7 +15,7 @@ from lookaway.judges.question import answer_schema
 from lookaway.judges.question_verdicts import BankAnswer
 from lookaway.judges.question_writing import WrittenQuestions
 from lookaway.judges.rating import RatingAnswer
-from lookaway.judges.reobservation import ReobservationAnswer, SecondLookAnswer
+from lookaway.judges.reobservation import ReobservationAnswer
 from lookaway.judges.settings import Ready
 from lookaway.judges.trigger_verdict import TriggerAnswer
 from tests.judges.requests import question
@@ -28,7 +28,6 @@ ANSWERS = (
     RatingAnswer,
     Ready,
     ReobservationAnswer,
-    SecondLookAnswer,
     TriggerAnswer,
     WrittenQuestions,
 )

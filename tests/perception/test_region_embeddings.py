@@ -165,7 +165,7 @@ def test_another_network_is_another_recipe_and_its_software_is_in_the_lock(hub):
     recipe = RegionEmbeddings(Sam2Track(), Dinov2Embeddings())
     assert recipe_key(recipe) != recipe_key(replace(recipe, embedding=Dinov2Embeddings(side=112)))
     assert recipe_key(recipe) != recipe_key(replace(recipe, masks=Sam2Track(point=True)))
-    assert set(recipe.software) == {"numpy", "torch", "transformers"}
+    assert set(recipe.software) == {"numpy", "opencv-python-headless", "torch", "transformers"}
 
 
 def test_missing_weights_decline_with_the_command_that_fetches_them(hub):
