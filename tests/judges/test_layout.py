@@ -31,7 +31,7 @@ ANSWERS = (
     TriggerAnswer,
     WrittenQuestions,
 )
-SCHEMAS_OF_VERSION = {1: "be4ed33d42f0d7e742f11e55b27c2d16b188ad6efe5b72b0fe24e4e7afc0574f"}
+SCHEMAS_OF_VERSION = {1: "3deb307a62a61c66892b09379c1d0f7f94e01d8376a238c0e6de02ce9ebc84b5"}
 
 
 def words(media: str) -> list[object]:
