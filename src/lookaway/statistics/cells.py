@@ -39,9 +39,10 @@ def gated_cells(groups: Sequence[Group], *, combines: bool = False) -> tuple[Cel
 
     The gate is that of its model, subset and protocol (`gate_decides`). Others count as `gate_closed`. A rollout whose
     gate is unknown, because it abstained or failed, counts neither in the coverage nor in the mean; the gate gives the
-    reason. Where all are unknown, the cell has no estimate. It is a plain mean where there is no gate, no judge, or for
-    what is not consistency, and for published numbers that have no gate: `tested` says then what ours would make of
-    them. `combines` is for a gate that was triggered or not: coverage and score are combined to one number.
+    reason. In a published share it counts as not triggered (MBench, equation 1). Where all are unknown, the cell has no
+    estimate. It is a plain mean where there is no gate, no judge, or for what is not consistency, and for published
+    numbers that have no gate: `tested` says then what ours would make of them. `combines` is for a gate that was
+    triggered or not: coverage and score are combined to one number.
     """
     gates = _Gates(groups)
     shown = [group for group in groups if not group.is_gate]
