@@ -94,6 +94,7 @@ bench-report:  ## The report of the simulated actors: how long it takes to build
 CARDS ?= runs/cards
 JUDGED_CARDS ?= $(CARDS)-judged
 SIDEWAYS_CARDS ?= $(CARDS)-sideways
+RANDOM_CARDS ?= $(CARDS)-random
 WORKERS ?= 2
 SEPARATOR := ,
 CALIBRATE = $(PYTHON) -c "from lookaway.cli import main; main()" calibrate --quiet --workers $(WORKERS)
@@ -104,6 +105,12 @@ OWN = remembered changed_area light look aligned_ssim return_error reach_missing
 FIDELITY = $(foreach phase,visible disappeared reappeared all,$(foreach name,psnr ssim,memobench.corrected.$(phase).$(name)))
 CAMERA = memobench.corrected.camera_controllability further.rotation_followed wrbench.corrected.camera_precision \
 	wrbench.corrected.camera_alignment
+# Not mind.gsc.psnr: it leaves equal frames out, so that a frozen video has no score, and one that hardly moves the best.
+PUBLISHED = $(foreach start,mbencha mbencht,$(foreach name,spatial_epipolar spatial_reprojection rendering_lighting,\
+	$(start).environment.$(name))) mbencha.causal.camera_interaction $(subst .corrected,,$(FIDELITY)) mind.gsc.mse mind.gsc.ssim \
+	wrbench.camera_precision wrbench.camera_alignment
+PUBLISHED_TRUTH = memobench.geo3d memobench.ors mbencha.entity.object_geometry_consistency \
+	mbencht.entity.object_geometry_consistency
 MEASURED = $(subst $() ,$(SEPARATOR),$(strip $(OWN) $(FIDELITY) $(CAMERA) mbencha.corrected.environment.rendering_lighting))
 PROBES = wrbench.d3.visible_spatial wrbench.d4.visible_state wrbench.d5.returned_spatial wrbench.d6.returned_state
 RATINGS = mbencha.causal.state_progress mbencha.causal.progress_correctness triggered
@@ -116,11 +123,12 @@ CONTROLS = frozen,overlay,wrong_scene,reversed,shuffled,noise,crop,loop
 REORDERED = frozen,reversed,shuffled,loop
 EVENTS = -o $(JUDGED_CARDS) --metrics $(ASKED) --oracle --events in_place --severities 0.1,0.25,0.5,0.75,1 \
 	--changes $(REORDERED) --features truth
+STILL = $(CALIBRATE) -o $(CARDS) $(SMALL) --protocol published --faults "" --changes frozen
 SIDEWAYS = $(CALIBRATE) -o $(SIDEWAYS_CARDS) --cameras pan_left $(SMALL) --severities 0.5,1 --changes ""
 KNOWN_SCORES = benchmarks/cards/scores.parquet
 
 # Rendered clips, features, outcomes and scores stay in CARDS, so the same command goes on where it was stopped.
-cards:  ## The cards of metrics that need no downloaded weights: faults, controls, nuisances, true features, another look and path
+cards:  ## The cards of metrics that need no downloaded weights, and what a frozen video wins of the others
 	mkdir -p $(CARDS)
 	test -f $(CARDS)/scores.parquet || cp $(KNOWN_SCORES) $(CARDS)/
 	set -e; for form in $(FORMS); do for step in $(STEPS); do $(MEASURE) $$form $$step --changes ""; done; done
@@ -141,7 +149,11 @@ cards:  ## The cards of metrics that need no downloaded weights: faults, control
 	$(SIDEWAYS) --metrics $(subst $() ,$(SEPARATOR),$(strip $(OWN)))
 	$(SIDEWAYS) --metrics mbencha.causal.camera_interaction --use poses=tracked_poses
 	set -e; for form in $(FORMS); do $(CALIBRATE) $(EVENTS) $$form; done
-	$(PYTHON) -m benchmarks.ship_cards $(CARDS) $(JUDGED_CARDS) $(SIDEWAYS_CARDS)
+	$(STILL) --metrics $(subst $() ,$(SEPARATOR),$(strip $(PUBLISHED))) --use poses=tracked_poses \
+		--use requested_poses=true_requested_poses
+	$(STILL) --metrics $(subst $() ,$(SEPARATOR),$(strip $(PUBLISHED_TRUTH))) --features truth
+	$(PYTHON) -m benchmarks.random_networks $(RANDOM_CARDS)
+	$(PYTHON) -m benchmarks.ship_cards $(CARDS) $(JUDGED_CARDS) $(SIDEWAYS_CARDS) $(RANDOM_CARDS)
 
 constants:  ## That every number in the code that moves a score is in the lock; goes on where it was stopped
 	$(PYTHON) -m benchmarks.locked_constants

@@ -87,7 +87,8 @@ def made_from(cards: Sequence[MetricCard], rows: Sequence[Row]) -> list[MetricCa
         form = (card.height, card.width, card.fps)
         own = known.get(metric_key(metric, setting), [])
         fitting = [score for score in own if (*score.label.size, score.label.fps) == form]
-        made += [make_card(metric, fitting, setting)] if fitting else []
+        if fitting:  # that weights were random is known of the card alone
+            made.append(make_card(metric, fitting, setting).model_copy(update={"features": card.features}))
     return made
 
 

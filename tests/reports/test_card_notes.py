@@ -31,6 +31,13 @@ def card() -> MetricCard:
     return card_of(prefers_frozen).model_copy(update={"metric": LIGHT})
 
 
+@pytest.fixture
+def lost(card) -> MetricCard:
+    """The same, but a frozen video loses."""
+    loses = tuple(c.model_copy(update={"verdict": "loses"}) if c.name == "frozen" else c for c in card.controls)
+    return card.model_copy(update={"controls": loses})
+
+
 def run_of(tmp_path, card: MetricCard, monkeypatch: pytest.MonkeyPatch, difference: float) -> Run:
     """A model, and another whose scores are better by a steady difference, so that it is significant."""
     values = np.linspace(0.4, 0.6, SCENES)
@@ -71,15 +78,31 @@ def test_the_table_for_programs_has_the_hash_of_the_card(tmp_path, card, monkeyp
         (True, [LIGHT, STYLE], "no card for any metric"),
     ],
 )
-def test_a_table_without_cards_says_why(tmp_path, card, monkeypatch, capsys, has_chain, metrics, told):
+def test_a_table_without_cards_says_why(tmp_path, lost, monkeypatch, capsys, has_chain, metrics, told):
     run = chosen_run(tmp_path / "run", [clip for metric in metrics for clip in clips(metric, [0.5] * 3)])
     chain = chain_of(run.lock.entries["metrics"].get(LIGHT, {}))[1] if has_chain else "of other extractors"
-    own = card.model_copy(update={"chain_sha256": chain})
+    own = lost.model_copy(update={"chain_sha256": chain})
     monkeypatch.setattr(run_cards, "shipped_cards", lambda: CardSet((own,)))
     print_table(run, run.table(), as_json=False)
     said = f"{told}: what a metric sees here is not known"
     assert f"note: {said}.\n" in capsys.readouterr().out
     assert dict(facts(load_run(run, "run")))["Cards"] == said
+
+
+def test_a_metric_that_a_frozen_video_wins_is_not_said_to_have_no_card(tmp_path, card, monkeypatch, capsys):
+    run = chosen_run(tmp_path / "run", [clip for metric in (LIGHT, STYLE) for clip in clips(metric, [0.5] * 3)])
+    own = card.model_copy(update={"chain_sha256": chain_of(run.lock.entries["metrics"][LIGHT])[1], "fps": 1})
+    monkeypatch.setattr(run_cards, "shipped_cards", lambda: CardSet((own,)))
+    print_table(run, run.table(), as_json=False)
+    shown = capsys.readouterr().out
+    assert f"{LIGHT} (frozen wins)" in shown
+    assert f"note: {LIGHT}: a frozen video scores as well as a perfect memory.\nnote: no card: {STYLE}.\n" in shown
+    print_table(run, run.table(), as_json=True)
+    assert json.loads(capsys.readouterr().out)["cards"] == {LIGHT: {"is_won_by_frozen": True}, STYLE: "no card"}
+    loaded = load_run(run, "run")
+    assert dict(facts(loaded))["Cards"] == "for 1 of 2 metrics"
+    texts = {warned.text: warned.details for warned in warnings([loaded], [])}
+    assert [details for text, details in texts.items() if text.startswith("A frozen video")] == [(LIGHT,)]
 
 
 def test_a_table_names_the_metrics_without_a_card_by_reason(tmp_path, card, monkeypatch, capsys):
@@ -93,12 +116,12 @@ def test_a_table_names_the_metrics_without_a_card_by_reason(tmp_path, card, monk
     assert f"note: no card: {STYLE}; no card for these extractors: {LPIPS}.\n" in capsys.readouterr().out
 
 
-def test_a_comparison_of_runs_with_different_cards_says_so(tmp_path, card, monkeypatch):
-    runs = [run_of(tmp_path / name, card, monkeypatch, 0.1) for name in ("old", "new")]
-    own = card.model_copy(update={"chain_sha256": chain_of(runs[1].lock.entries["metrics"][LIGHT])[1]})
+def test_a_comparison_of_runs_with_different_cards_says_so(tmp_path, lost, monkeypatch):
+    runs = [run_of(tmp_path / name, lost, monkeypatch, 0.1) for name in ("old", "new")]
+    own = lost.model_copy(update={"chain_sha256": chain_of(runs[1].lock.entries["metrics"][LIGHT])[1]})
     another = own.model_copy(update={"scenes": own.scenes + 1})
     monkeypatch.setattr(run_cards, "shipped_cards", lambda: CardSet((own, another)))
-    assert not [note for note in compare_runs(*runs, ["a", "b"]).notes if "card" in note and "frozen" not in note]
+    assert not [note for note in compare_runs(*runs, ["a", "b"]).notes if "card" in note]
     RunFolder(runs[1].path).add_cards({LIGHT: another.sha256})
     (note,) = [note for note in compare_runs(*runs, ["a", "b"]).notes if "card" in note]
     assert note == "a different card in each run: what a metric sees here is not known."
@@ -115,11 +138,9 @@ def test_a_significant_difference_below_the_card_is_neither_better_nor_worse(
 
 @pytest.mark.parametrize(("times", "is_below"), [(0.9, True), (2.0, False)])
 def test_reports_grey_out_differences_below_the_card_and_do_not_rank_by_them(
-    tmp_path, card, monkeypatch, times, is_below
+    tmp_path, lost, monkeypatch, times, is_below
 ):
-    loses = tuple(c.model_copy(update={"verdict": "loses"}) if c.name == "frozen" else c for c in card.controls)
-    lost = card.model_copy(update={"controls": loses})
-    run = run_of(tmp_path, lost, monkeypatch, times * card.smallest_difference)
+    run = run_of(tmp_path, lost, monkeypatch, times * lost.smallest_difference)
     (board,) = leaderboards([load_run(run, "run")])
     ((cell,),) = matrix_cells(matrix(board))
     assert (cell.classes == "tied") == is_below

@@ -45,6 +45,10 @@ TRUE_EXTRACTORS: Final[Mapping[str, str]] = {
 JUDGE: Final = "judge"
 PAIRS: Final = "pairs"
 """Parts of recipes: who answers, and which frames are compared."""
+OF_WEIGHTS: Final = frozenset({"source", "revision", "files"})
+"""By these parts the weights of a network are known in a recipe."""
+MACHINE: Final = frozenset({"compute", "device"})
+"""Parts of recipes that say where a network runs."""
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -174,8 +178,9 @@ class MetricCard(_Record):
     """Hash of the metric's constants and of all its recipes; the key of the card with size and rate."""
     protocol_sha256: str
     """Hash of the metric and of the frames that it compares, the same for true and for shipped features."""
-    features: Literal["truth", "shipped"]
-    """Whether features were read from the ground truth, where that has them."""
+    features: Literal["truth", "shipped", "random"]
+    """Whether features were read from the ground truth, where that has them, or networks had random weights: nothing
+    then holds but that a frozen video wins, as it does with all weights."""
     height: Count
     width: Count
     fps: Count
@@ -269,14 +274,18 @@ def protocol_of(entries: Mapping[str, Any]) -> str:
 
 
 def _without_estimates(value: Any) -> Any:
-    """A description of recipes; of those that the ground truth can replace, only which frames they pair."""
+    """A description of recipes; of those that the ground truth can replace, only which frames they pair, and of
+    networks neither what they have learned nor where they run."""
     if isinstance(value, list):
         return [_without_estimates(entry) for entry in value]
     if not isinstance(value, Mapping):
         return value
+    if value.keys() >= OF_WEIGHTS:
+        return {"name": value["name"]}
     return {
         name: _pairs_of(entry) if name in TRUE_EXTRACTORS or name == JUDGE else _without_estimates(entry)
         for name, entry in value.items()
+        if name not in MACHINE
     }
 
 
@@ -325,7 +334,8 @@ class CardSet:
 
     def find_similar(self, protocol_sha256: str, size: tuple[int, int], fps: int) -> MetricCard | None:
         """A card of the same metric on the same frames with other extractors; as shipped rather than with the truth."""
-        fitting = (card for card in self._of_form(size, fps) if card.protocol_sha256 == protocol_sha256)
+        known = (card for card in self._of_form(size, fps) if card.features != "random")
+        fitting = (card for card in known if card.protocol_sha256 == protocol_sha256)
         return min(fitting, key=lambda card: (card.features == "truth", card.chain), default=None)
 
     def _of_form(self, size: tuple[int, int], fps: int) -> Iterator[MetricCard]:

@@ -12,7 +12,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final
 
-from lookaway.calibration.card import CardSet, bound_chain
+from lookaway.calibration.card import OF_WEIGHTS, CardSet, bound_chain
 from lookaway.core import BoundMetric, describe
 from lookaway.engine.reading import load_suite
 from lookaway.suites.revisit.published import VARIANTS
@@ -67,17 +67,17 @@ def evidence_record() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
 
 
 def shown_for(bound: BoundMetric, cards: CardSet) -> Shown:
-    """What has been shown for a metric as a suite binds it; a card of any size and rate counts."""
+    """What has been shown for a metric as a suite binds it; a card of faults counts at any size and rate."""
     _, sha256 = bound_chain(bound)
     return Shown(
         tests=evidence_record().get(bound.name, {}),
         needs_weights=any(_names_weights(describe(recipe)) for recipe in bound.recipes.values()),
-        has_card=any(card.chain_sha256 == sha256 for card in cards.cards),
+        has_card=any(card.chain_sha256 == sha256 and card.responses for card in cards.cards),
     )
 
 
 def _names_weights(described: Any) -> bool:
     """Whether a description has files of a network anywhere in it."""
     if isinstance(described, Mapping):
-        return {"source", "revision", "files"} <= described.keys() or any(map(_names_weights, described.values()))
+        return described.keys() >= OF_WEIGHTS or any(map(_names_weights, described.values()))
     return isinstance(described, list | tuple) and any(map(_names_weights, described))

@@ -93,17 +93,19 @@ def _card_lines(folder: Path | None, size: tuple[int, int], fps: int) -> Callabl
     """What the card of a metric, or one with other extractors, says in one line, or why there is none."""
     from lookaway.calibration.card import bound_chain, bound_protocol, read_cards
     from lookaway.calibration.run_cards import shipped_cards
-    from lookaway.reports.metric_facts import card_line, card_origin
+    from lookaway.reports.metric_facts import WON_BY_FROZEN, card_line, card_origin
 
     cards = shipped_cards() if folder is None else read_cards(folder)
 
     def line_of(bound: BoundMetric) -> str:
-        chain, sha256 = bound_chain(bound)
+        (chain, sha256), protocol = bound_chain(bound), bound_protocol(bound)
         found = cards.find(bound.name, sha256, size, fps)
         if not isinstance(found, str):
             return card_line(found)
-        similar = cards.find_similar(bound_protocol(bound), size, fps)
-        return found if similar is None else f"with {card_origin(similar, chain)}: {card_line(similar)}"
+        similar = cards.find_similar(protocol, size, fps)
+        if similar is not None:
+            return f"with {card_origin(similar, chain)}: {card_line(similar)}"
+        return WON_BY_FROZEN if cards.is_won_by_frozen(sha256, protocol) else found
 
     return line_of
 

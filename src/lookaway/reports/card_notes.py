@@ -40,43 +40,52 @@ def equal_to_best(cells: Iterable[Cell], cards: Mapping[str, MetricCard]) -> set
 
 
 def card_notes(cards: RunCards) -> Iterator[str]:
-    """One line for each metric that a frozen video wins, and one for all that have no card, by reason."""
-    yield from (f"{name}: a frozen video scores as well as a perfect memory." for name in won_by_frozen(cards.found))
-    if not cards.found:
+    """One line for each metric that a frozen video wins, and one for all others that have no card, by reason."""
+    won = won_by_frozen(cards)
+    yield from (f"{name}: a frozen video scores as well as a perfect memory." for name in won)
+    if not known_metrics(cards):
         yield f"{without_any(cards)}."
-    elif reasons := sorted(set(cards.missing.values())):
-        yield "; ".join(f"{reason}: {_names_without(cards, reason)}" for reason in reasons) + "."
+        return
+    others = {name: why for name, why in cards.missing.items() if name not in won}
+    if reasons := sorted(set(others.values())):
+        yield "; ".join(f"{reason}: {_names_without(others, reason)}" for reason in reasons) + "."
+
+
+def known_metrics(cards: RunCards) -> set[str]:
+    """Metrics of which a card says something: that of the run, or another one that a frozen video wins."""
+    return {*cards.found, *won_by_frozen(cards)}
 
 
 def without_any(cards: RunCards) -> str:
-    """What all metrics lack, where none has a card, and what follows; `show --json` has the reason of each."""
+    """What all metrics lack, where no card is about any, and what follows; `show --json` has the reason of each."""
     reasons = set(cards.missing.values())
     why = reasons.pop() if len(reasons) == 1 else "no card for any metric"
     return f"{why}: what a metric sees here is not known"
 
 
-def _names_without(cards: RunCards, reason: str) -> str:
-    missing = [name for name, why in cards.missing.items() if why == reason]
+def _names_without(reasons: Mapping[str, str], reason: str) -> str:
+    missing = [name for name, why in reasons.items() if why == reason]
     more = f" and {len(missing) - MAX_NAMES} more" if len(missing) > MAX_NAMES else ""
     return ", ".join(missing[:MAX_NAMES]) + more
 
 
-def won_by_frozen(cards: Mapping[str, MetricCard]) -> list[str]:
-    """Metrics that a frozen video wins."""
-    return [name for name, card in cards.items() if card.is_won_by_frozen]
+def won_by_frozen(cards: RunCards) -> list[str]:
+    """Metrics that a frozen video wins, by cards of any size and rate."""
+    return [name for name, wins in cards.frozen.items() if wins]
 
 
 def cards_json(cards: RunCards) -> dict[str, Any]:
     """What cards say, for programs: by metric, or why there is none."""
+    won = {name: {"is_won_by_frozen": True} for name in won_by_frozen(cards)}
     found = {
         name: {
             "sha256": card.sha256,
             "smallest_difference": card.smallest_difference,
-            "is_won_by_frozen": card.is_won_by_frozen,
+            "is_won_by_frozen": cards.frozen.get(name),
         }
         for name, card in cards.found.items()
     }
-    return {**found, **cards.missing}
+    return {**cards.missing, **won, **found}
 
 
 def smallest_differences(cards: Mapping[str, MetricCard], metrics: Iterable[str]) -> str:

@@ -23,6 +23,7 @@ MAX_NAMED = 4
 """Faults that a line names."""
 Form = tuple[int, int, int]
 """Height, width and frame rate."""
+WON_BY_FROZEN: Final = "won by a frozen video"
 ATTACKS: Final = ("frozen", "overlay")
 """Controls that a metric must not be won by to be recommended."""
 HALF, FULL = 0.5, 1.0
@@ -76,7 +77,7 @@ def card_line(card: MetricCard) -> str:
         return "no score on clean clips"
     parts = [f"clean {fixed(card.floor.score.mean, 2)}", _found(card)]
     if card.is_won_by_frozen:
-        parts.append("won by a frozen video")
+        parts.append(WON_BY_FROZEN)
     if card.smallest_difference is not None and fixed(card.smallest_difference) != fixed(0.0):
         parts.append(f"differences below {fixed(card.smallest_difference)} are equal")
     return "; ".join(parts)

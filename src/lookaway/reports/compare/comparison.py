@@ -299,9 +299,12 @@ def _detectable(found: PairedDifference | None) -> float | None:
 
 
 def _shared_cards(before: LoadedRun, after: LoadedRun, metrics: Collection[str]) -> RunCards:
-    """Cards that hold for both runs, and why others have none."""
-    found, missing = {}, {}
+    """Cards that hold for both runs, why others have none, and which metrics a frozen video wins."""
+    found, missing, frozen = {}, {}, {}
     for name in metrics:
+        known = [run.cards.frozen[name] for run in (before, after) if name in run.cards.frozen]
+        if known:
+            frozen[name] = any(known)
         card = before.cards.found.get(name)
         if card is not None and card == after.cards.found.get(name):
             found[name] = card
@@ -309,7 +312,7 @@ def _shared_cards(before: LoadedRun, after: LoadedRun, metrics: Collection[str])
             missing[name] = why
         elif card is not None:
             missing[name] = OTHER_CARD
-    return RunCards(found=found, missing=missing)
+    return RunCards(found=found, missing=missing, frozen=frozen)
 
 
 def _moved(tolerances: Mapping[str, Tolerance], metric: str) -> float:

@@ -15,7 +15,7 @@ from lookaway.engine.timings import IDLE, RunCosts, SessionCosts, StageTiming, S
 from lookaway.io.checksums import unseal_line
 from lookaway.io.journal import Journal
 from lookaway.io.object_storage import is_remote
-from lookaway.reports.card_notes import without_any
+from lookaway.reports.card_notes import known_metrics, without_any
 from lookaway.reports.case_page.reproduce import run_command
 from lookaway.reports.numbers import amount, duration, size
 from lookaway.reports.runs import LoadedRun
@@ -97,11 +97,9 @@ def facts(run: LoadedRun) -> list[tuple[str, str]]:
 
 
 def _cards(run: LoadedRun) -> str:
-    """How many metrics it is known of what they see at this size and frame rate."""
-    asked = len(run.cards.found) + len(run.cards.missing)
-    if not run.cards.found:
-        return without_any(run.cards)
-    return f"for {len(run.cards.found)} of {amount(asked, 'metric')}"
+    """Of how many metrics it is known what they see at this size and frame rate, or that a frozen video wins them."""
+    asked, known = len(run.cards.found) + len(run.cards.missing), known_metrics(run.cards)
+    return f"for {len(known)} of {amount(asked, 'metric')}" if known else without_any(run.cards)
 
 
 def judges_of(run: LoadedRun) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from lookaway.core import Reason
 from lookaway.core.outcomes import OF_THE_MACHINE
 from lookaway.engine.merging import missing_shards
+from lookaway.reports.card_notes import won_by_frozen
 from lookaway.reports.leaderboards import Leaderboard, models_of_several_runs
 from lookaway.reports.lock_explanations import lock_differences
 from lookaway.reports.numbers import amount
@@ -77,7 +78,7 @@ def _of_run(run: LoadedRun) -> Iterator[Warned]:
 
 def _cards(runs: Sequence[LoadedRun]) -> Iterator[Warned]:
     """Metrics that a frozen video wins."""
-    won = {name for run in runs for name, card in run.cards.found.items() if card.is_won_by_frozen}
+    won = {name for run in runs for name in won_by_frozen(run.cards)}
     if won:
         yield Warned(
             text=f"A frozen video scores as well as a perfect memory on {amount(len(won), 'metric')}: a higher score "
