@@ -123,6 +123,25 @@ def test_true_and_estimated_features_have_one_protocol_and_other_pairs_of_frames
     assert protocol_of({**matched(), "metric": {"kind": "spatial_capped"}}) != protocol_of(matched())
 
 
+def test_other_weights_and_another_device_have_the_same_protocol_and_another_network_has_not():
+    def seen_by(network: str, sha256: str, device: str) -> dict:
+        weights = {"kind": network, "name": network, "source": "x", "revision": "1", "files": [{"sha256": sha256}]}
+        tokens = {"kind": "tokens", "weights": weights, "compute": {"device": device}, "device": device}
+        return {"metric": {"kind": "likeness"}, "features": {"tokens": tokens}}
+
+    usual = seen_by("dinov2-base", "a", "cpu")
+    assert protocol_of(seen_by("dinov2-base", "b", "cuda")) == protocol_of(usual)
+    assert protocol_of(seen_by("dinov3-vitb16", "a", "cpu")) != protocol_of(usual)
+
+
+def test_a_card_of_random_weights_tells_what_a_frozen_video_wins_and_nothing_else(cards):
+    card = cards[2].model_copy(update={"features": "random", "chain_sha256": "r", "protocol_sha256": "p"})
+    form = (card.height, card.width), card.fps
+    assert CardSet((card,)).is_won_by_frozen("other", "p")
+    assert CardSet((card,)).find_similar("p", *form) is None
+    assert CardSet((card.model_copy(update={"features": "shipped"}),)).find_similar("p", *form) is not None
+
+
 @pytest.mark.parametrize("suite", ["mbench-a", "mbench-t", "revisit"])
 def test_cards_with_true_features_and_as_shipped_have_the_protocol_of_the_installed_metric(suite, tmp_path):
     known = {card.chain_sha256: card for card in shipped_cards().cards}
