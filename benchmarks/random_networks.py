@@ -94,7 +94,7 @@ def main() -> None:
     write_rows(folder / SCORES, [row for row in read_rows(tried / SCORES) if row["chain_sha256"] in chains])
     for card in measured:
         scores = {control.name: fixed(control.score and control.score.mean, 4) for control in card.controls}
-        print(card.metric, scores, "kept" if card.chain_sha256 in chains else "says nothing")  # noqa: T201
+        print(card.metric, scores, "kept" if card.chain_sha256 in chains else "says nothing")
 
 
 if __name__ == "__main__":

@@ -48,6 +48,12 @@ def test_a_list_of_metrics_shows_the_cards_of_other_extractors_and_says_which():
     assert lines["mbencha.causal.state_progress"].startswith("with features from the ground truth: clean 1.00; finds ")
 
 
+def test_a_list_says_that_a_frozen_video_wins_a_metric_whose_only_card_is_of_random_weights():
+    lines = {row["metric"]: row["sees"] for row in lookaway("metrics", "--suite", "memobench", "--json").json}
+    assert lines["memobench.object_identity"] == "won by a frozen video"
+    assert lines["memobench.all.lpips"] == "no card"
+
+
 def test_lists_of_metrics_show_the_cards_that_are_shipped():
     shipped = [card for card in shipped_cards().cards if (card.features, card.height, card.fps) == ("shipped", 256, 12)]
     known = {card.metric: card_line(card) for card in shipped}
