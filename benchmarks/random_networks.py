@@ -93,7 +93,7 @@ def main() -> None:
     chains = {card.chain_sha256 for card in kept}
     write_rows(folder / SCORES, [row for row in read_rows(tried / SCORES) if row["chain_sha256"] in chains])
     for card in measured:
-        scores = {control.name: fixed(control.score and control.score.mean, 4) for control in card.controls}
+        scores = {control.name: fixed(control.score.mean, 4) for control in card.controls if control.score}
         print(card.metric, scores, "kept" if card.chain_sha256 in chains else "says nothing")
 
 
