@@ -55,6 +55,7 @@ OTHERS: Final = (
     "mind.gsc.lpips",
     "mind.corrected.gsc.lpips",
 )
+"""Faces come from a detector that is made to find two in any picture, since a random one finds none."""
 TRIED: Final[tuple[tuple[Features, tuple[str, ...]], ...]] = (("truth", MASKED), ("shipped", OTHERS))
 NEARLY: Final = 1e-3
 """As much of a score as the encoding of equal frames takes."""
