@@ -120,7 +120,7 @@ def _published(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
         ),
         *_quality(aesthetic),
         _reward(TORCHVISION_CROP),
-        *_camera("net", MapAnythingPoses(frames=EveryFrame(1))),
+        *_camera("net", MapAnythingPoses(frames=EveryFrame(1), reduced=SIZE)),
         *(_questions(AtFps(1.0), may_skip=True) if settings.get(HAS_BANKS) else ()),
     )
 
