@@ -386,14 +386,15 @@ def test_equation_14_is_the_product_of_progress_and_correctness(prefix, bound, p
     assert (found.raw - 1) / 4 == pytest.approx(found.value)
 
 
-def test_equation_15_is_the_mean_cosine_over_frames_and_segments():
-    published = T["mbencht.causal.prompt_interaction"]
-    told = rollout(prompt=("a", "b", "c", "d", "e"))
+@pytest.mark.parametrize(("prefix", "bound", "captions"), [("mbencha", A, "a"), ("mbencht", T, "abcde")])
+def test_equation_15_is_the_mean_cosine_over_frames_and_segments(prefix, bound, captions):
+    published = bound[f"{prefix}.causal.prompt_interaction"]
+    told = rollout(prompt=tuple(captions))
     frames = np.array(published.recipes["similarity"].frames.indices(Timeline(np.arange(125) / 5, 64, 48), told))
-    assert len(frames) == 5 * 8
-    cosines = RNG.uniform(0.1, 0.4, (len(frames), 5))
+    assert len(frames) == len(captions) * 8
+    cosines = RNG.uniform(0.1, 0.4, (len(frames), len(captions)))
     given = Feature({"cosines": cosines, "frame_indices": frames}, {"frame_count": 125})
-    expected = np.mean([[cosines[8 * k + i, k] for i in range(8)] for k in range(5)])
+    expected = np.mean([[cosines[8 * k + i, k] for i in range(8)] for k in range(len(captions))])
     assert published.metric.measure(told, {"similarity": given}).raw == pytest.approx(expected, abs=1e-6)
 
 

@@ -313,6 +313,7 @@ def test_keyframes_are_those_of_the_code(bound, golden, monkeypatch):
         assert bounds[1:, 0].tolist() == case["out"]
 
 
+@pytest.mark.golden("memobench.json", metrics=["memobench.all.psnr", "memobench.all.ssim"])
 def test_psnr_and_grey_ssim_are_those_of_the_code(bound, golden, tmp_path):
     pictures = golden_arrays("mind")
     rollout = answered(tmp_path, pictures["pred"], pictures["gt"])

@@ -19,6 +19,11 @@ from tests.support.watching import rollout_of
 
 FRAMES = 81
 PRECISION, ALIGNMENT, HOLD = "wrbench.camera_precision", "wrbench.camera_alignment", "wrbench.static_hold"
+SCORES = {
+    "camera_precision": "test_camera_precision_is_the_formula_of_the_code",
+    "camera_alignment": "test_camera_alignment_and_static_hold_are_the_formula_of_the_code",
+    "static_hold": "test_camera_alignment_and_static_hold_are_the_formula_of_the_code",
+}
 CONSTANTS = {
     PRECISION: {
         "rotation_scale_degrees": 45.0,
@@ -37,6 +42,11 @@ CONSTANTS = {
 @pytest.fixture(scope="module")
 def metrics():
     return {bound.name: bound.metric for bound in load_suite("wrbench").metrics({})}
+
+
+def test_every_camera_score_has_a_test():
+    assert SCORES.keys() == {name.partition(".")[2] for name in (PRECISION, ALIGNMENT, HOLD)}
+    assert set(SCORES.values()) <= globals().keys()
 
 
 def turning(degrees, dtype=np.float64):
@@ -154,6 +164,7 @@ def test_camera_alignment_and_static_hold_are_the_formula_of_the_code(metrics, s
         assert found == pytest.approx(code_alignment(camera, poses), abs=1e-6)
 
 
+@pytest.mark.golden("turns of 60 degrees", metrics=["wrbench.camera_precision", "wrbench.camera_alignment"])
 @pytest.mark.parametrize(
     ("reached", "precision", "alignment"),
     [

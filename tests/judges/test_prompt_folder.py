@@ -175,12 +175,28 @@ def test_every_prompt_of_a_metric_can_be_replaced():
     assert set(replaceable()) < set(prompt_names())
 
 
-def test_prompts_without_a_judge_are_refused(tmp_path, monkeypatch):
+@pytest.mark.parametrize("started", [("eval", "dataset", "-o", "run"), ("calibrate", "-o", "cards")])
+def test_prompts_without_a_judge_are_refused(tmp_path, monkeypatch, started):
+    (tmp_path / "dataset").mkdir()
+    monkeypatch.chdir(tmp_path)
     for name in ("LOOKAWAY_JUDGE_MODEL", "MBENCH_VLM_MODEL", "LOOKAWAY_JUDGE_FILE"):
         monkeypatch.delenv(name, raising=False)
-    result = command("eval", tmp_path, "-o", tmp_path / "run", "--prompts", folder(tmp_path / "p", trigger=TEXT))
+    result = command(*started, "--prompts", folder(tmp_path / "p", trigger=TEXT))
     assert result.code == 2
     assert "No judge is configured: --prompts is given" in result.err
+
+
+def test_cards_are_made_with_the_words_of_the_folder(tmp_path, monkeypatch):
+    plans = []
+
+    def stop(plan, *_, **__):
+        plans.append(plan)
+        raise UserError("Enough.")
+
+    monkeypatch.setattr("lookaway.calibration.calibrate.calibrate", stop)
+    asked = ("--judge-model", "m", "--prompts", folder(tmp_path / "p", trigger=TEXT))
+    assert command("calibrate", "-o", tmp_path / "cards", *asked).code == 2
+    assert plans[0].judge.prompts.prompts["trigger"].text == TEXT
 
 
 @pytest.mark.render

@@ -54,6 +54,7 @@ def our_scores(bank, stage):
     feature = Feature(
         {
             "says_yes": np.array([[answers[question.id].says_yes] for question in questions]),
+            "is_answered": np.ones((len(questions), 1), np.bool_),
             "question_ids": np.array([question.id for question in questions]),
             "is_positive": np.array([question.is_positive for question in questions]),
         },

@@ -86,6 +86,26 @@ def test_an_answer_to_other_questions_is_asked_for_again_and_then_failed(case, w
     assert caught.value.reason is Reason.JUDGE_FAILED
 
 
+SKIPPING = dataclasses.replace(RECIPE, may_skip=True)
+
+
+def test_where_a_reply_may_leave_questions_out_it_is_not_asked_for_again(case):
+    client = saying(said({5: "yes", 7: "no"}))
+    feature = judged(SKIPPING, client, case)
+    check_documented(SKIPPING, feature)
+    assert len(client.requests) == 1
+    assert feature["is_answered"].tolist() == [[True], [False], [True]]
+    assert feature["says_yes"].tolist() == [[False], [False], [True]]
+    assert feature.detail["reasons"] == [["frame 7", "", "frame 5"]]
+
+
+@pytest.mark.parametrize("name", ["none", "one more", "another one", "one twice", "a full stop"])
+def test_what_is_wrong_besides_is_asked_for_again_there_too(case, name):
+    client = saying(WRONG[name], said({7: "no", 2: "no", 5: "no"}))
+    assert judged(SKIPPING, client, case)["is_answered"].all()
+    assert len(client.requests) == 2
+
+
 def test_the_complaint_names_every_wrong_id(case):
     client = saying(said([(7, "yes"), (7, "yes"), (9, "no")]), said({7: "yes", 2: "no", 5: "no"}))
     judged(RECIPE, client, case)

@@ -12,9 +12,12 @@ DIMENSIONS = ("Instruction Following", "Object and Background", "Continuity of M
 
 
 def measure(says_yes, is_positive, dimensions=None, metric: QuestionPassRate | None = None):
+    """An answer of -1 was not given."""
     count = len(is_positive)
+    said = np.array(says_yes, np.int64).reshape(count, -1)
     arrays = {
-        "says_yes": np.array(says_yes, np.bool_).reshape(count, -1),
+        "says_yes": said == 1,
+        "is_answered": said >= 0,
         "question_ids": np.arange(count) + 1,
         "is_positive": np.array(is_positive, np.bool_),
     }
@@ -69,6 +72,24 @@ def test_a_question_passes_by_the_share_of_its_repeats():
     outcome = measure([[1, 1, 0], [0, 0, 0]], [1, 0])
     assert [unit.outcome.value for unit in outcome.units] == pytest.approx([2 / 3, 1])
     assert outcome.value == pytest.approx(5 / 6)
+
+
+def test_a_question_without_an_answer_makes_the_denominator_smaller_and_fails_nothing():
+    outcome = measure([1, -1, 0, -1], [1, 1, 1, 0])
+    assert (outcome.value, outcome.detail) == (0.5, {"questions": 2})
+    assert [unit.name for unit in outcome.units] == ["question1", "question3"]
+
+
+def test_of_repeats_only_those_count_that_answer_the_question():
+    (unit,) = measure([[1, -1, 0, 1]], [1]).units
+    assert unit.outcome.value == pytest.approx(2 / 3)
+    assert unit.outcome.detail["says_yes"] == [True, False, True]
+    assert len(unit.outcome.detail["reasons"]) == 3
+
+
+def test_a_dimension_of_which_nothing_is_answered_is_a_failure_of_the_judge_and_no_zero():
+    outcome = measure([1, -1], [1, 1], ["memory", "physics"], QuestionPassRate(dimension="physics"))
+    assert outcome.reason is Reason.JUDGE_FAILED
 
 
 def test_it_declines_no_rollout_by_its_case():

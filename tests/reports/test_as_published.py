@@ -17,6 +17,7 @@ from lookaway.reports.as_published import is_corrected, not_as_published, requir
 from lookaway.reports.export.mbench import export_mbench
 from lookaway.reports.export.mbench_leaderboard import Entry, make_submission
 from lookaway.reports.export.mind_result import export_mind_result
+from lookaway.reports.export.sana_results import export_sana_results
 from lookaway.reports.verification import FigureVerdict, compare, is_reproduced
 from tests.reports.test_verification import cell, published
 from tests.support.command import lookaway
@@ -170,6 +171,17 @@ def test_what_is_not_as_published_is_refused_with_why_and_the_command(tmp_path):
         with pytest.raises(UserError, match=f"not as published.*{CAMERA} \\(--use poses=tracked_poses\\)") as error:
             export()
         assert COMMAND in str(error.value)
+
+
+def test_results_of_sana_that_are_not_as_published_are_refused_with_why_and_the_command(tmp_path):
+    known = of_suite("revisit", {"scores": "sana"})["sana.rot_err"]
+    (bound,) = Overrides(using={"poses": known_extractor("vggt_poses")}).apply((known,))
+    settings = {"scores": "sana"}
+    run = run_of(tmp_path / "run", "revisit", [bound], settings=settings, using={"poses": "vggt_poses"})
+    with pytest.raises(UserError, match=r"not as published.*sana\.rot_err \(--use poses=vggt_poses\)") as error:
+        export_sana_results(run, tmp_path / "out")
+    assert str(error.value).endswith("lookaway eval DATASET -o RUN --suite revisit --scores sana --protocol published")
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_layout_of_mbench_has_no_corrected_values(tmp_path):

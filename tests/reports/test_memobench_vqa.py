@@ -20,6 +20,7 @@ def answered(says_yes, is_positive, dimensions=DIMENSIONS):
     feature = Feature(
         {
             "says_yes": np.array(says_yes, np.bool_),
+            "is_answered": np.ones_like(says_yes, np.bool_),
             "question_ids": np.arange(count) + 10,
             "is_positive": np.array(is_positive, np.bool_),
         },

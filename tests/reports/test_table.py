@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from lookaway.calibration.card import CardSet
 from lookaway.core import Abstention, Reason
 from lookaway.reports.table import print_table
 from tests.reports.site.simulated import KINDS, Simulated
@@ -36,6 +37,16 @@ def test_a_mean_of_few_values_is_shown_with_its_mark_and_the_means_of_its_scenes
     assert shown.rstrip().endswith(
         "every rollout counts once; 95 % intervals over scenes; † imprecise, ‡ fewer than 10 values"
     )
+
+
+@pytest.mark.parametrize("layout", ["rows", "models"])
+def test_a_column_that_nobody_tried_on_a_frozen_video_is_unranked_in_every_layout(
+    tmp_path, capsys, monkeypatch, layout
+):
+    monkeypatch.setattr(CardSet, "is_won_by_frozen", lambda cards, *hashes: None)
+    run = hand_made_run(tmp_path / "run", "mbench-a", {STYLE: scores("m", 0.2, 0.4, 0.9)})
+    print_table(run, run.table(), as_json=False, layout=layout)
+    assert "(unranked)" in capsys.readouterr().out
 
 
 def test_many_scenes_have_an_interval_inside_the_range_and_no_note(tmp_path, capsys):

@@ -14,11 +14,14 @@ from lookaway.core import Cell
 from lookaway.engine.run import Run
 from lookaway.io.encoding import write_video
 from lookaway.io.video import Video
+from lookaway.judges.oracle import OracleServer
 from lookaway.reports.export.mbench import export_mbench
 from lookaway.reports.leaderboards import leaderboards
 from lookaway.reports.runs import load_runs
 from lookaway.world.exports import export_world
 from lookaway.world.grid import Grid
+from tests.judges.test_judge_runs import KEY, settings
+from tests.support.ranking import require_leads_nothing
 from tests.support.rendered import copy_clips
 from tests.support.world import FORM
 
@@ -142,3 +145,26 @@ def test_in_mind_a_still_mirror_test_has_no_score(world, tmp_path):
     cell = cells[STILL, "mind.gsc.ssim"]
     assert cell.estimate is not None
     assert (cell.untested, cell.tested.share.mean, cell.tested.estimate) == (len(CAMERAS), 0.0, None)
+
+
+@pytest.fixture(scope="module")
+def text_run(world) -> Run:
+    export_world(world / "world", "mbench-t", world / "text")
+    names = [f"mbencht.environment.{name}" for name in ("rendering_lighting", "spatial_epipolar")]
+    with OracleServer(world / "world", key=KEY) as server:
+        return lookaway.evaluate(world / "text", world / "text run", metrics=names, judge=settings(server))
+
+
+def test_in_mbench_t_a_still_video_is_not_triggered_and_combines_to_nothing(text_run):
+    cells = {(cell.model, cell.metric): cell for cell in text_run.table().cells}
+    for name in ("rendering_lighting", "spatial_epipolar"):
+        still, perfect = (cells[model, f"mbencht.environment.{name}"].gated for model in (STILL, PERFECT))
+        assert (still.label, still.coverage.mean, still.combined.mean) == ("triggered", 0.0, 0.0)
+        assert perfect.coverage.mean == 1.0
+        assert perfect.combined.mean > 0
+
+
+def test_a_still_video_leads_no_column_of_memory(action_run, text_run, folder_run):
+    for run, models in ((action_run, [STILL]), (text_run, [STILL]), (folder_run, ["champion", "frozen"])):
+        for model in models:
+            require_leads_nothing(run, model)

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -25,6 +26,7 @@ from lookaway.world.exports import export_world
 from tests.support.command import lookaway
 from tests.support.exported import FRAMES, LEFT, RIGHT, clip_of, world_root
 from tests.support.memobench import write_pictures
+from tests.support.ranking import require_leads_nothing
 from tests.support.watching import perceive
 
 pytestmark = [pytest.mark.render, pytest.mark.merge]
@@ -138,6 +140,43 @@ def test_a_still_video_is_not_tested_and_has_no_mean_after_the_first_phase(run, 
     assert cells[model, "reappeared.ssim"].estimate is None
     assert cells["perfect", "reappeared.ssim"].estimate.scored == len(CASES)
     assert cells[model, "visible.ssim"].estimate.scored == len(CASES)
+
+
+@pytest.fixture(scope="module")
+def published(root, tmp_path_factory):
+    names = [f"memobench.{phase}.{name}" for phase in ("reappeared", "all") for name in ("psnr", "ssim")]
+    return evaluate(read(root, suite="memobench"), tmp_path_factory.mktemp("published") / "run", metrics=names)
+
+
+@pytest.mark.parametrize("phase", ["reappeared", "all"])
+def test_a_frozen_video_has_the_published_fidelity_of_its_one_picture_to_every_frame_of_the_reference(
+    root, published, phase
+):
+    found = {(row["case"], row["metric"]): row["value"] for row in published.items() if row["model"] == "frozen"}
+    for case, recipe in CASES.items():
+        scene, number = case.removeprefix("synthetic/").split("_")
+        pictures = root / f"data/Synthetic_processed/{scene}/{scene}_{number}/RGB{int(number)}"
+        truth = [cv2.imread(str(path)) for path in sorted(pictures.iterdir())]
+        frozen = cv2.imread(str(min((root / f"output/frozen/Synthetic/{scene}_{number}/frames").iterdir())))
+        compared = truth[clip_of(recipe).card.phases.reappeared[0] if phase == "reappeared" else 0 :]
+        psnr = np.mean([cv2.PSNR(frozen, picture) for picture in compared])
+        ssim = np.mean([ssim_by_hand(frozen, picture) for picture in compared])
+        assert found[case, f"memobench.{phase}.psnr"] == pytest.approx(psnr, abs=1e-3)
+        assert found[case, f"memobench.{phase}.ssim"] == pytest.approx(ssim, abs=1e-4)
+
+
+def ssim_by_hand(one, other):
+    """As MemoBench's code: grey, a Gaussian of 11 pixels, the mean of the map."""
+    x, y = (cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY).astype(np.float64) for picture in (one, other))
+    mx, my, xx, yy, xy = (cv2.GaussianBlur(part, (11, 11), 1.5) for part in (x, y, x * x, y * y, x * y))
+    c1, c2 = 2.55**2, 7.65**2
+    alike = (2 * mx * my + c1) * (2 * (xy - mx * my) + c2)
+    return np.mean(alike / ((mx**2 + my**2 + c1) * (xx - mx**2 + yy - my**2 + c2)))
+
+
+def test_a_frozen_video_leads_no_column_of_memory(run, published):
+    require_leads_nothing(run, "frozen")
+    require_leads_nothing(published, "frozen")
 
 
 def test_a_camera_that_follows_scores_more_than_one_that_never_moves(values):

@@ -133,7 +133,10 @@ def test_what_is_repaired_is_what_is_known_to_be_wrong_and_nothing_else():
     assert changed["memobench.image_reward"] == {"rewards.fit.rounds_corner"}
     assert changed["memobench.camera_controllability"] == {"metric.rotation", "poses"}
     assert changed["memobench.motion_gate"] == {"metric.rotation"}
-    assert {path for name in QUESTIONS for path in changed[name]} == {"question_verdicts.frames.fps"}
+    assert {path for name in QUESTIONS for path in changed[name]} == {
+        "question_verdicts.frames.fps",
+        "question_verdicts.may_skip",
+    }
 
 
 def test_phases_and_the_whole_video_share_one_recipe_unless_published():

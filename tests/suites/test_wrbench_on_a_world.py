@@ -12,13 +12,20 @@ from lookaway.core import Trajectory
 from lookaway.engine.evaluate import evaluate
 from lookaway.engine.reading import read
 from lookaway.engine.run import Run
+from lookaway.io.encoding import write_video
+from lookaway.io.video import Video
+from lookaway.judges.oracle import OracleServer
 from lookaway.metrics.requested_camera import RequestedCameraAlignment, RequestedCameraPrecision
 from lookaway.perception.poses.requested_poses import RequestedPoses
 from lookaway.suites.wrbench.layout import WrBenchReader
+from lookaway.suites.wrbench.probes import RETURNED
 from lookaway.suites.wrbench.records import CaseKey
 from lookaway.world.exports import export_world
+from tests.judges.test_judge_runs import KEY, settings
 from tests.support.exported import FRAMES, LEFT, RIGHT, clip_of, world_root
-from tests.support.hub import empty_hub
+from tests.support.hub import empty_hub, publish
+from tests.support.networks import tiny_dinov2
+from tests.support.ranking import require_leads_nothing
 from tests.support.watching import perceive
 
 pytestmark = [pytest.mark.render, pytest.mark.merge]
@@ -136,6 +143,41 @@ def test_cached_poses_tell_cameras_that_went_from_those_that_did_not(root, tmp_p
         assert (values[REVISITED, "perfect", camera], values[REVISITED, "still", camera]) == (1, 0)
     assert (CORRECTED[0], "perfect", "static") not in values
     assert values[PUBLISHED[2], "perfect", "static"] == values[CORRECTED[2], "perfect", "static"] == 0
+
+
+@pytest.fixture(scope="module")
+def frozen_run(root, tmp_path_factory):
+    """The clips of one model hold their first picture, whatever was asked for; a tiny network stands in for DINOv2."""
+    folder = tmp_path_factory.mktemp("frozen")
+    shutil.copytree(root, folder / "set")
+    for video in sorted((folder / "set/videos/still").rglob("*.mp4")):
+        with Video(video) as opened:
+            first = next(iter(opened.windows(1)))[0].pixels
+        video.unlink()  # it may be one file with that of the world
+        write_video(video, [np.ascontiguousarray(first)] * FRAMES, LEFT.fps, lossless=True)
+    metrics = [*PUBLISHED, "wrbench.visual_integrity"]
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        empty_hub(folder / "home", monkeypatch)
+        publish(tiny_dinov2(), monkeypatch)
+        return evaluate(read(folder / "set", cached_poses=True), folder / "run", metrics=metrics)
+
+
+def test_a_frozen_video_has_the_published_scores_of_a_camera_that_does_not_turn(frozen_run):
+    rows = [row for row in frozen_run.items() if row["model"] == "still"]
+    for metric in PUBLISHED[:2]:
+        # The code gives 0 to a camera that turns less than 2 degrees, however near the request that is at its ends.
+        assert [row["value"] for row in rows if row["metric"] == metric] == [0.0] * len(CASES)
+    # Equal frames have equal tokens, so that every cosine is 1.
+    integrity = [row["value"] for row in rows if row["metric"] == "wrbench.visual_integrity"]
+    assert integrity == pytest.approx([1.0] * len(CASES), abs=1e-5)
+
+
+def test_a_camera_that_stands_still_is_not_asked_about_a_return_and_leads_no_column_of_memory(root, tmp_path):
+    with OracleServer(world_root(), key=KEY) as server:
+        run = evaluate(read(root), tmp_path / "run", metrics=RETURNED, judge=settings(server))
+    reasons = [row["reason"] for row in run.items() if row["model"] == "still" and row["metric"] in RETURNED]
+    assert reasons == ["gate_closed"] * len(RETURNED) * len(CASES)
+    require_leads_nothing(run, "still")
 
 
 def test_without_the_published_network_its_columns_say_which_weights_are_missing(root, tmp_path, monkeypatch):

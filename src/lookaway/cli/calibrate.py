@@ -20,7 +20,7 @@ from lookaway.cli.options import (
     split_names,
     use_option,
 )
-from lookaway.cli.run_options import chosen_judge, judge_options
+from lookaway.cli.run_options import chosen_judge, judge_options, prompts_option
 
 if TYPE_CHECKING:
     from lookaway.world.rendering import CaseReport
@@ -85,6 +85,7 @@ if TYPE_CHECKING:
 @click.option("--workers", type=COUNT, default=1, show_default=True, help="Number of workers; more than one needs Ray.")
 @click.option("--oracle", is_flag=True, help="Answer metrics that ask a judge from the ground truth.")
 @judge_options
+@prompts_option
 @click.option("--quiet", is_flag=True, help="Print only errors.")
 @json_option
 def calibrate_command(output: Path, workers: int, quiet: bool, as_json: bool, **options: Any) -> None:

@@ -44,15 +44,17 @@ class Verdicts:
     """The answers to the questions of a bank, in its order."""
 
     bank: QuestionBank
-    answers: tuple[QuestionAnswer, ...]
+    answers: tuple[QuestionAnswer | None, ...]
+    """`None` where the reply leaves a question out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BankOfQuestions:
-    """All questions of a bank in one request; the answer has each id once."""
+    """All questions of a bank in one request; the answer has each id once, or at most once if it `may_skip`."""
 
     bank: QuestionBank
     prompts: tuple[Prompt, ...]
+    may_skip: bool
     name: ClassVar[str] = "question_verdicts"
 
     def request(self, system: Prompt, judge: JudgeModel, pictures: tuple[Picture, ...], repeat: int) -> JudgeRequest:
@@ -60,19 +62,18 @@ class BankOfQuestions:
         return self._typed().request(system, judge, pictures, repeat)
 
     def read(self, reply: Reply) -> Verdicts:
-        """The answers in the order of the bank; raises `Unreadable` if an id is missing, unknown or repeated."""
+        """The answers in the order of the bank; raises `Unreadable` if an id is unknown, repeated or missed."""
         answers = self._typed().read(reply).answers
         found, expected = [answer.id for answer in answers], self.bank.ids
-        if sorted(found) != sorted(expected):
-            wrong = {
-                "are missing": set(expected) - set(found),
-                "were not asked": set(found) - set(expected),
-                "stand there more than once": {number for number in found if found.count(number) > 1},
-            }
-            problems = "; ".join(f"{_listed(ids)} {what}" for what, ids in wrong.items() if ids)
+        wrong = {
+            "are missing": set() if self.may_skip and found else set(expected) - set(found),
+            "were not asked": set(found) - set(expected),
+            "stand there more than once": {number for number in found if found.count(number) > 1},
+        }
+        if problems := "; ".join(f"{_listed(ids)} {what}" for what, ids in wrong.items() if ids):
             raise Unreadable(f"Each question is answered once, by its id, but of the ids {problems}.")
         by_id = {answer.id: answer for answer in answers}
-        return Verdicts(self.bank, tuple(by_id[number] for number in expected))
+        return Verdicts(self.bank, tuple(by_id.get(number) for number in expected))
 
     def _typed(self) -> TypedQuestion[BankAnswer]:
         return TypedQuestion(
@@ -92,9 +93,10 @@ class QuestionVerdicts(JudgeFeature):
     """
 
     name: ClassVar[str] = "question_verdicts"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     arrays: ClassVar[Mapping[str, str]] = {
-        "says_yes": "bool [questions, repeats]: whether the judge says yes",
+        "says_yes": "bool [questions, repeats]: whether the judge says yes; false where it does not answer",
+        "is_answered": "bool [questions, repeats]: whether the judge answers",
         "question_ids": "int64 [questions]: ids of the questions in their bank",
         "is_positive": "bool [questions]: whether yes is the right answer",
         "frame_indices": "int64 [frames]: the frames that the judge saw",
@@ -104,6 +106,7 @@ class QuestionVerdicts(JudgeFeature):
     prompts: Annotated[tuple[Prompt, ...], "prompt files of the question, in order"] = (
         Prompt.named("question_verdicts"),
     )
+    may_skip: Annotated[bool, "whether a reply that leaves questions out counts, or is asked for again"] = False
 
     def lacks(self, rollout: Rollout) -> Abstention | None:
         """The rollout needs a readable bank of questions of limited length."""
@@ -116,22 +119,26 @@ class QuestionVerdicts(JudgeFeature):
 
     def questions(self, rollout: Rollout) -> tuple[BankOfQuestions]:
         """All questions of the bank in one."""
-        return (BankOfQuestions(bank=read_question_bank(rollout.artifacts[QUESTIONS]), prompts=self.prompts),)
+        bank = read_question_bank(rollout.artifacts[QUESTIONS])
+        return (BankOfQuestions(bank=bank, prompts=self.prompts, may_skip=self.may_skip),)
 
     def answered(self, answers: Sequence[Sequence[Verdicts]]) -> tuple[dict[str, NDArray[Any]], dict[str, Json]]:
         """One row per question, one column per repeat."""
         repeats, questions = answers[0], answers[0][0].bank.questions
-        says_yes = [[answer.answer == "yes" for answer in verdicts.answers] for verdicts in repeats]
+        rows = list(zip(*(verdicts.answers for verdicts in repeats), strict=True))
         arrays = {
-            "says_yes": np.array(says_yes, np.bool_).T,
+            "says_yes": np.array(
+                [[said is not None and said.answer == "yes" for said in row] for row in rows], np.bool_
+            ),
+            "is_answered": np.array([[said is not None for said in row] for row in rows], np.bool_),
             "question_ids": np.array([question.id for question in questions], np.int64),
             "is_positive": np.array([question.is_positive for question in questions], np.bool_),
         }
         facts = {
             "dimensions": [question.dimension for question in questions],
             "questions": [question.question for question in questions],
-            "reasons": [[answer.reasoning for answer in verdicts.answers] for verdicts in repeats],
-            "agreement": [agreement(row) for row in zip(*says_yes, strict=True)],
+            "reasons": [[said.reasoning if said else "" for said in verdicts.answers] for verdicts in repeats],
+            "agreement": [agreement([said.answer for said in row if said]) for row in rows],
         }
         return arrays, facts
 

@@ -122,10 +122,11 @@ class ProbeSupport(MetricBase):
 class QuestionPassRate(MetricBase):
     """Share of questions answered as for a correct video: positive ones with yes, negative ones with no.
 
-    All questions have equal weight; one that was asked several times counts with the share of its repeats that pass.
+    All questions that are answered have equal weight; one that was asked several times counts with the share of its
+    answers that pass. Whether a reply may leave questions out is for the extractor to say.
 
-    Abstains: `not_applicable` where the bank has no question of the dimension; a reason of the judge where it did not
-    answer all questions.
+    Abstains: `not_applicable` where the bank has no question of the dimension; `judge_failed` where none of them is
+    answered, and a reason of the judge where it did not answer as it has to.
     """
 
     name = "question_pass_rate"
@@ -138,27 +139,34 @@ class QuestionPassRate(MetricBase):
         """Measure one rollout."""
         feature = features["question_verdicts"]
         dimensions = list(feature.detail["dimensions"])
-        passed = (feature["says_yes"] == feature["is_positive"][:, None]).mean(axis=1)
-        units = tuple(
-            Unit(f"question{number}", Score(float(passed[row]), detail=_question_detail(feature, row)))
-            for row, number in enumerate(feature["question_ids"].tolist())
-            if self.dimension in (None, dimensions[row])
-        )
-        values = [unit.outcome.value for unit in units if isinstance(unit.outcome, Score)]
-        if not values:
+        if self.dimension not in (None, *dimensions):
             known = ", ".join(sorted(set(dimensions)))
             return Abstention(
                 Reason.NOT_APPLICABLE, f"the bank has no question of {self.dimension!r}; its dimensions: {known}."
             )
+        answered = feature["is_answered"]
+        passed = (feature["says_yes"] == feature["is_positive"][:, None]) & answered
+        units = tuple(
+            Unit(
+                f"question{number}",
+                Score(float(passed[row].sum() / answered[row].sum()), detail=_question_detail(feature, row)),
+            )
+            for row, number in enumerate(feature["question_ids"].tolist())
+            if self.dimension in (None, dimensions[row]) and answered[row].any()
+        )
+        values = [unit.outcome.value for unit in units if isinstance(unit.outcome, Score)]
+        if not values:
+            return Abstention(Reason.JUDGE_FAILED, "the judge answers no question that counts here.")
         return Score(math.fsum(values) / len(values), units=units, detail={"questions": len(values)})
 
 
 def _question_detail(feature: Feature, row: int) -> dict[str, Json]:
-    """What was asked, and what the judge said each time."""
+    """What was asked, and what the judge said each time that it answered."""
+    repeats = np.flatnonzero(feature["is_answered"][row]).tolist()
     return {
         "dimension": feature.detail["dimensions"][row],
         "question": feature.detail["questions"][row],
         "is_positive": bool(feature["is_positive"][row]),
-        "says_yes": feature["says_yes"][row].tolist(),
-        "reasons": [repeat[row] for repeat in feature.detail["reasons"]],
+        "says_yes": feature["says_yes"][row, repeats].tolist(),
+        "reasons": [feature.detail["reasons"][repeat][row] for repeat in repeats],
     }

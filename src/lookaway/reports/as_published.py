@@ -47,20 +47,23 @@ def not_as_published(run: Run) -> dict[str, str]:
     return found
 
 
-def require_published(run: Run, columns: Collection[str]) -> None:
-    """Refuse a run without any of these published metrics, or with one that is not as published."""
+def require_published(run: Run, columns: Collection[str], measure: str = MEASURE) -> None:
+    """Refuse a run without any of these published metrics, or with one that is not as published.
+
+    `measure` is the command that measures them, where that is not the usual one.
+    """
     suite, names = run.about["suite"], {metric.name for metric in run.metrics}
     if not names.intersection(columns):
         found = "corrected metrics alone" if any(is_corrected(name) for name in names) else "no published metric"
         raise UserError(
             f"{run.path}: has {found} of {suite}, and official columns hold published values. Measure them with: "
-            f"{MEASURE}"
+            f"{measure}"
         )
     if departures := {name: why for name, why in not_as_published(run).items() if name in columns}:
         listed = "; ".join(f"{name} ({why})" for name, why in departures.items())
         raise UserError(
             f"{run.path}: not as published, and official columns hold published values: {listed}. Measure them "
-            f"without these options, in a run of its own: {MEASURE}"
+            f"without these options, in a run of its own: {measure}"
         )
 
 

@@ -92,3 +92,13 @@ def smallest_differences(cards: Mapping[str, MetricCard], metrics: Iterable[str]
     """The smallest difference that each metric can show."""
     known = [(name, cards[name].smallest_difference) for name in metrics if name in cards]
     return ", ".join(f"{name} {fixed(value)}" for name, value in known if value is not None)
+
+
+def column_mark(frozen_wins: bool | None, *, is_consistency: bool) -> str:
+    """Why nobody is ranked by a metric; empty where models are.
+
+    Nobody is where a frozen video wins, nor where, of a test of memory, that is not known.
+    """
+    if frozen_wins is None:
+        return UNRANKED if is_consistency else ""
+    return FROZEN_WINS if frozen_wins else ""

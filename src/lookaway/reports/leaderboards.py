@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lookaway.core import Cell
-from lookaway.reports.card_notes import FROZEN_WINS, UNRANKED
+from lookaway.reports.card_notes import column_mark
 from lookaway.reports.runs import NO_VALUES, CountedValues, LoadedMetric, LoadedRun
 from lookaway.statistics.cells import GroupKey
 from lookaway.statistics.intervals import Proportion, proportion
@@ -81,9 +81,7 @@ class Leaderboard:
     @property
     def mark(self) -> str:
         """Why nobody is ranked by it; empty where models are."""
-        if self.metric.is_ranked:
-            return ""
-        return FROZEN_WINS if self.metric.frozen_wins else UNRANKED
+        return column_mark(self.metric.frozen_wins, is_consistency=self.metric.is_consistency)
 
     def _marked(self, name: str) -> str:
         return f"{name} · {self.mark}" if self.mark else name

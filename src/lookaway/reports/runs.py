@@ -18,6 +18,7 @@ from lookaway.engine.locking import KEY_CHARACTERS, video_key
 from lookaway.engine.reading import load_suite
 from lookaway.engine.run import Run
 from lookaway.io.object_storage import as_path, is_remote
+from lookaway.reports.card_notes import column_mark
 from lookaway.reports.metric_facts import MetricFacts, metric_facts
 from lookaway.reports.scene_notes import SceneOfRollout
 from lookaway.statistics.cells import GroupKey, counted_groups
@@ -51,9 +52,8 @@ class LoadedMetric:
 
     @property
     def is_ranked(self) -> bool:
-        """Whether models are ranked by it: not where a frozen video wins, nor where, of a test of memory, that is not
-        known."""
-        return not (self.is_consistency if self.frozen_wins is None else self.frozen_wins)
+        """Whether models are ranked by it."""
+        return not column_mark(self.frozen_wins, is_consistency=self.is_consistency)
 
     @property
     def span(self) -> float | None:

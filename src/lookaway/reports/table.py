@@ -18,9 +18,9 @@ from lookaway.engine.run import Run
 from lookaway.reports.as_published import NOT_AS_PUBLISHED, not_as_published
 from lookaway.reports.card_notes import (
     EQUAL,
-    FROZEN_WINS,
     card_notes,
     cards_json,
+    column_mark,
     equal_to_best,
     smallest_differences,
 )
@@ -82,6 +82,13 @@ def _print_cells(run: Run, table: Table, controls: Mapping[str, str]) -> None:
     equal = equal_to_best(table.cells, cards.found)
     spans = {metric.name: metric.span for metric in run.metrics}
     departures = not_as_published(run)
+    marks = {
+        metric.name: [
+            column_mark(cards.frozen.get(metric.name), is_consistency=metric.is_consistency),
+            NOT_AS_PUBLISHED if metric.name in departures else "",
+        ]
+        for metric in run.metrics
+    }
     texts: list[str] = []
     for title, cells in _by_protocol(run, table.cells):
         label = next((cell.gated.label for cell in cells if cell.gated), None)
@@ -89,7 +96,7 @@ def _print_cells(run: Run, table: Table, controls: Mapping[str, str]) -> None:
         has_untested = any(cell.untested and not cell.tested for cell in cells)
         rows = [
             {
-                **_with_card(_row(cell, controls, spans), cell, cards, equal, departures),
+                **_marked_row(_row(cell, controls, spans), cell, equal, marks[cell.metric]),
                 **(_gate_columns(cell, label or TESTED) if label or has_tested else {}),
                 **(_tested_column(cell) if has_tested else {}),
                 **({"untested": f"{cell.untested}"} if has_untested else {}),
@@ -277,18 +284,13 @@ def _block_table(block: Sequence[_Column], models: Sequence[str], controls: Mapp
     return made
 
 
-def _with_card(
-    row: dict[str, str],
-    cell: Cell,
-    cards: RunCards,
-    equal: Collection[tuple[str, str, str]],
-    departures: Collection[str],
+def _marked_row(
+    row: dict[str, str], cell: Cell, equal: Collection[tuple[str, str, str]], marks: Iterable[str]
 ) -> dict[str, str]:
-    """A row whose score is marked where it is equal to the best, and whose metric where a frozen video wins it, or
-    where it was measured in another way than the publication does."""
-    marks = [FROZEN_WINS] if cards.frozen.get(cell.metric) else []
-    marks += [NOT_AS_PUBLISHED] if cell.metric in departures else []
-    name = f"{cell.metric} ({', '.join(marks)})" if marks else cell.metric
+    """A row whose score is marked where it is equal to the best, and whose metric says why nobody is ranked by it, or
+    that it was measured in another way than the publication does."""
+    said = ", ".join(mark for mark in marks if mark)
+    name = f"{cell.metric} ({said})" if said else cell.metric
     mark = EQUAL if (cell.model, cell.metric, cell.subset) in equal else ""
     return {**row, "metric": name, "score": f"{row['score']}{mark}"}
 

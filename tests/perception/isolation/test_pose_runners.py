@@ -11,6 +11,7 @@ from lookaway.io.sampling import UniformFrames
 from lookaway.perception.isolation.environment import Environment
 from lookaway.perception.poses.network_poses import DA3_ENVIRONMENT, MapAnythingPoses, VggtPoses, network_trajectory
 from lookaway.perception.poses.vipe_poses import VipePoses
+from lookaway.perception.similarity.compared_frames import GeneratedSize
 from tests.perception.isolation.torch_environment import local_weights, site_packages, snapshot, torch_python
 from tests.support.tiny import clip_bytes
 
@@ -81,7 +82,10 @@ class MapAnything(Network):
         return found
 """
 PREPARE = """
-def preprocess_inputs(views, resize_mode, size):
+def preprocess_inputs(views, resize_mode="fixed_mapping", size=None, resolution_set=518):
+    if resize_mode == "fixed_mapping":
+        assert [view["img"].shape for view in views] == [(36, 48, 3)] * len(views)
+        return [{"size": (56, resolution_set)} for view in views]
     assert resize_mode == "longest_side"
     for view in views:
         assert max(view["img"].shape) == size and view["img"].dtype == "uint8"
@@ -144,6 +148,20 @@ def test_what_the_network_answers_becomes_a_trajectory(hub, rollout, kind):
     assert (trajectory.width, trajectory.height) == (112, 84)
     assert trajectory.intrinsics[2].tolist() == [[56, 0, 56], [0, 42, 42], [0, 0, 1]]
     assert trajectory.median_depth.tolist() == [3, 3, 3]
+
+
+def test_reduced_frames_go_to_the_preparation_of_the_network_itself_uncropped(hub, rollout):
+    recipe = MapAnythingPoses(
+        weights=local_weights(hub, "facebook/tiny", "model.safetensors"),
+        environment=DA3_ENVIRONMENT,
+        frames=UniformFrames(3),
+        longest_side=112,
+        compute=Compute(precision="bfloat16"),
+        reduced=GeneratedSize(48),
+    )
+    trajectory = perceive(recipe, rollout)
+    np.testing.assert_allclose(trajectory.centres, [[0, 0, 0], [0.5, 0, 0], [1, 0, 0]])
+    assert (trajectory.width, trajectory.height) == (112, 56)
 
 
 # ViPE

@@ -140,6 +140,8 @@ class LoadedIsolated:
     batch: int | None = None
     """Frames in one call; results are joined along their first axis. `None` sends all frames in one call."""
     finish: Finish = keep_all
+    resized: Callable[[Pixels], Pixels] | None = None
+    """What makes each frame as it is sent of one as decoded."""
 
     def start(self, rollout: Rollout, timeline: Timeline, features: Features) -> _IsolatedExtraction:
         """Start on one rollout."""
@@ -158,7 +160,8 @@ class _IsolatedExtraction:
 
     def add_frame(self, frame: Frame) -> None:
         self.seen.append(frame.index)
-        self.waiting.append(frame.pixels)
+        resized = self.loaded.resized
+        self.waiting.append(frame.pixels if resized is None else resized(frame.pixels))
         if len(self.waiting) == self.loaded.batch:
             self._ask()
 

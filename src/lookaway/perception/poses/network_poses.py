@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
@@ -38,6 +38,7 @@ from lookaway.io.sampling import UniformFrames
 from lookaway.perception.isolation.environment import Environment
 from lookaway.perception.isolation.runner import RUNNERS, LoadedIsolated, Runner
 from lookaway.perception.networks.batching import NetworkExtractor
+from lookaway.perception.similarity.compared_frames import GeneratedSize
 from lookaway.perception.weights import Weights, published
 
 
@@ -179,12 +180,15 @@ class _ComputePoses(NetworkPoses):
 
     def load(self) -> LoadedIsolated:
         """Make the environment where it is not there yet, and load the network in it."""
-        settings = {
+        return self.load_runner(self.runner, self.convention, self.settings())
+
+    def settings(self) -> dict[str, Json]:
+        """What the runner file is told."""
+        return {
             "device": self.compute.device,
             "precision": self.compute.precision,
             "longest_side": self.longest_side,
         }
-        return self.load_runner(self.runner, self.convention, settings)
 
 
 VGGT_ENVIRONMENT = Environment(
@@ -241,3 +245,17 @@ class MapAnythingPoses(_ComputePoses):
 
     weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "map-anything-apache"))
     environment: Annotated[Environment, "the packages that the network runs with"] = MAPANYTHING_ENVIRONMENT
+    reduced: Annotated[
+        GeneratedSize | None,
+        "size that frames are reduced to, in place of `height`, before the network's own preparation crops them to one "
+        "of its shapes; `None` shows whole frames",
+    ] = None
+
+    def load(self) -> LoadedIsolated:
+        """Make the environment where it is not there yet, and load the network in it."""
+        loaded = _ComputePoses.load(self)
+        return loaded if self.reduced is None else replace(loaded, height=None, resized=self.reduced.reduce)
+
+    def settings(self) -> dict[str, Json]:
+        """What the runner file is told."""
+        return {**_ComputePoses.settings(self), "crops": self.reduced is not None}

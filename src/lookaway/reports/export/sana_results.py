@@ -13,6 +13,7 @@ from lookaway.core import Json, Reason, Score, Unit, UserError
 from lookaway.engine.run import Run
 from lookaway.io.files import write_json
 from lookaway.metrics.vbench_overall import quality_score, scaled_dimensions
+from lookaway.reports.as_published import require_published
 from lookaway.reports.export.mbench import folder_name
 from lookaway.store.run_folder import RunFolder
 from lookaway.suites.revisit.published import pooled_mean
@@ -26,6 +27,7 @@ SEMANTIC: Final = ("overall_consistency", "temporal_style")
 """Dimensions of VBench about the prompt among those that SANA-WM-Bench runs."""
 QUALITY_WEIGHT: Final = 4
 DECIMALS: Final = 4
+MEASURE: Final = "lookaway eval DATASET -o RUN --suite revisit --scores sana --protocol published"
 Row: TypeAlias = Mapping[str, Any]
 Scores: TypeAlias = Mapping[str, Mapping[str, Score]]
 """By the last part of the metric's name, then by scene."""
@@ -34,8 +36,9 @@ Scores: TypeAlias = Mapping[str, Mapping[str, Score]]
 def export_sana_results(run: Run, output: Path) -> list[Path]:
     """Write `<model>/eval/<split>/*.json` and `<model>/<split>/eval_poses.json`; returns the paths.
 
-    Only published metrics are written, and a run that has none is refused. What was not measured is left out. Overall
-    scores are over all rollouts, whether they tested memory or not; `summary.json` says how many did not.
+    Only published metrics are written; a run that has none, or one that is not as published, is refused. What was not
+    measured is left out. Overall scores are over all rollouts, whether they tested memory or not; `summary.json` says
+    how many did not.
     """
     results = _read(run)
     written: list[Path] = []
@@ -89,9 +92,9 @@ def _scores(run: Run) -> dict[str, dict[str, Score]]:
     if not names:
         found = "corrected metrics alone" if own else "no metric"
         raise UserError(
-            f"{run.path} has {found} of SANA-WM-Bench, whose files hold published values. Measure them with: "
-            "lookaway eval DATASET --suite revisit --scores sana --protocol published"
+            f"{run.path} has {found} of SANA-WM-Bench, whose files hold published values. Measure them with: {MEASURE}"
         )
+    require_published(run, names, MEASURE)
     units: dict[tuple[str, str], list[Unit]] = {}
     for name in names:
         for row in run.units(name):

@@ -120,8 +120,8 @@ def _published(settings: Mapping[str, Any]) -> tuple[BoundMetric, ...]:
         ),
         *_quality(aesthetic),
         _reward(TORCHVISION_CROP),
-        *_camera("net", MapAnythingPoses(frames=EveryFrame(1))),
-        *(_questions(AtFps(1.0)) if settings.get(HAS_BANKS) else ()),
+        *_camera("net", MapAnythingPoses(frames=EveryFrame(1), reduced=SIZE)),
+        *(_questions(AtFps(1.0), may_skip=True) if settings.get(HAS_BANKS) else ()),
     )
 
 
@@ -245,12 +245,13 @@ def _camera(rotation: Rotation, poses: Extractor) -> tuple[BoundMetric, ...]:
     )
 
 
-def _questions(frames: AtFps) -> tuple[BoundMetric, ...]:
+def _questions(frames: AtFps, *, may_skip: bool = False) -> tuple[BoundMetric, ...]:
     """Pass rates of the questions of each dimension, all asked at once; the published judge samples one frame a second.
 
-    A video that stands still keeps everything in place: all but the following of instructions count behind the gate.
+    In the code a question that a reply leaves out makes the denominator smaller. A video that stands still keeps
+    everything in place: all but the following of instructions count behind the gate.
     """
-    verdicts = QuestionVerdicts(frames=frames)
+    verdicts = QuestionVerdicts(frames=frames, may_skip=may_skip)
     return tuple(
         BoundMetric(
             name=f"memobench.vqa.{dimension.lower().replace(' ', '_')}",

@@ -22,9 +22,12 @@ def load(settings: dict[str, Any]) -> Callable[[dict[str, Any], dict[str, Any]],
 
     def run(arrays: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
         side, precision = settings["longest_side"], settings["precision"]
-        # Already of the size that the network asks for, so that its own preparation crops nothing.
-        pictures = fitted(arrays["frames"], side, PATCH)
-        views = prepare([{"img": np.asarray(picture)} for picture in pictures], resize_mode="longest_side", size=side)
+        if settings["crops"]:
+            views = prepare([{"img": frame} for frame in arrays["frames"]], resolution_set=side)
+        else:
+            # Already of the size that the network asks for, so that its own preparation crops nothing.
+            pictures = [np.asarray(picture) for picture in fitted(arrays["frames"], side, PATCH)]
+            views = prepare([{"img": picture} for picture in pictures], resize_mode="longest_side", size=side)
         with torch.inference_mode():
             found = network.infer(
                 views,
