@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from importlib import import_module
 from typing import Any, TypeAlias
 
 Json: TypeAlias = Any
@@ -20,6 +21,8 @@ SHA256, ENVIRONMENTS, CARDS, CODE = "sha256", "environments", "cards", "code"
 
 def describe(value: object) -> Json:
     """A frozen dataclass with all its fields as JSON, so that no constant is missing from the lock.
+
+    A class may name constants of formulas that it shares with others, as `module:NAME` in `constants`.
 
     >>> @dataclass(frozen=True)
     ... class Sharpness:
@@ -58,7 +61,14 @@ def _describe_dataclass(value: Any) -> dict[str, Json]:
         described["version"] = version
     for entry in dataclasses.fields(value):
         described[entry.name] = describe(getattr(value, entry.name))
+    if shared := getattr(type(value), "constants", ()):
+        described["constants"] = {place.partition(":")[2]: describe(_constant(place)) for place in shared}
     return described
+
+
+def _constant(place: str) -> object:
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
 
 
 def canonical_json(value: Json) -> str:
