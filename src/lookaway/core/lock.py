@@ -61,14 +61,14 @@ def _describe_dataclass(value: Any) -> dict[str, Json]:
         described["version"] = version
     for entry in dataclasses.fields(value):
         described[entry.name] = describe(getattr(value, entry.name))
-    if shared := getattr(type(value), "constants", ()):
-        described["constants"] = {place.partition(":")[2]: describe(_constant(place)) for place in shared}
-    return described
+    return described | {name: describe(number) for name, _, number in shared_constants(value)}
 
 
-def _constant(place: str) -> object:
-    module, _, name = place.partition(":")
-    return getattr(import_module(module), name)
+def shared_constants(value: object) -> Iterator[tuple[str, str, object]]:
+    """Name, module and value of the constants that a class names in `constants`."""
+    for place in getattr(type(value), "constants", ()):
+        module, _, name = place.partition(":")
+        yield name, module, getattr(import_module(module), name)
 
 
 def canonical_json(value: Json) -> str:
