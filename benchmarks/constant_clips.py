@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 from lookaway.core import (
     Abstention,
@@ -25,9 +26,14 @@ from lookaway.core import (
     Timeline,
     Trajectory,
     Unmeasurable,
+    digest,
+    plugins,
 )
+from lookaway.engine.locking import metric_entries
+from lookaway.io.sampling import UniformFrames
 from lookaway.perception.poses.tracked_poses import TrackedPoses
 from lookaway.perception.poses.tracking.sightings import Sighting
+from lookaway.perception.quality.musiq_quality import MusiqQuality
 from lookaway.suites.gate import revisited_gate
 from lookaway.suites.revisit.own_metrics import own_metrics
 from lookaway.suites.revisit.published import POSES
@@ -54,8 +60,13 @@ class Clip:
     """Features that are known."""
     sightings: Callable[[], list[Sighting]] | None = None
     """In place of frames, for a camera that is tracked."""
+    rollout: Rollout = ROLLOUT
     seconds: int = 3
     """More than it takes."""
+
+    def lock(self, bounds: Sequence[BoundMetric]) -> str:
+        """What the lock of a run holds of the metrics."""
+        return digest({bound.name: metric_entries(bound) for bound in bounds})
 
     def measure(self, bounds: Sequence[BoundMetric]) -> str:
         """One hash of all features and scores; messages do not count."""
@@ -72,7 +83,7 @@ class Clip:
         usable = {name: feature for name, feature in features.items() if isinstance(feature, Feature)}
         if any(name not in usable for name in bound.metric.needs) or not usable:
             return "no feature"
-        outcome = bound.metric.measure(ROLLOUT, usable)
+        outcome = bound.metric.measure(self.rollout, usable)
         if isinstance(outcome, Failure):
             raise RuntimeError(outcome.message)
         if isinstance(outcome, Abstention):
@@ -97,13 +108,13 @@ class Clip:
         features = {name: need for name, need in needs.items() if isinstance(need, Feature)}
         if self.sightings is not None and isinstance(recipe, TrackedPoses):
             seen = _drawn(self.sightings)
-            extraction: Any = recipe.load().start(ROLLOUT, _timeline(len(seen), WIDTH, HEIGHT), features)
+            extraction: Any = recipe.load().start(self.rollout, _timeline(len(seen), WIDTH, HEIGHT), features)
             extraction.size[:] = WIDTH, HEIGHT
             extraction.seen.extend(seen)
             return extraction.finish()  # type: ignore[no-any-return]
         pictures = _drawn(self.draw)
         timeline = _timeline(len(pictures), pictures[0].shape[1], pictures[0].shape[0])
-        extraction = recipe.load().start(ROLLOUT, timeline, features)
+        extraction = recipe.load().start(self.rollout, timeline, features)
         for index in sorted(extraction.request.indices if extraction.request else ()):
             extraction.add_frame(Frame(index, index / FPS, _at_height(pictures[index], extraction.request.height)))
         return extraction.finish()  # type: ignore[no-any-return]
@@ -145,6 +156,24 @@ def _of_changes() -> list[BoundMetric]:
 
 def _of_camera() -> list[BoundMetric]:
     return [bound for bound in own_metrics() if bound.name in ("return_error", "reach_missing", "cut")]
+
+
+def _suite_metrics(suite: str, **settings: str) -> list[BoundMetric]:
+    return list(plugins.load("suites", suite)().metrics(settings))
+
+
+def _of_paths() -> list[BoundMetric]:
+    """Metrics that compare a camera path with another one."""
+    found = [bound for suite in ("mind", "memobench", "wrbench") for bound in _suite_metrics(suite)]
+    found += _suite_metrics("revisit", scores="sana")
+    paths = {"poses", "reference_poses", "requested_poses", "commanded_poses"}
+    return [bound for bound in found if len(bound.recipes) > 1 and set(bound.recipes) <= paths]
+
+
+def _quality() -> list[BoundMetric]:
+    """MUSIQ, on few frames: it is at full width."""
+    (imaging,) = (bound for bound in _suite_metrics("mind") if bound.name == "mind.corrected.visual.imaging")
+    return [replace(imaging, recipes={"quality": MusiqQuality(frames=UniformFrames(1))})]
 
 
 def _gate() -> list[BoundMetric]:
@@ -332,7 +361,43 @@ REQUESTED = {
     "poses": lambda: panorama.poses((*(0.9 * angle for angle in EASED[:12]), *EASED[14:])),
     "commanded_poses": lambda: panorama.poses(EASED),
 }
+
+
+def _paths(out: float, far: float, *, jitter: float = 0.01, turned: float = 0.9) -> Mapping[str, Callable[[], Feature]]:
+    """What was asked for, a turn and a move sideways and back, and a camera that went another way."""
+
+    def path(share: float, noise: float) -> Feature:
+        progress = 1 - abs(np.linspace(-1, 1, 49))
+        found = np.tile(np.eye(4), (49, 1, 1))
+        found[:, :3, :3] = Rotation.from_rotvec(np.outer(np.radians(out * share) * progress, [0, 1, 0])).as_matrix()
+        found[:, 0, 3] = far * share * progress
+        found[:, :3, 3] += noise * np.random.default_rng(0).normal(size=(49, 3))
+        return Trajectory(
+            camera_to_world=found,
+            intrinsics=np.tile(ROOM.intrinsics, (49, 1, 1)),
+            frame_indices=np.arange(49),
+            median_depth=np.full(49, 3.0),
+            width=ROOM.width,
+            height=ROOM.height,
+            frame_count=49,
+        ).to_feature()
+
+    asked = partial(path, 1.0, 0.0)
+    return {"poses": partial(path, turned, jitter), **dict.fromkeys(ASKED, asked)}
+
+
+def _path_clip(name: str, action: str, given: Mapping[str, Callable[[], Feature]]) -> Clip:
+    rollout = replace(ROLLOUT, case=replace(ROLLOUT.case, action=action))
+    return Clip(name=name, bounds=_of_paths, given=given, rollout=rollout)
+
+
+ASKED = ("reference_poses", "requested_poses", "commanded_poses")
 CLIPS: tuple[Clip, ...] = (
+    _path_clip("asked_turn", "left_then_right", _paths(-60, 0)),
+    _path_clip("asked_pan", "pan_left_then_right", _paths(0, -0.5)),
+    _path_clip("asked_little", "pan_left_then_right", _paths(0, -2e-4, jitter=1e-5)),
+    _path_clip("asked_nothing", "static", _paths(0, 0, jitter=1e-6)),
+    _path_clip("asked_both", "left_then_right", _paths(-120, 0.8)),
     _seen("patched", _patched),
     _seen("flickering", _flickering),
     _seen("pushed", _pushed),
@@ -355,5 +420,6 @@ CLIPS: tuple[Clip, ...] = (
     Clip(name="broken", bounds=_tracked, sightings=_broken(_straight(30, 0, 14), 7)),
     Clip(name="broken_walk", bounds=_tracked, sightings=_broken(poses(way=(0, 0, 1.5), frames=24), 12), seconds=8),
     Clip(name="tracked", bounds=_tracked, draw=_large, seconds=8),
+    Clip(name="musiq", bounds=_quality, draw=_large, seconds=8),
 )
 """The first that a change moves is the last that is measured, so quick ones come first."""

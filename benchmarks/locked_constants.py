@@ -4,11 +4,12 @@
     python -m benchmarks.locked_constants --only TEXT  those whose name contains a text, measured again
 
 A constant is a number at module level, an entry of a tuple of numbers there, or the numeric default of a parameter, in
-functions and classes of `lookaway.metrics`, `perception`, `core` and `io` that metrics and extractors of the reference
+functions and classes of `lookaway.metrics`, `perception`, `judges`, `core` and `io` that metrics and extractors of the
 clips use, directly or through others. It is doubled, halved and negated, a count also made one larger and one smaller,
-a zero 1e-3 and 1; after each change, the clips that execute code which reads it are measured again. A field of a
-metric or recipe must move the lock; any other number must not move a score. A change that raises an exception is loud
-and counts as no move. A number that no clip reads needs a clip, or a reason in `constants/reasons.json`.
+a zero 1e-3 and 1; after each change, clips that execute code which reads it are measured again: those that read least
+beside it, and at most `MOST_CLIPS`. A field of a metric or recipe must move the lock; any other number must not move a
+score. A change that raises an exception is loud and counts as no move. A number that no clip reads needs a clip, or a
+reason in `constants/reasons.json`.
 
 The table `constants/found.json` has a row for each constant, with a hash of the file that defines it and of the clips:
 rows whose hash is still right are not measured again, so that the command goes on where it was stopped.
@@ -34,20 +35,22 @@ from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 from benchmarks.constant_clips import CLIPS, Clip
-from lookaway.core import BoundMetric, digest
-from lookaway.engine.locking import metric_entries
+from benchmarks.constant_sets import SetClip, staged
+from lookaway.core import BoundMetric, describe, plugins
 from lookaway.io.files import read_json, write_json
 
 FOLDER = Path(__file__).parent / "constants"
 FOUND, REASONS = FOLDER / "found.json", FOLDER / "reasons.json"
-LAYERS = tuple(f"lookaway.{layer}" for layer in ("metrics", "perception", "core", "io"))
+LAYERS = tuple(f"lookaway.{layer}" for layer in ("metrics", "perception", "judges", "core", "io"))
 MODULE, DEFAULT, FIELD = "module", "default", "field"
 SLOW = 20
 """Times the usual time after which a changed constant is taken for one that hangs, which is loud."""
+MOST_CLIPS = 5
 SAVED_AFTER = 5
 
 Symbol = tuple[str, str]
 """Module and name of what it defines."""
+AnyClip = Clip | SetClip
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -205,6 +208,11 @@ def _whole(constant: Constant) -> Any:
     return dict(_defaults(_function(constant)))[constant.name]
 
 
+def _with(constant: Constant, value: float) -> Any:
+    before = _whole(constant)
+    return value if constant.entry < 0 else (*before[: constant.entry], value, *before[constant.entry + 1 :])
+
+
 def _is(constant: Constant, field: str) -> bool:
     return constant.name == f"{constant.owner}.{field}"
 
@@ -219,10 +227,7 @@ def _function(constant: Constant) -> FunctionType:
 @contextmanager
 def changed(constant: Constant, value: float) -> Iterator[None]:
     """The constant has another value, wherever it was imported, and nothing that was computed before is remembered."""
-    before = _whole(constant)
-    whole: Any = value
-    if constant.entry >= 0:
-        whole = (*before[: constant.entry], value, *before[constant.entry + 1 :])
+    before, whole = _whole(constant), _with(constant, value)
     put = _put_default if constant.kind == DEFAULT else _put_name
     try:
         put(constant, whole)
@@ -293,31 +298,22 @@ def parts_of(bounds: Iterable[BoundMetric]) -> list[Any]:
     return [part for bound in bounds for whole in (bound.metric, *bound.recipes.values()) for part in parts(whole)]
 
 
-def lock_of(bounds: Iterable[BoundMetric]) -> str:
-    """One hash of what the lock has of some metrics."""
-    return digest({bound.name: metric_entries(bound) for bound in bounds})
+def field_moves_lock(constant: Constant) -> bool:
+    """Whether another value of a field is another entry of the lock, in an object that has nothing else."""
+    kind = getattr(importlib.import_module(constant.module), constant.owner)
+    empty: Any = type(kind.__name__, (kind,), {"__slots__": ()})
+    empty.__abstractmethods__ = frozenset()
+    part, field = object.__new__(empty), constant.name.rpartition(".")[2]
+    for entry in fields(kind):
+        object.__setattr__(part, entry.name, None)
+    entries = []
+    for value in (_whole(constant), _with(constant, 2 * value_of(constant) + 1)):
+        object.__setattr__(part, field, value)
+        entries.append(describe(part))
+    return bool(entries[0] != entries[1])
 
 
-def field_moves_lock(constant: Constant, bounds: Sequence[BoundMetric]) -> bool:
-    """Whether another value of a field, in an object that has it, is another entry of the lock."""
-    for bound in bounds:
-        for part in parts_of([bound]):
-            if (type(part).__module__, type(part).__name__) == (constant.module, constant.owner):
-                field = constant.name.rpartition(".")[2]
-                value = getattr(part, field)
-                if not _is_number(value) and not (isinstance(value, tuple) and value):
-                    continue
-                other = (*value[:-1], 2 * value[-1] + 1) if isinstance(value, tuple) else 2 * value + 1
-                before = lock_of([bound])
-                object.__setattr__(part, field, other)
-                try:
-                    return lock_of([bound]) != before
-                finally:
-                    object.__setattr__(part, field, value)
-    return False
-
-
-def reads(clip: Clip) -> set[Symbol]:
+def reads(clip: AnyClip) -> set[Symbol]:
     """Names that the code which a clip executes reads, and the functions themselves."""
     codes = set()
 
@@ -345,7 +341,7 @@ class _Loud(Exception):
     """A changed constant hangs."""
 
 
-def _result(clip: Clip, bounds: Sequence[BoundMetric], seconds: int) -> str | None:
+def _result(clip: AnyClip, bounds: Sequence[BoundMetric], seconds: int) -> str | None:
     """Hash of what a clip gives; `None` where it fails or hangs."""
 
     def stop(*_: object) -> None:
@@ -365,37 +361,39 @@ def _result(clip: Clip, bounds: Sequence[BoundMetric], seconds: int) -> str | No
 class Check:
     """Measures the clips with each constant changed."""
 
-    clips: Sequence[Clip]
+    clips: Sequence[AnyClip]
     readers: Mapping[str, set[Symbol]]
     usual: Mapping[str, str]
     locks: Mapping[str, str]
 
     @classmethod
-    def of(cls, clips: Sequence[Clip]) -> Check:
+    def of(cls, clips: Sequence[AnyClip]) -> Check:
         """With what the clips read and give as things stand."""
         readers = {clip.name: reads(clip) for clip in clips}
         usual, locks = {}, {}
         for clip in clips:
             bounds = clip.bounds()
-            usual[clip.name], locks[clip.name] = clip.measure(bounds), lock_of(bounds)
+            usual[clip.name], locks[clip.name] = clip.measure(bounds), clip.lock(bounds)
             if clip.measure(clip.bounds()) != usual[clip.name]:
                 raise AssertionError(f"the clip {clip.name} gives other numbers when it is measured again.")
         return cls(clips, readers, usual, locks)
 
     def constants(self) -> list[Constant]:
-        """Those that the metrics and recipes of the clips use."""
-        found = parts_of(bound for clip in self.clips for bound in clip.bounds())
-        kinds = {type(part) for part in found if type(part).__module__.startswith(LAYERS)}
+        """Those that installed metrics and extractors use, and what the clips hold beside these."""
+        held = {type(part) for part in parts_of(bound for clip in self.clips for bound in clip.bounds())}
+        held |= {plugins.load(group, name) for group in ("metrics", "extractors") for name in plugins.names(group)}
+        bases = {base for kind in held for base in kind.__mro__}
+        kinds = {base for base in bases if base.__module__.startswith(LAYERS) and is_dataclass(base)}
         return find_constants(reached({(kind.__module__, kind.__name__) for kind in kinds}), kinds)
 
     def row(self, constant: Constant) -> dict[str, Any]:
         """What is found about one constant."""
         row: dict[str, Any] = {"value": value_of(constant), "kind": constant.kind, "of": fingerprint(constant)}
         if constant.kind == FIELD:
-            bounds = [bound for clip in self.clips for bound in clip.bounds()]
-            return {**row, "locked": field_moves_lock(constant, bounds)}
-        symbol = (constant.module, constant.owner)
+            return {**row, "locked": field_moves_lock(constant)}
+        symbol = (constant.module, constant.owner.removesuffix(".__init__"))  # that of a dataclass has no file
         reading = [clip for clip in self.clips if symbol in self.readers[clip.name]]
+        reading = sorted(reading, key=lambda clip: len(self.readers[clip.name]))[:MOST_CLIPS]
         row["clips"] = [clip.name for clip in reading]
         for clip in reading:
             for value in variants(value_of(constant)):
@@ -404,7 +402,7 @@ class Check:
                     result = _result(clip, bounds, SLOW * clip.seconds)
                     if result is None or result == self.usual[clip.name]:
                         continue
-                    if (is_locked := lock_of(bounds) != self.locks[clip.name]) is False:
+                    if (is_locked := clip.lock(bounds) != self.locks[clip.name]) is False:
                         return {**row, "moved_by": [clip.name, value], "locked": is_locked}
                     row |= {"moved_by": [clip.name, value], "locked": is_locked}
         return row
@@ -412,7 +410,8 @@ class Check:
 
 def fingerprint(constant: Constant) -> str:
     """Hash of the file that defines a constant, and of the clips."""
-    files = (sys.modules[constant.module].__file__, sys.modules[Clip.__module__].__file__, __file__)
+    modules = (constant.module, Clip.__module__, SetClip.__module__, __name__)
+    files = [sys.modules[name].__file__ for name in modules]
     return hashlib.sha256(b"".join(Path(str(file)).read_bytes() for file in files)).hexdigest()[:16]
 
 
@@ -447,8 +446,13 @@ def summary(rows: Mapping[str, Mapping[str, Any]]) -> str:
 
 def run(only: str, found: Path, say: Callable[[str], None] = print) -> int:
     """Check all constants; 1 where something is wrong."""
+    with staged() as sets:
+        return _run([*CLIPS, *sets], only, found, say)
+
+
+def _run(clips: Sequence[AnyClip], only: str, found: Path, say: Callable[[str], None]) -> int:
     known: dict[str, dict[str, Any]] = read_json(found) if found.exists() else {}
-    check = Check.of(CLIPS)
+    check = Check.of(clips)
     constants = {constant.key: constant for constant in check.constants()}
     rows: dict[str, dict[str, Any]] = {}
     waiting = []

@@ -12,6 +12,7 @@ from typing import Any, get_type_hints
 from generate import evidence_tables
 from generate.markdown import data, escaped, paragraphs, summary, table
 from lookaway.core import BoundMetric, Metric, Option, Reason, plugins
+from lookaway.core.lock import shared_constants
 from lookaway.engine.reading import load_suite
 from lookaway.judges.prompts import Prompt
 from lookaway.perception.weights import Weights
@@ -58,6 +59,8 @@ def _constants(prefix: str, value: Any) -> Iterator[tuple[str, tuple[str, str]]]
         else:
             shown = list(inner) if isinstance(inner, tuple) else inner
             yield path, (f"`{shown}`" if shown != "" else "none", meaning)
+    for name, module, number in shared_constants(value):
+        yield f"{prefix}{name}", (f"`{list(number) if isinstance(number, tuple) else number}`", f"of `{module}`")
 
 
 def meaning_of(hint: object) -> str:

@@ -14,7 +14,6 @@ from benchmarks.locked_constants import (
     changed,
     field_moves_lock,
     find_constants,
-    lock_of,
     problems,
     value_of,
     variants,
@@ -32,15 +31,14 @@ def test_another_limit_of_changes_gives_other_numbers_and_another_lock():
     other = replace(recipe, limits=replace(recipe.limits, changes=changes))
     others = [replace(bound, recipes={"changes": other}) for bound in bounds]
     assert PATCHED.measure(others) != PATCHED.measure(bounds)
-    assert lock_of(others) != lock_of(bounds)
+    assert PATCHED.lock(others) != PATCHED.lock(bounds)
 
 
 def test_every_field_of_a_limit_moves_the_lock():
     module = ChangeLimits.__module__
     found = find_constants([(module, "ChangeLimits")], [ChangeLimits])
     assert len(found) == 9
-    bounds = PATCHED.bounds()
-    assert all(constant.kind == FIELD and field_moves_lock(constant, bounds) for constant in found)
+    assert all(constant.kind == FIELD and field_moves_lock(constant) for constant in found)
 
 
 def test_a_constant_is_changed_for_a_while():

@@ -12,6 +12,7 @@ import torch
 from lookaway.perception.networks.conv_trunks import ConvTrunk
 from lookaway.perception.networks.lpips_network import TRUNKS, LpipsNetwork
 from tests.support.carried_lpips import ArraysOnly, carried_lpips
+from tests.support.picture_networks import in_colours
 
 
 def picture(seed: int) -> np.ndarray:
@@ -22,14 +23,11 @@ def picture(seed: int) -> np.ndarray:
 @pytest.fixture(scope="module", params=["alex", "vgg"])
 def lpips(request) -> LpipsNetwork:
     trunk, heads = carried_lpips(request.param)
-    return LpipsNetwork(ConvTrunk(torch, TRUNKS[request.param], trunk), heads)
+    return LpipsNetwork(ConvTrunk(torch, TRUNKS[request.param], trunk), heads, 1e-10)
 
 
 def distances(lpips: LpipsNetwork, first: np.ndarray, others: list[np.ndarray]) -> np.ndarray:
-    batches = (
-        torch.tensor(np.stack(pictures) / 127.5 - 1, dtype=torch.float32).permute(0, 3, 1, 2)
-        for pictures in ([first] * len(others), others)
-    )
+    batches = (in_colours(pictures) for pictures in ([first] * len(others), others))
     return lpips(*batches).numpy()
 
 

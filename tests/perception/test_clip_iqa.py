@@ -10,7 +10,7 @@ import torch
 
 from lookaway.core import Reason, Timeline, Unmeasurable
 from lookaway.perception.networks.clip_resnet import RN50, ClipResnet, clip_shapes
-from lookaway.perception.quality.clip_iqa import ClipIqa, _prompt
+from lookaway.perception.quality.clip_iqa import ClipIqa
 from lookaway.perception.similarity.compared_frames import Canvas, GeneratedSize
 from tests.support.picture_networks import (
     TINY_RESNET,
@@ -51,17 +51,17 @@ def test_the_network_has_all_its_published_parameters():
     assert shapes["transformer.resblocks.11.attn.in_proj_weight"] == (1536, 512)
 
 
-def test_a_prompt_has_the_named_tokens_between_the_halves_of_the_learned_ones():
-    clip = ClipResnet(torch, clip_resnet_tensors(), TINY_RESNET)
+def test_a_prompt_has_the_named_tokens_between_the_halves_of_the_learned_ones(recipe):
+    clip = ClipResnet(torch, clip_resnet_tensors(), TINY_RESNET, 64)
     embedded, learned = clip.embed_tokens(range(24)), clip_iqa_prompts()[0]
-    prompt = _prompt(clip, learned, range(24))
+    prompt = recipe._prompt(clip, learned, range(24))
     assert prompt.shape == embedded.shape
     expected = [embedded[:1], learned[:8], embedded[17:20], learned[8:], embedded[20:]]
     np.testing.assert_array_equal(prompt, torch.cat(expected))
 
 
 def test_what_follows_the_last_token_of_a_text_cannot_change_it():
-    clip = ClipResnet(torch, clip_resnet_tensors(), TINY_RESNET)
+    clip = ClipResnet(torch, clip_resnet_tensors(), TINY_RESNET, 64)
     embedded = clip.embed_tokens([188, 3, 5, 189])
     changed = clip.embed_tokens([188, 3, 7, 189])
     assert not torch.allclose(clip.text(embedded), clip.text(changed))

@@ -13,7 +13,7 @@ from lookaway.perception.similarity.compared_frames import Canvas, MirroredFrame
 from lookaway.perception.similarity.lpips_pairs import LpipsPairs
 from tests.perception.test_lpips_steps import GOLDEN, HEIGHT, WIDTH
 from tests.support.compared import answered, beside, kept
-from tests.support.picture_networks import noise, random_lpips
+from tests.support.picture_networks import in_colours, noise, random_lpips
 from tests.support.watching import check_documented, perceive, rollout_of
 
 
@@ -59,12 +59,8 @@ def test_pairs_on_a_canvas_are_pairs_of_pictures_that_were_scaled_before(recipe,
     with pytest.raises(Unmeasurable, match="frames are 128 x 96") as found:
         perceive(recipe, rollout)
     assert found.value.reason is Reason.INVALID_INPUT
-    network = load_lpips("alex", recipe.weights, recipe.heads, Compute())
-    torch = network.torch
-    first, second = (
-        torch.from_numpy(np.stack([canvas.cover(picture) for picture in each])).permute(0, 3, 1, 2) / 127.5 - 1
-        for each in (answer, truth)
-    )
+    network = load_lpips("alex", recipe.weights, recipe.heads, recipe.min_length, Compute())
+    first, second = (in_colours([canvas.cover(picture) for picture in each]) for each in (answer, truth))
     distances = perceive(replace(recipe, canvas=canvas), rollout)["distances"]
     np.testing.assert_allclose(distances, network(first, second), atol=1e-5)
 

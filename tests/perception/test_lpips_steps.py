@@ -10,7 +10,7 @@ from lookaway.perception.networks import batching
 from lookaway.perception.networks.conv_trunks import ConvTrunk
 from lookaway.perception.networks.lpips_network import TRUNKS, LpipsNetwork, load_lpips
 from lookaway.perception.similarity.lpips_steps import LpipsSteps
-from tests.support.picture_networks import lpips_tensors, noise, random_lpips, save_tensors
+from tests.support.picture_networks import in_colours, lpips_tensors, noise, random_lpips, save_tensors
 from tests.support.watching import perceive_frames
 
 HEIGHT, WIDTH = 64, 96
@@ -38,17 +38,17 @@ def test_distances_are_those_of_the_original(hub, trunk):
 
 
 def test_pairs_of_pictures_from_anywhere_are_compared(recipe):
-    network = load_lpips("alex", recipe.weights, recipe.heads, Compute())
-    first, second = torch.from_numpy(np.stack(noise(4, HEIGHT, WIDTH))).permute(0, 3, 1, 2).split(2)
-    found = network(first / 127.5 - 1, second / 127.5 - 1)
+    network = load_lpips("alex", recipe.weights, recipe.heads, recipe.min_length, Compute())
+    first, second = in_colours(noise(4, HEIGHT, WIDTH)).split(2)
+    found = network(first, second)
     assert found.shape == (2,)
-    np.testing.assert_allclose(network(second / 127.5 - 1, first / 127.5 - 1), found, atol=1e-6)
+    np.testing.assert_allclose(network(second, first), found, atol=1e-6)
 
 
 def test_a_network_is_made_of_tensors_at_hand():
     trunk, heads = lpips_tensors("alex")
-    network = LpipsNetwork(ConvTrunk(torch, TRUNKS["alex"], trunk), heads)
-    batch = torch.from_numpy(np.stack(noise(4, HEIGHT, WIDTH))).permute(0, 3, 1, 2) / 127.5 - 1
+    network = LpipsNetwork(ConvTrunk(torch, TRUNKS["alex"], trunk), heads, 1e-10)
+    batch = in_colours(noise(4, HEIGHT, WIDTH))
     np.testing.assert_allclose(network(batch[:-1], batch[1:]), GOLDEN["alex"], atol=1e-5)
 
 

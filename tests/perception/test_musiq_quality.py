@@ -10,7 +10,7 @@ from lookaway.core import Compute, FrameRequest, Reason, Timeline, Unmeasurable
 from lookaway.io.sampling import EveryFrame
 from lookaway.io.video import Video
 from lookaway.perception.networks import musiq_network
-from lookaway.perception.networks.musiq_network import musiq_of, musiq_shapes
+from lookaway.perception.networks.musiq_network import MusiqConfig, musiq_of, musiq_shapes
 from lookaway.perception.quality.musiq_quality import MusiqQuality
 from lookaway.perception.similarity.compared_frames import Canvas
 from tests.support.clips import write_clip
@@ -51,7 +51,7 @@ def test_the_network_has_all_its_published_parameters():
 
 
 def test_how_many_patches_go_together_changes_nothing(monkeypatch):
-    network = musiq_of(torch, musiq_tensors())
+    network = musiq_of(torch, musiq_tensors(), MusiqConfig())
     batch = torch.from_numpy(np.stack(noise(2, 72, 120))).permute(0, 3, 1, 2) / 127.5 - 1
     monkeypatch.setattr(musiq_network, "PATCHES_AT_ONCE", 7)
     np.testing.assert_allclose(network(batch), GOLDEN[72, 120], atol=1e-4)
@@ -97,7 +97,7 @@ def test_on_a_canvas_frames_of_any_size_are_judged_as_though_they_had_its_size(t
     canvas, frames = Canvas(72, 120), noise(2, 96, 120)
     asking = MusiqQuality(recipe.weights, EveryFrame(), canvas=canvas)
     covered = torch.from_numpy(np.stack([canvas.cover(frame) for frame in frames])).permute(0, 3, 1, 2)
-    expected = musiq_of(torch, musiq_tensors())(covered / 127.5 - 1)
+    expected = musiq_of(torch, musiq_tensors(), MusiqConfig())(covered / 127.5 - 1)
     np.testing.assert_allclose(perceive_frames(asking, frames)["quality"], expected, atol=1e-4)
     same = perceive_frames(asking, noise(2, 72, 120))
     np.testing.assert_allclose(same["quality"], GOLDEN[72, 120], atol=1e-4)

@@ -12,6 +12,7 @@ from lookaway.perception.motion.warp_errors import RaftWarpErrors, warp_error
 from lookaway.perception.networks.raft_network import (
     LEVELS,
     RADIUS,
+    RaftConfig,
     RaftNetwork,
     correlation_pyramid,
     look_up,
@@ -57,7 +58,7 @@ def test_the_network_has_the_names_of_the_published_parameters_and_as_many():
 @pytest.mark.merge
 def test_flow_is_that_of_torchvision():
     pictures = [torch.from_numpy(picture).permute(2, 0, 1)[None] / 127.5 - 1 for picture in noise(2, 128, 136)]
-    flow = RaftNetwork(torch, raft_tensors())(*pictures)[0]
+    flow = RaftNetwork(torch, raft_tensors(), RaftConfig())(*pictures)[0]
     for (row, column), expected in GOLDEN.items():
         np.testing.assert_allclose(flow[:, row, column], expected, atol=1e-3)
     assert float(flow.abs().mean()) == pytest.approx(GOLDEN_MEAN, abs=1e-3)
@@ -67,7 +68,7 @@ def test_flow_is_that_of_torchvision():
 def test_without_steps_of_refinement_there_is_no_flow():
     last = {name: torch.zeros(shape) for name, shape in raft_shapes().items() if "flow_head.conv2" in name}
     pictures = random(2, 1, 3, 128, 128)
-    assert RaftNetwork(torch, {**raft_tensors(), **last})(*pictures).abs().max() == 0
+    assert RaftNetwork(torch, {**raft_tensors(), **last}, RaftConfig())(*pictures).abs().max() == 0
 
 
 def between(grid, row, column):
@@ -128,7 +129,7 @@ def padded_flow(pictures):
     """By hand, of pictures of 130 by 131 pixels that are already on the scale of the network."""
     sides = ((0, 6), (0, 5), (0, 0))
     batches = [torch.from_numpy(np.pad(picture, sides, "edge")).permute(2, 0, 1)[None] for picture in pictures]
-    flow = RaftNetwork(torch, raft_tensors())(*(batch.float() for batch in batches))
+    flow = RaftNetwork(torch, raft_tensors(), RaftConfig())(*(batch.float() for batch in batches))
     return flow[0].permute(1, 2, 0).numpy()[:130, :131]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -241,6 +241,13 @@ def save_content(name: str, content: Any, *, is_old_format: bool = False) -> Wei
 def noise(count: int = 5, height: int = 63, width: int = 112, seed: int = 0) -> list[np.ndarray]:
     """Pictures of random pixels."""
     return list(np.random.default_rng(seed).integers(0, 256, (count, height, width, 3), np.uint8))
+
+
+def in_colours(pictures: Sequence[np.ndarray]) -> torch.Tensor:
+    """Pictures [pictures, height, width, 3] of 0 to 255 as networks see them that were trained on ImageNet."""
+    batch = torch.tensor(np.stack(pictures) / 255, dtype=torch.float32).permute(0, 3, 1, 2)
+    mean, std = (torch.tensor(values).view(1, 3, 1, 1) for values in ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)))
+    return (batch - mean) / std
 
 
 def spoil(path: Path) -> None:

@@ -54,6 +54,8 @@ class ExtractorBase(ABC):
     """The name it is registered under."""
     version: ClassVar[int] = 1
     """Raised whenever the same fields would give other numbers."""
+    constants: ClassVar[tuple[str, ...]] = ()
+    """Numbers of a formula that it shares with others, as `module:NAME`: the lock holds them beside its fields."""
     seconds_per_frame: ClassVar[float] = 0.01
     """Rough cost on one core at 480p, for plans made before anything was measured."""
     bytes_per_frame: ClassVar[float] = 100.0

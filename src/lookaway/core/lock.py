@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from importlib import import_module
 from typing import Any, TypeAlias
 
 Json: TypeAlias = Any
@@ -20,6 +21,8 @@ SHA256, ENVIRONMENTS, CARDS, CODE = "sha256", "environments", "cards", "code"
 
 def describe(value: object) -> Json:
     """A frozen dataclass with all its fields as JSON, so that no constant is missing from the lock.
+
+    A class may name constants of formulas that it shares with others, as `module:NAME` in `constants`.
 
     >>> @dataclass(frozen=True)
     ... class Sharpness:
@@ -58,7 +61,14 @@ def _describe_dataclass(value: Any) -> dict[str, Json]:
         described["version"] = version
     for entry in dataclasses.fields(value):
         described[entry.name] = describe(getattr(value, entry.name))
-    return described
+    return described | {name: describe(number) for name, _, number in shared_constants(value)}
+
+
+def shared_constants(value: object) -> Iterator[tuple[str, str, object]]:
+    """Name, module and value of the constants that a class names in `constants`."""
+    for place in getattr(type(value), "constants", ()):
+        module, _, name = place.partition(":")
+        yield name, module, getattr(import_module(module), name)
 
 
 def canonical_json(value: Json) -> str:

@@ -36,6 +36,8 @@ class MetricBase(ABC):
     """The name it is registered under, or goes by in a table."""
     version: ClassVar[int] = 1
     """Raised whenever the same fields would give other numbers."""
+    constants: ClassVar[tuple[str, ...]] = ()
+    """Numbers of a formula that it shares with others, as `module:NAME`: the lock holds them beside its fields."""
     unit: ClassVar[str] = "score"
     """Unit of the value."""
     raw_unit: ClassVar[str | None] = None

@@ -67,7 +67,7 @@ def check_judge(client: JudgeHandle, settings: JudgeSettings, pictures: tuple[Pi
 
 
 def _yes_no(client: JudgeHandle, judge: JudgeModel, pictures: tuple[Picture, ...]) -> YesNo | str:
-    question = YesNoQuestion(name="yes or no", prompts=(Prompt.named("check_yes_no"),))
+    question = YesNoQuestion(name="yes or no", prompts=(Prompt.named("check_yes_no"),), max_doubt=1e-3)
     try:
         return question.read(read_reply(client.ask(question.request(SYSTEM, judge, pictures, 0)).result()))
     except Unmeasurable as error:

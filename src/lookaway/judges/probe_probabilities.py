@@ -98,6 +98,7 @@ class ProbeProbabilities(JudgeFeature):
     """
 
     name: ClassVar[str] = "probe_probabilities"
+    constants: ClassVar[tuple[str, ...]] = (f"{YesNoQuestion.__module__}:LIKELY_WORDS",)
     arrays: ClassVar[Mapping[str, str]] = {
         "p_yes": "float64 [probes, repeats]: probability of a yes rather than a no, whatever the probe's polarity",
         "least": "float64 [probes, repeats]: the least that `p_yes` may be, given the words that were not listed",

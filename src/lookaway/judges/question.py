@@ -178,7 +178,7 @@ class YesNoQuestion:
     name: str
     prompts: tuple[Prompt, ...]
     material: Mapping[str, Json] = field(default_factory=dict)
-    max_doubt: float = 1e-3
+    max_doubt: float
 
     def request(self, system: Prompt, judge: JudgeModel, pictures: tuple[Picture, ...], repeat: int) -> JudgeRequest:
         """The request for a single token."""

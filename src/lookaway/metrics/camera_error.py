@@ -22,7 +22,7 @@ from lookaway.core import (
     UnknownName,
     Unmeasurable,
 )
-from lookaway.metrics.pose_alignment import align
+from lookaway.metrics.pose_alignment import ALIGNMENT, align
 from lookaway.metrics.relative_pose import turned_degrees
 
 PathAlignment: TypeAlias = Literal["signed", "orientations", "centres"]
@@ -85,6 +85,7 @@ class CameraError(MetricBase):
 
     higher_is_better = False
     needs = ("poses", "commanded_poses")
+    constants = (f"{__name__}:STILL", *ALIGNMENT)
 
     alignment: Annotated[
         PathAlignment,

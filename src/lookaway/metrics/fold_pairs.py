@@ -45,6 +45,7 @@ class FoldPairs:
     """
 
     version: ClassVar[int] = 2
+    constants: ClassVar[tuple[str, ...]] = (f"{__name__}:EQUALLY_NEAR_DECIMALS",)
     of_video: ClassVar[bool] = True
 
     most: Annotated[int, "pairs kept, those farthest apart in time"] = 20

@@ -11,6 +11,8 @@ import numpy as np
 from lookaway.core import Abstention, Feature, Features, Json, MetricBase, Outcome, Reason, Rollout, Score, Unit
 
 LOWEST, HIGHEST = 1, 5
+RATING = (f"{__name__}:LOWEST", f"{__name__}:HIGHEST")
+"""What the lock of whoever takes ratings holds."""
 
 
 def middle_rating(feature: Feature) -> float:
@@ -45,6 +47,7 @@ class StateProgress(MetricBase):
     name = "state_progress"
     raw_unit = "rating from 1 to 5"
     needs = ("progress_rating",)
+    constants = RATING
 
     def measure(self, rollout: Rollout, features: Features) -> Outcome:
         """Measure one rollout."""
@@ -67,6 +70,7 @@ class ProgressCorrectness(MetricBase):
     name = "progress_correctness"
     raw_unit = "rating from 1 to 5"
     needs = ("progress_rating", "correctness_rating")
+    constants = RATING
 
     raw_is_product: Annotated[
         bool, "whether the raw value is the product on the scale of ratings, of which the value is the normalised one"

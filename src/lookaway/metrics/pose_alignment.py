@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
@@ -18,15 +18,17 @@ STILL_VARIANCE: Final = 1e-12
 A camera that only jitters, by less than a millionth of the unit of its poses, counts as standing still: its noise is
 not blown up into a path. Paths that are spread over less than a hundred thousandth lose more than 1 % of scale by it.
 """
+ALIGNMENT: Final = (f"{__name__}:STILL_VARIANCE",)
+"""What the lock of whoever aligns paths holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Similarity:
     """Takes x to scale * rotation x + translation."""
 
-    scale: float = 1.0
-    rotation: Floats = field(default_factory=lambda: np.eye(3))
-    translation: Floats = field(default_factory=lambda: np.zeros(3))
+    scale: float
+    rotation: Floats
+    translation: Floats
 
     def moved(self, camera_to_world: Floats) -> Floats:
         """[N, 4, 4] the same cameras after it; they stay rigid, whatever the scale."""
@@ -47,7 +49,7 @@ def align(estimated: Floats, true: Floats, alignment: Alignment) -> Similarity:
     if not (np.isfinite(estimated).all() and np.isfinite(true).all()):
         raise Unmeasurable(Reason.POSE_FAILED, "a camera centre is not finite: the pose estimator failed.")
     if alignment == "none":
-        return Similarity()
+        return Similarity(1.0, np.eye(3), np.zeros(3))
     estimated_mean, true_mean = estimated.mean(axis=0), true.mean(axis=0)
     offsets = estimated - estimated_mean
     left, strengths, right = np.linalg.svd((true - true_mean).T @ offsets / len(offsets))

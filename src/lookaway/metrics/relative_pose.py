@@ -27,7 +27,7 @@ from lookaway.core import (
     UnknownName,
     UserError,
 )
-from lookaway.metrics.pose_alignment import Alignment, align
+from lookaway.metrics.pose_alignment import ALIGNMENT, Alignment, align
 
 MOVES: Final = frozenset({"forward", "backward", "left", "right"})
 TURNS: Final = ("look_", "cam_", "yaw_", "pitch_")
@@ -66,6 +66,7 @@ class RelativePoseError(MetricBase):
 
     higher_is_better = False
     needs = ("poses", "reference_poses")
+    constants = ALIGNMENT
 
     alignment: Annotated[Alignment, "what is fitted before paths are compared: `sim3`, `se3` (no scale) or `none`"] = (
         "sim3"

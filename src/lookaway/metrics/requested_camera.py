@@ -59,6 +59,7 @@ class RequestedPathPrecision(MetricBase):
     """
 
     name = "requested_path_precision"
+    constants = (f"{__name__}:LEAST_SCALED",)
     raw_unit = "degrees"
     needs = ("poses", "requested_poses")
 
@@ -131,6 +132,7 @@ class RequestedCameraPrecision(MetricBase):
     """
 
     name = "requested_camera_precision"
+    constants = (f"{__name__}:MIN_MOVE",)
     raw_unit = "degrees"
     needs = ("poses", "requested_poses")
 
@@ -160,7 +162,7 @@ class RequestedCameraPrecision(MetricBase):
             )
         turned = max(0.0, 1 - error / still) if turns else math.exp(-error / self.rotation_scale_degrees)
         if moves:
-            moved = max(0.0, 1 - pair.scaled_error())
+            moved = max(0.0, 1 - pair.scaled_error(0.0))
         else:
             moved = math.exp(-pair.drift / self.translation_scale)
         return Score(turned * moved, raw=error, detail={**pair.facts(), "turned": turned, "moved": moved})
@@ -292,7 +294,7 @@ class _Compared:
         """Root mean square of the distance from the first centre, in units."""
         return _root_mean_square(_moves(self.ours)) / self.unit
 
-    def scaled_error(self, least: float = 0.0) -> float:
+    def scaled_error(self, least: float) -> float:
         """What is left of the requested moves after one scale of ours was fitted, from 0 to 1; 0 if there are none.
 
         Moves of ours whose squares sum to `least` or less are not scaled.

@@ -60,6 +60,7 @@ class ReturnRatingWeighted(ReturnRatingScore):
     """
 
     name = "return_rating_weighted"
+    constants = (f"{__name__}:HIGHEST_PART",)
 
     weights: Annotated[tuple[float, float, float, float], "of appearance, presence, scene and view"] = (
         0.45,

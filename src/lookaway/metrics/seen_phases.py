@@ -47,6 +47,7 @@ class ObjectIdentity(MetricBase):
     """
 
     name = "object_identity"
+    constants = (f"{__name__}:MEAN_WEIGHT",)
     needs = ("tokens",)
 
     top_share: Annotated[float, "share of patches that count, the most similar ones"] = 0.4
@@ -95,6 +96,7 @@ class DepthConsistency(MetricBase):
     """
 
     name = "depth_consistency"
+    constants = (f"{__name__}:MEAN_WEIGHT", f"{__name__}:FLAT")
     needs = ("inverse_depth", "phases")
 
     phases: Annotated[tuple[str, ...], "names of the phases"] = ("visible", "reappeared")

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 from lookaway.core import Compute, Floats, Frame, FrameRequest, Rollout, Sampler, Timeline
 from lookaway.io.sampling import UniformFrames
 from lookaway.perception.networks.batching import BatchExtractor, BatchPlan, batch_size
-from lookaway.perception.networks.fits import Colours, Fitted, Squeezed, to_input
+from lookaway.perception.networks.fits import Colours, Fitted, SeenColours, Squeezed, to_input
 from lookaway.perception.networks.pretrained import load_pretrained, load_torch
 from lookaway.perception.similarity.compared_frames import SharedSize, shown
 from lookaway.perception.weights import Weights, published
@@ -41,6 +41,7 @@ class DepthAnything(BatchExtractor[Any]):
         "rows that are kept of each map; columns follow the aspect ratio; `None` keeps the network's own map",
     ] = 120
     side: Annotated[int, "length that one side of the input has, whichever needs less scaling"] = 518
+    colours: SeenColours = Colours()
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
     canvas: Annotated[SharedSize | None, "size that frames are brought to before; `None` leaves them as they are"] = (
         None
@@ -73,7 +74,7 @@ class DepthAnything(BatchExtractor[Any]):
         self, torch: ModuleType, network: Any, pictures: Sequence[Any], fitted: Fitted, size: tuple[int, int] | None
     ) -> Floats:
         with torch.inference_mode():
-            batch = to_input(torch, pictures, fitted, Colours(), self.compute)
+            batch = to_input(torch, pictures, fitted, self.colours, self.compute)
             found = network(pixel_values=batch).predicted_depth.float()[:, None]
             maps = found
             if size is not None:

@@ -18,6 +18,7 @@ class BuffaloFaces(FaceExtractor):
     """Faces that SCRFD finds, and a vector of each by ArcFace: no face at all is a feature without rows."""
 
     name: ClassVar[str] = "buffalo_faces"
+    constants: ClassVar[tuple[str, ...]] = (f"{Scrfd.__module__}:STRIDES",)
     seconds_per_frame: ClassVar[float] = 0.5
     bytes_per_frame: ClassVar[float] = 2200.0
 

@@ -18,6 +18,7 @@ class SfaceFaces(FaceExtractor):
     """Faces that YuNet finds, and a vector of each by SFace: no face at all is a feature without rows."""
 
     name: ClassVar[str] = "sface_faces"
+    constants: ClassVar[tuple[str, ...]] = (f"{Yunet.__module__}:STRIDES",)
     seconds_per_frame: ClassVar[float] = 0.1
     bytes_per_frame: ClassVar[float] = 600.0
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lookaway.core import Abstention, Compute, Floats, Frame, Indices, Reason, Rollout, Sampler, Timeline, Unmeasurable
 from lookaway.io.sampling import UniformFrames
 from lookaway.perception.networks.batching import BatchExtractor, BatchPlan
-from lookaway.perception.networks.fits import Fitted
+from lookaway.perception.networks.fits import Colours, Fitted, SeenColours
 from lookaway.perception.networks.grounding_dino import GroundingDino, phrase_of
 from lookaway.perception.weights import Weights, published
 
@@ -34,6 +34,7 @@ class GroundingDinoBoxes(BatchExtractor[GroundingDino]):
     """
 
     name: ClassVar[str] = "grounding_dino_boxes"
+    constants: ClassVar[tuple[str, ...]] = (f"{phrase_of.__module__}:MAX_CHARACTERS",)
     software: ClassVar[tuple[str, ...]] = ("torch", "transformers", "tokenizers")
     seconds_per_frame: ClassVar[float] = 12.0
     bytes_per_frame: ClassVar[float] = 300.0
@@ -46,6 +47,7 @@ class GroundingDinoBoxes(BatchExtractor[GroundingDino]):
     short_side: Annotated[int, "length of a frame's shorter side at the input"] = 800
     long_side: Annotated[int, "greatest length of its longer side; the shorter one gives way"] = 1333
     most: Annotated[int, "boxes kept in a frame"] = 10
+    colours: SeenColours = Colours()
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
 
     def declines(self, rollout: Rollout) -> Abstention | None:
@@ -56,7 +58,7 @@ class GroundingDinoBoxes(BatchExtractor[GroundingDino]):
 
     def network(self) -> GroundingDino:
         """The network and its tokenizer."""
-        return GroundingDino.load(self.weights, self.compute)
+        return GroundingDino.load(self.weights, self.colours, self.compute)
 
     def fitted(self, width: int, height: int) -> Fitted:
         """Frames of a size on their way to the input, scaled as the network's makers do."""

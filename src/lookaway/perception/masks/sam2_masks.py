@@ -25,6 +25,7 @@ from lookaway.core import (
     Unmeasurable,
 )
 from lookaway.perception.networks.batching import NetworkExtractor
+from lookaway.perception.networks.fits import Colours, SeenColours
 from lookaway.perception.networks.sam2 import Sam2Frames, size_at
 from lookaway.perception.weights import Weights, published
 
@@ -75,6 +76,7 @@ class Sam2Masks(NetworkExtractor):
     weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "sam2.1-base-plus"))
     height: Annotated[int, "height of the masks; the network sees frames at full size"] = 480
     best_of_three: Annotated[bool, "whether the best of three masks is taken, or the network draws only one"] = True
+    colours: SeenColours = Colours()
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
 
     @property
@@ -84,7 +86,7 @@ class Sam2Masks(NetworkExtractor):
 
     def load(self) -> _LoadedMask:
         """Load the network."""
-        return _LoadedMask(self, Sam2Frames.load("Sam2Model", self.weights, self.compute))
+        return _LoadedMask(self, Sam2Frames.load("Sam2Model", self.weights, self.colours, self.compute))
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from lookaway.core import (
 from lookaway.io.sampling import UniformFrames
 from lookaway.perception.masks.sam2_masks import GrowingTrack
 from lookaway.perception.networks.batching import NetworkExtractor
+from lookaway.perception.networks.fits import Colours, SeenColours
 from lookaway.perception.networks.sam2 import Sam2Frames, Sam2Memory, size_at
 from lookaway.perception.weights import Weights, published
 
@@ -88,6 +89,7 @@ class Sam2Track(NetworkExtractor):
     prompt: Annotated[Extractor | None, "gives boxes, the best in the first frame is taken; else the case's box"] = None
     point: Annotated[bool, "whether the network is shown the middle of the box instead of the box"] = False
     height: Annotated[int, "height of the masks; the network sees frames at full size"] = 480
+    colours: SeenColours = Colours()
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
 
     @property
@@ -104,7 +106,7 @@ class Sam2Track(NetworkExtractor):
 
     def load(self) -> _LoadedTrack:
         """Load the network."""
-        return _LoadedTrack(self, Sam2Frames.load("Sam2VideoModel", self.weights, self.compute))
+        return _LoadedTrack(self, Sam2Frames.load("Sam2VideoModel", self.weights, self.colours, self.compute))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 from lookaway.core import Abstention, Compute, Frame, Rollout
 from lookaway.perception.masks.text_detections import Detect, Detection, TextDetections
-from lookaway.perception.networks.fits import FROM_MINUS_ONE, Squeezed, to_input
+from lookaway.perception.networks.fits import FROM_MINUS_ONE, Colours, SeenColours, Squeezed, to_input
 from lookaway.perception.networks.pretrained import load_pretrained, load_tokenizer, load_torch
 from lookaway.perception.weights import Weights, published
 
@@ -28,6 +28,7 @@ class Sam3Detections(TextDetections):
     seconds_per_frame: ClassVar[float] = 30.0
 
     weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "sam3"))
+    colours: SeenColours = FROM_MINUS_ONE
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
 
     def declines(self, rollout: Rollout) -> Abstention | None:
@@ -37,7 +38,7 @@ class Sam3Detections(TextDetections):
     def load_detector(self) -> Detect:
         """SAM 3 and its tokenizer, from the same files."""
         torch, model = load_torch(self.compute), load_pretrained("Sam3Model", self.weights, self.compute)
-        return _Sam3(torch, model, load_tokenizer("CLIPTokenizer", self.weights), self.compute)
+        return _Sam3(torch, model, load_tokenizer("CLIPTokenizer", self.weights), self.colours, self.compute)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class _Sam3:
     torch: ModuleType
     model: Any
     tokenizer: Any
+    colours: Colours
     compute: Compute
 
     def __call__(self, frame: Frame, words: str) -> list[Detection]:
@@ -61,7 +63,7 @@ class _Sam3:
             return_tensors="pt",
         ).to(self.compute.device)
         with self.torch.inference_mode():
-            picture = to_input(self.torch, [frame.pixels], fitted, FROM_MINUS_ONE, self.compute)
+            picture = to_input(self.torch, [frame.pixels], fitted, self.colours, self.compute)
             found = self.model(pixel_values=picture, input_ids=text["input_ids"], attention_mask=text["attention_mask"])
             scores = found.pred_logits[0].float().sigmoid() * found.presence_logits[0].float().sigmoid()
             coverages = [self._coverage(drawn, height, width) for drawn in found.pred_masks[0].float()]

@@ -51,7 +51,9 @@ class DisFlow(ExtractorBase):
     frames: Annotated[Sampler, "which frames are compared, each with the next"] = AtFps(8)
     height: Annotated[int, "frame height at which flow is estimated"] = 240
     cell: Annotated[int, "side of a cell in pixels"] = 8
-    disagreement: Annotated[float, "pixels by which there and back may differ, beside a twentieth of the motion"] = 0.5
+    disagreement: Annotated[float, "pixels by which there and back may differ"] = 0.5
+    motion_parts: Annotated[float, "into which the motion is divided, of which one may differ beside that"] = 20.0
+    min_agreeing: Annotated[float, "part of a cell in which both agree, from which on it is trusted"] = 0.5
     texture: Annotated[float, "grey levels by which a cell must vary (standard deviation) to be trusted"] = 2.0
 
     def load(self) -> _LoadedFlow:
@@ -86,8 +88,8 @@ class _LoadedFlow:
             borderValue=(np.inf, np.inf),
         )
         error = np.linalg.norm(there + returned, axis=-1)
-        agrees = error <= self.recipe.disagreement + np.linalg.norm(there, axis=-1) / 20
-        trusted = (self._cells(agrees).mean(axis=(1, 3)) >= 0.5) & (
+        agrees = error <= self.recipe.disagreement + np.linalg.norm(there, axis=-1) / self.recipe.motion_parts
+        trusted = (self._cells(agrees).mean(axis=(1, 3)) >= self.recipe.min_agreeing) & (
             self._cells(earlier.astype(np.float32)).std(axis=(1, 3)) >= self.recipe.texture
         )
         return self._cells(there).mean(axis=(1, 3)).astype(np.float16), trusted

@@ -22,6 +22,7 @@ class RealisedMotion(FramelessExtractor):
     """
 
     name: ClassVar[str] = "realised_motion"
+    constants: ClassVar[tuple[str, ...]] = (f"{__name__}:PARAMETERS",)
     version: ClassVar[int] = 2
     of_video: ClassVar[bool] = True
     software: ClassVar[tuple[str, ...]] = ("numpy",)

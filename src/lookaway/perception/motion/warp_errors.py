@@ -27,7 +27,7 @@ from lookaway.core import (
 )
 from lookaway.io.phases import EveryInPhases
 from lookaway.perception.networks.pretrained import dtype_of
-from lookaway.perception.networks.raft_network import MIN_SIDE, STRIDE, load_raft
+from lookaway.perception.networks.raft_network import MIN_SIDE, STRIDE, RaftConfig, load_raft
 from lookaway.perception.similarity.compared_frames import GeneratedSize
 from lookaway.perception.weights import Weights, published
 
@@ -133,6 +133,7 @@ class RaftWarpErrors(WarpErrors):
 
     weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "raft-large"))
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
+    config: Annotated[RaftConfig, "what the network is besides its parameters"] = RaftConfig()
     from_zero: Annotated[bool, "gives the network pictures from 0 to 1, as MemoBench's own code does"] = False
 
     def declines(self, rollout: Rollout) -> Abstention | None:
@@ -149,7 +150,7 @@ class RaftWarpErrors(WarpErrors):
 
     def load_flow(self) -> Flow:
         """RAFT, from picture to picture."""
-        network = load_raft(self.weights, self.compute)
+        network = load_raft(self.weights, self.config, self.compute)
         torch = network.torch
 
         def to_input(picture: Floats) -> Any:

@@ -9,12 +9,10 @@ from typing import Any
 
 from lookaway.core import Compute, Pixels
 from lookaway.perception.networks.batching import batch_size
-from lookaway.perception.networks.fits import CLIP_MEAN, CLIP_STD, Colours, Fitted, to_input
+from lookaway.perception.networks.fits import Colours, Fitted, to_input
 from lookaway.perception.networks.pretrained import load_pretrained, load_torch
 from lookaway.perception.networks.vit_tokens import COPIES
 from lookaway.perception.weights import Weights
-
-COLOURS = Colours(CLIP_MEAN, CLIP_STD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,21 +24,22 @@ class ClipPictures:
     """From the network's input to [pictures, channels]."""
     config: Any
     """The configuration of the network in transformers."""
+    colours: Colours
     compute: Compute
 
     @classmethod
-    def load(cls, weights: Weights, compute: Compute) -> ClipPictures:
+    def load(cls, weights: Weights, colours: Colours, compute: Compute) -> ClipPictures:
         """From weights of CLIP, of which the half that reads is left aside."""
         torch, model = load_torch(compute), load_pretrained("CLIPVisionModelWithProjection", weights, compute)
 
         def embed(batch: Any) -> Any:
             return model(pixel_values=batch, interpolate_pos_encoding=True).image_embeds
 
-        return cls(torch, embed, model.config, compute)
+        return cls(torch, embed, model.config, colours, compute)
 
     def __call__(self, pictures: Sequence[Pixels], fitted: Fitted) -> Any:
         """A tensor [pictures, channels] of pictures of one size."""
-        return of_unit_length(self.embed(to_input(self.torch, pictures, fitted, COLOURS, self.compute)))
+        return of_unit_length(self.embed(to_input(self.torch, pictures, fitted, self.colours, self.compute)))
 
     def frames_at_once(self, fitted: Fitted) -> int:
         """How many pictures go through at once."""

@@ -41,17 +41,16 @@ class Sizes:
 
 EXPANSION: Final = 4
 """Channels after a block for each one inside."""
-HEAD_WIDTH: Final = 64
 STRIDE: Final = 32
 """Pixels of a picture for each place of the last layer, across and down."""
 RN50: Final = Sizes()
 """The smallest that is published."""
 
 
-def load_clip_resnet(weights: Weights, compute: Compute) -> ClipResnet:
+def load_clip_resnet(weights: Weights, head_width: int, compute: Compute) -> ClipResnet:
     """CLIP from a published file; counters of training are left aside."""
     torch = load_torch(compute)
-    return ClipResnet(torch, load_tensors(torch, weights, clip_shapes(RN50), compute, is_part=True), RN50)
+    return ClipResnet(torch, load_tensors(torch, weights, clip_shapes(RN50), compute, is_part=True), RN50, head_width)
 
 
 def clip_shapes(sizes: Sizes) -> Shapes:
@@ -93,6 +92,7 @@ class ClipResnet:
     torch: ModuleType
     tensors: Tensors
     sizes: Sizes
+    head_width: int
 
     @property
     def scale(self) -> float:
@@ -155,7 +155,7 @@ class ClipResnet:
         return functional.batch_norm(found, mean, spread, scale, bias, eps=1e-5)
 
     def _attended(self, query: Any, key: Any, value: Any, *, is_causal: bool = False) -> Any:
-        parts = (part.unflatten(2, (-1, HEAD_WIDTH)).transpose(1, 2) for part in (query, key, value))
+        parts = (part.unflatten(2, (-1, self.head_width)).transpose(1, 2) for part in (query, key, value))
         attention = self.torch.nn.functional.scaled_dot_product_attention
         return attention(*parts, is_causal=is_causal).transpose(1, 2).flatten(2)
 

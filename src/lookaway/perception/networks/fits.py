@@ -16,9 +16,7 @@ Interpolation: TypeAlias = Literal["bicubic", "bilinear"]
 Colour: TypeAlias = tuple[float, float, float]
 
 IMAGENET_MEAN: Colour = (0.485, 0.456, 0.406)
-IMAGENET_STD: Colour = (0.229, 0.224, 0.225)
-CLIP_MEAN: Colour = (0.48145466, 0.4578275, 0.40821073)
-CLIP_STD: Colour = (0.26862954, 0.26130258, 0.27577711)
+"""The mean colour of ImageNet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +125,12 @@ def unscaled(picture: Pixels) -> Fitted:
 class Colours:
     """What a network was trained to see as mean and spread of each channel, on a scale of 0 to 1."""
 
-    mean: Colour = IMAGENET_MEAN
-    std: Colour = IMAGENET_STD
+    mean: Annotated[Colour, "mean of red, green and blue"] = IMAGENET_MEAN
+    std: Annotated[Colour, "spread of each"] = (0.229, 0.224, 0.225)
 
 
+SeenColours: TypeAlias = Annotated[Colours, "mean and spread of the colours that the network was trained on"]
+CLIP_COLOURS = Colours(mean=(0.48145466, 0.4578275, 0.40821073), std=(0.26862954, 0.26130258, 0.27577711))
 FROM_MINUS_ONE = Colours(mean=(0.5, 0.5, 0.5), std=(0.5, 0.5, 0.5))
 """Pictures between -1 and 1."""
 

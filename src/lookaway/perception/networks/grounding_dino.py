@@ -62,13 +62,14 @@ class GroundingDino:
     torch: ModuleType
     model: Any
     tokenizer: Any
+    colours: Colours
     compute: Compute
 
     @classmethod
-    def load(cls, weights: Weights, compute: Compute) -> GroundingDino:
+    def load(cls, weights: Weights, colours: Colours, compute: Compute) -> GroundingDino:
         """The network and its tokenizer, from the same files."""
         torch, model = load_torch(compute), load_pretrained("GroundingDinoForObjectDetection", weights, compute)
-        return cls(torch, model, load_tokenizer("AutoTokenizer", weights), compute)
+        return cls(torch, model, load_tokenizer("AutoTokenizer", weights), colours, compute)
 
     def tokens(self, phrase: str) -> list[int]:
         """The tokens of a query, no more than the network takes."""
@@ -77,7 +78,7 @@ class GroundingDino:
     def __call__(self, pictures: Sequence[Pixels], fitted: Fitted, tokens: Sequence[int]) -> tuple[Floats, Floats]:
         """[pictures, boxes, tokens] probabilities and [pictures, boxes, 4] corners, from pictures of one size."""
         with self.torch.inference_mode():
-            batch = to_input(self.torch, pictures, fitted, Colours(), self.compute)
+            batch = to_input(self.torch, pictures, fitted, self.colours, self.compute)
             text = self.torch.tensor([tokens] * len(pictures), device=self.compute.device)
             found = self.model(pixel_values=batch, input_ids=text)
             probabilities = found.logits[:, :, : len(tokens)].float().sigmoid().cpu().numpy()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from lookaway.core import Compute
 from lookaway.perception.networks.conv_trunks import ALEXNET, Convolution, ConvTrunk, shapes_of, vgg
@@ -19,19 +19,17 @@ TRUNKS: Mapping[Trunk, tuple[Convolution, ...]] = {
     "vgg": vgg(lengths=(2, 2, 3, 3, 3), tapped=(1, 1, 2, 2, 2)),
 }
 """AlexNet, and VGG-16 with the last ReLU of every block."""
-SHIFT, SCALE = (-0.030, -0.088, -0.188), (0.458, 0.448, 0.450)
-"""From pictures between -1 and 1 to what the trunks were trained on."""
-MIN_LENGTH = 1e-10
-"""Added to the length of a vector before it is divided by it."""
+MinLength: TypeAlias = Annotated[float, "added to the length of a vector before it is divided by it"]
 
 
-def load_lpips(kind: Trunk, trunk: Weights, heads: Weights, compute: Compute) -> LpipsNetwork:
+def load_lpips(kind: Trunk, trunk: Weights, heads: Weights, min_length: float, compute: Compute) -> LpipsNetwork:
     """LPIPS from the files of its two parts."""
     torch = load_torch(compute)
     layers = TRUNKS[kind]
     return LpipsNetwork(
         ConvTrunk(torch, layers, load_tensors(torch, trunk, shapes_of(layers), compute, is_part=True)),
         load_tensors(torch, heads, head_shapes(layers), compute),
+        min_length,
     )
 
 
@@ -47,9 +45,10 @@ class LpipsNetwork:
 
     trunk: ConvTrunk
     heads: Tensors
+    min_length: float
 
     def __call__(self, first: Any, second: Any) -> Any:
-        """Distances [pairs] of two batches [pairs, 3, height, width] of pictures between -1 and 1."""
+        """Distances [pairs] of two batches of pictures [pairs, 3, height, width] in the colours of the trunk."""
         with self.torch.inference_mode():
             return self.distances(self.features(first), self.features(second))
 
@@ -60,14 +59,17 @@ class LpipsNetwork:
 
     def features(self, batch: Any) -> list[Any]:
         """For each layer, vectors of unit length: pictures that meet several others need them only once."""
-        shift, scale = (batch.new_tensor(values).view(1, 3, 1, 1) for values in (SHIFT, SCALE))
-        return [_of_unit_length(layer.float()) for layer in self.trunk((batch - shift) / scale)]
+        return [self._of_unit_length(layer.float()) for layer in self.trunk(batch)]
 
     def distances(self, first: Sequence[Any], second: Sequence[Any], masks: Any = None) -> Any:
         """Distances [pairs] of the features of two batches; of parts of them, where there are masks [pairs, h, w]."""
         both = zip(first, second, strict=True)
         apart = [self._mean((one - other).square_(), masks) for one, other in both]
         return sum(layer @ self.heads[_head(place)].float().flatten() for place, layer in enumerate(apart))
+
+    def _of_unit_length(self, features: Any) -> Any:
+        # Twice as fast as torch's own norm along an axis that is not the last.
+        return features / (features.square().sum(1, keepdim=True).sqrt_() + self.min_length)
 
     def _mean(self, layer: Any, masks: Any) -> Any:
         """[pairs, channels] over the picture, or over the parts of it that masks show."""
@@ -79,8 +81,3 @@ class LpipsNetwork:
 
 def _head(place: int) -> str:
     return f"lin{place}.model.1.weight"
-
-
-def _of_unit_length(features: Any) -> Any:
-    # Twice as fast as torch's own norm along an axis that is not the last.
-    return features / (features.square().sum(1, keepdim=True).sqrt_() + MIN_LENGTH)

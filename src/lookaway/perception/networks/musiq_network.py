@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any
 
 from lookaway.core import Compute
 from lookaway.perception.networks.pretrained import Shapes, Tensors, load_tensors, load_torch
@@ -12,23 +12,30 @@ from lookaway.perception.weights import Weights
 
 PATCH, LONG_SIDES, GRID = 32, (224, 384, None), 10
 """Side of a patch, length of the longer side at each size (`None` is the picture's own), places across a picture."""
-WIDTH, LAYERS, HEADS, HIDDEN = 384, 14, 6, 1152
+WIDTH, LAYERS, HIDDEN = 384, 14, 1152
 STEM, FEATURES, CELLS = 64, 256, 8 * 8
-GROUPS = 32
 PATCHES_AT_ONCE = 256
 """That go through the convolutions together: more would take memory and save no time."""
 ENCODER = "transformer_encoder"
 
 
-def load_musiq(weights: Weights, compute: Compute) -> MusiqNetwork:
+@dataclass(frozen=True, slots=True)
+class MusiqConfig:
+    """What MUSIQ is besides its parameters."""
+
+    heads: Annotated[int, "of attention"] = 6
+    groups: Annotated[int, "of channels that are normed together"] = 32
+
+
+def load_musiq(weights: Weights, config: MusiqConfig, compute: Compute) -> MusiqNetwork:
     """MUSIQ from its published file."""
     torch = load_torch(compute)
-    return musiq_of(torch, load_tensors(torch, weights, musiq_shapes(), compute))
+    return musiq_of(torch, load_tensors(torch, weights, musiq_shapes(), compute), config)
 
 
-def musiq_of(torch: ModuleType, tensors: Tensors) -> MusiqNetwork:
+def musiq_of(torch: ModuleType, tensors: Tensors, config: MusiqConfig) -> MusiqNetwork:
     """MUSIQ of tensors by their published names."""
-    return MusiqNetwork(torch, {**tensors, **_standardised(tensors)})
+    return MusiqNetwork(torch, {**tensors, **_standardised(tensors)}, config)
 
 
 def musiq_shapes() -> Shapes:
@@ -58,6 +65,7 @@ class MusiqNetwork:
 
     torch: ModuleType
     tensors: Tensors
+    config: MusiqConfig
 
     def __call__(self, batch: Any) -> Any:
         """Quality [pictures] of a batch [pictures, 3, height, width] between -1 and 1."""
@@ -114,13 +122,13 @@ class MusiqNetwork:
     ) -> Any:
         functional, tensors = self.torch.nn.functional, self.tensors
         found = functional.conv2d(values, tensors[f"{name}.weight"], stride=stride, padding=padding)
-        return functional.group_norm(found, GROUPS, tensors[f"{norm}.weight"], tensors[f"{norm}.bias"], eps)
+        return functional.group_norm(found, self.config.groups, tensors[f"{norm}.weight"], tensors[f"{norm}.bias"], eps)
 
     def _attended(self, stream: Any, block: str) -> Any:
         functional = self.torch.nn.functional
         values = self._norm(stream, f"{block}.norm1")
         query, key, value = (
-            self._linear(values, f"{block}.attention.{part}").unflatten(2, (HEADS, -1)).transpose(1, 2)
+            self._linear(values, f"{block}.attention.{part}").unflatten(2, (self.config.heads, -1)).transpose(1, 2)
             for part in ("query", "key", "value")
         )
         found = functional.scaled_dot_product_attention(query, key, value).transpose(1, 2).flatten(2)

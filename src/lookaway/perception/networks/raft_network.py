@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from types import ModuleType
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from lookaway.core import Compute
 from lookaway.perception.networks.pretrained import Shapes, Tensors, load_tensors, load_torch
@@ -17,22 +17,28 @@ LEVELS, RADIUS = 4, 4
 """Sizes at which correlations are looked up, and places around the one that the flow points to."""
 MIN_SIDE: Final = STRIDE * 2 * 2 ** (LEVELS - 1)
 """The smallest picture that leaves two places at the last size."""
-REFINEMENTS: Final = 12
 ENCODER_WIDTHS: Final = (64, 64, 96, 128)
 """Channels of the stem and of the three layers."""
 FEATURES: Final = 256
 HIDDEN: Final = 128
 """Channels of the state, of the context, and of what describes motion."""
-MASK_SCALE: Final = 0.25
-NORM_EPSILON: Final = 1e-5
 CORRELATIONS: Final = LEVELS * (2 * RADIUS + 1) ** 2
 FEATURE_ENCODER, CONTEXT_ENCODER, MOTION = "feature_encoder", "context_encoder", "update_block.motion_encoder"
 
 
-def load_raft(weights: Weights, compute: Compute) -> RaftNetwork:
+@dataclass(frozen=True, slots=True)
+class RaftConfig:
+    """What RAFT is besides its parameters."""
+
+    refinements: Annotated[int, "steps in which flow is refined"] = 12
+    mask_scale: Annotated[float, "factor of the mask by which flow is brought to full size"] = 0.25
+    norm_epsilon: Annotated[float, "added to a variance before it divides"] = 1e-5
+
+
+def load_raft(weights: Weights, config: RaftConfig, compute: Compute) -> RaftNetwork:
     """RAFT from its published file."""
     torch = load_torch(compute)
-    return RaftNetwork(torch, load_tensors(torch, weights, raft_shapes(), compute))
+    return RaftNetwork(torch, load_tensors(torch, weights, raft_shapes(), compute), config)
 
 
 def raft_shapes() -> Shapes:
@@ -58,6 +64,7 @@ class RaftNetwork:
 
     torch: ModuleType
     tensors: Tensors
+    config: RaftConfig
 
     def __call__(self, earlier: Any, later: Any) -> Any:
         """Flow [N, 2, height, width] to the right and down, in pixels, from pictures [N, 3, height, width] to others.
@@ -72,14 +79,14 @@ class RaftNetwork:
             hidden, context = torch.tanh(hidden), torch.relu(context)
             start = places(torch, first)
             reached = start
-            for _ in range(REFINEMENTS):
+            for _ in range(self.config.refinements):
                 correlations = look_up(torch, pyramid, reached)
                 motion = self._motion(reached - start, correlations)
                 hidden = self._refined(hidden, torch.cat([context, motion], dim=1))
                 inner = self._convolved(hidden, "update_block.flow_head.conv1", is_active=True)
                 reached = reached + self._convolved(inner, "update_block.flow_head.conv2")
             inner = self._convolved(hidden, "mask_predictor.convrelu.0", is_active=True)
-            mask = MASK_SCALE * self._convolved(inner, "mask_predictor.conv")
+            mask = self.config.mask_scale * self._convolved(inner, "mask_predictor.conv")
             return upsample(torch, reached - start, mask)
 
     def _encoded(self, pictures: Any, encoder: str) -> Any:
@@ -98,11 +105,11 @@ class RaftNetwork:
         functional, tensors = self.torch.nn.functional, self.tensors
         found = self._convolved(maps, f"{name}.0", stride=stride)
         if not name.startswith(CONTEXT_ENCODER):
-            return functional.instance_norm(found, eps=NORM_EPSILON)
+            return functional.instance_norm(found, eps=self.config.norm_epsilon)
         mean, spread, weight, bias = (
             tensors[f"{name}.1.{part}"] for part in ("running_mean", "running_var", "weight", "bias")
         )
-        return functional.batch_norm(found, mean, spread, weight, bias, eps=NORM_EPSILON)
+        return functional.batch_norm(found, mean, spread, weight, bias, eps=self.config.norm_epsilon)
 
     def _motion(self, flow: Any, correlations: Any) -> Any:
         seen = self._convolved(correlations, f"{MOTION}.convcorr1.0", is_active=True)

@@ -19,12 +19,13 @@ class Sam2Frames:
 
     torch: ModuleType
     model: Any
+    colours: Colours
     compute: Compute
 
     @classmethod
-    def load(cls, kind: str, weights: Weights, compute: Compute) -> Sam2Frames:
+    def load(cls, kind: str, weights: Weights, colours: Colours, compute: Compute) -> Sam2Frames:
         """The network as one of its classes in transformers: for pictures, or for videos."""
-        return cls(load_torch(compute), load_pretrained(kind, weights, compute), compute)
+        return cls(load_torch(compute), load_pretrained(kind, weights, compute), colours, compute)
 
     @property
     def side(self) -> int:
@@ -35,7 +36,7 @@ class Sam2Frames:
         """A frame as a tensor [1, 3, side, side]."""
         height, width = pixels.shape[:2]
         fitted = Squeezed(self.side, self.side, "bilinear").fitted(width, height, 1)
-        return to_input(self.torch, [pixels], fitted, Colours(), self.compute)
+        return to_input(self.torch, [pixels], fitted, self.colours, self.compute)
 
     def to_prompt(self, coordinates: Floats) -> Any:
         """Fractions of a frame's width and height as coordinates in the square, [1, prompts, ...]."""
@@ -66,7 +67,7 @@ class Sam2Memory:
 
     network: Sam2Frames
     session: Any
-    frames: int = 0
+    frames: int
     """Seen so far."""
 
     @classmethod
@@ -91,7 +92,7 @@ class Sam2Memory:
         }
         session.add_point_inputs(number, 0, inputs)
         session.obj_with_new_inputs = [0]
-        return cls(network, session)
+        return cls(network, session, 0)
 
     def follow(self, frame: Any) -> tuple[Any, float]:
         """The mask in the next frame as the network draws it, and the probability that the thing is seen."""

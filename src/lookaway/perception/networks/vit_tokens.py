@@ -12,7 +12,7 @@ import numpy as np
 from lookaway.core import Abstention, Compute, Floats, Frame, Pixels, Rollout, Sampler, Timeline
 from lookaway.io.sampling import UniformFrames
 from lookaway.perception.networks.batching import BatchExtractor, BatchPlan, Embedder, batch_size
-from lookaway.perception.networks.fits import Colours, Fit, Fitted, Squeezed, WholeFrame, to_input
+from lookaway.perception.networks.fits import Colours, Fit, Fitted, SeenColours, Squeezed, WholeFrame, to_input
 from lookaway.perception.weights import Weights
 
 TOKEN_ARRAYS = {
@@ -32,6 +32,7 @@ class VitTokens:
 
     torch: ModuleType
     model: Any
+    colours: Colours
     compute: Compute
     patch: int
     skipped: int
@@ -41,7 +42,7 @@ class VitTokens:
     def __call__(self, pictures: Sequence[Pixels], fitted: Fitted) -> tuple[Floats, Floats]:
         """Tokens [pictures, channels] of pictures of one size, and [pictures, patches, channels] of their patches."""
         with self.torch.inference_mode():
-            tokens = self._tokens(to_input(self.torch, pictures, fitted, Colours(), self.compute))
+            tokens = self._tokens(to_input(self.torch, pictures, fitted, self.colours, self.compute))
             grid = tokens[:, self.skipped :].unflatten(1, (fitted.window[1] // self.patch, -1))
             columns, rows = fitted.kept_patches(self.patch)
             kept = grid[:, :rows, :columns].flatten(1, 2)
@@ -50,7 +51,7 @@ class VitTokens:
     def of_wholes(self, pictures: Sequence[Pixels], fitted: Fitted) -> Floats:
         """Tokens [pictures, channels] of pictures that become one size only when they are fitted."""
         with self.torch.inference_mode():
-            inputs = [to_input(self.torch, [picture], fitted, Colours(), self.compute) for picture in pictures]
+            inputs = [to_input(self.torch, [picture], fitted, self.colours, self.compute) for picture in pictures]
             whole: Floats = self._tokens(self.torch.cat(inputs))[:, 0].float().cpu().numpy()
             return whole
 
@@ -76,6 +77,7 @@ class TokenRecipe(BatchExtractor[VitTokens]):
     fit: Annotated[Fit, "how a frame is brought to the network's input"] = WholeFrame()
     patches: Annotated[bool, "whether the tokens of patches are kept"] = True
     side: Annotated[int, "side of the square that a region is squeezed into, where regions are embedded"] = 224
+    colours: SeenColours = Colours()
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
 
     def lacks(self) -> Abstention | None:

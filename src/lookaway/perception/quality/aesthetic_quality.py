@@ -12,7 +12,7 @@ from lookaway.core import Abstention, Compute, Floats, Frame, Rollout, Sampler, 
 from lookaway.io.sampling import UniformFrames
 from lookaway.perception.networks.batching import BatchExtractor, BatchPlan
 from lookaway.perception.networks.clip_pictures import ClipPictures
-from lookaway.perception.networks.fits import CentreCrop, Fit
+from lookaway.perception.networks.fits import CLIP_COLOURS, CentreCrop, Fit, SeenColours
 from lookaway.perception.networks.pretrained import load_tensors
 from lookaway.perception.similarity.compared_frames import SharedSize, shown
 from lookaway.perception.weights import Weights, published
@@ -46,6 +46,7 @@ class LaionAesthetics(BatchExtractor[_Network]):
     head: Annotated[Weights, "the linear head"] = field(default_factory=partial(published, "laion-aesthetic-linear"))
     frames: Annotated[Sampler, "which frames are sampled"] = UniformFrames(24)
     fit: Annotated[Fit, "how a frame is brought to the network's input"] = CentreCrop(224, 224, antialias=False)
+    colours: SeenColours = CLIP_COLOURS
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
     canvas: Annotated[SharedSize | None, "size that frames are brought to before; `None` leaves them as they are"] = (
         None
@@ -63,7 +64,7 @@ class LaionAesthetics(BatchExtractor[_Network]):
         """CLIP and its head."""
         is_halved = self.halves_on_gpu and self.compute.device != "cpu"
         compute = replace(self.compute, precision="float16") if is_halved else self.compute
-        pictures = ClipPictures.load(self.weights, compute)
+        pictures = ClipPictures.load(self.weights, self.colours, compute)
         return pictures, self._load_head(pictures.torch, pictures.config.projection_dim)
 
     def batches(self, network: _Network, rollout: Rollout, timeline: Timeline) -> BatchPlan:

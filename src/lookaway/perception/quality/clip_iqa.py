@@ -10,19 +10,15 @@ from typing import Annotated, Any, ClassVar, Final
 from lookaway.core import Abstention, Compute, Floats, Frame, Rollout, Sampler, Timeline
 from lookaway.io.sampling import UniformFrames
 from lookaway.perception.networks.batching import BatchExtractor, BatchPlan, batch_size
-from lookaway.perception.networks.clip_pictures import COLOURS, of_unit_length
+from lookaway.perception.networks.clip_pictures import of_unit_length
 from lookaway.perception.networks.clip_resnet import STRIDE, ClipResnet, load_clip_resnet
-from lookaway.perception.networks.fits import to_input, unscaled
+from lookaway.perception.networks.fits import CLIP_COLOURS, SeenColours, to_input, unscaled
 from lookaway.perception.networks.pretrained import load_tensors, load_tokenizer
 from lookaway.perception.similarity.compared_frames import SharedSize, shown
 from lookaway.perception.weights import Weights, published
 
 LEARNED: Final = 16
 """Tokens of each prompt that were learned."""
-NAMED: Final = 3
-"""Tokens that stand in the middle of them."""
-PROMPTS: Final = ("Good photo..", "Bad photo..")
-"""With the second full stop that they had when the tokens were learned."""
 COPIES: Final = 6
 """How many copies of its largest map the network holds at once, roughly, in single precision."""
 
@@ -71,7 +67,13 @@ class ClipIqa(BatchExtractor[_Network]):
         default_factory=partial(published, "clip-tokenizer")
     )
     frames: Annotated[Sampler, "which frames are sampled"] = UniformFrames(24)
+    colours: SeenColours = CLIP_COLOURS
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
+    words: Annotated[
+        tuple[str, str], "the rest of both prompts, with the second full stop that they had when tokens were learned"
+    ] = ("Good photo..", "Bad photo..")
+    named: Annotated[int, "tokens of these that stand in the middle of the learned ones"] = 3
+    head_width: Annotated[int, "channels of a head of attention"] = 64
     canvas: Annotated[SharedSize | None, "size that frames are brought to before; `None` leaves them as they are"] = (
         None
     )
@@ -82,14 +84,14 @@ class ClipIqa(BatchExtractor[_Network]):
 
     def network(self) -> _Network:
         """CLIP, and what it sees in both prompts."""
-        clip = load_clip_resnet(self.weights, self.compute)
-        shapes = {"ctx": (len(PROMPTS), LEARNED, clip.sizes.text_width)}
+        clip = load_clip_resnet(self.weights, self.head_width, self.compute)
+        shapes = {"ctx": (len(self.words), LEARNED, clip.sizes.text_width)}
         learned = load_tensors(clip.torch, self.prompts, shapes, self.compute)["ctx"]
         tokenizer = load_tokenizer("CLIPTokenizer", self.tokenizer)
         with clip.torch.inference_mode():
             vectors = [
-                clip.text(_prompt(clip, own, tokenizer("X " * LEARNED + text).input_ids))
-                for own, text in zip(learned, PROMPTS, strict=True)
+                clip.text(self._prompt(clip, own, tokenizer("X " * LEARNED + text).input_ids))
+                for own, text in zip(learned, self.words, strict=True)
             ]
             return _Network(clip, of_unit_length(clip.torch.cat(vectors)))
 
@@ -103,15 +105,14 @@ class ClipIqa(BatchExtractor[_Network]):
 
         def extract(frames: Sequence[Frame]) -> dict[str, Floats]:
             pictures = shown([frame.pixels for frame in frames], self.canvas)
-            batch = to_input(network.clip.torch, pictures, unscaled(pictures[0]), COLOURS, self.compute)
+            batch = to_input(network.clip.torch, pictures, unscaled(pictures[0]), self.colours, self.compute)
             return {"quality": network(batch)}
 
         return BatchPlan(at_once, extract, {"video_frames": timeline.frame_count})
 
-
-def _prompt(clip: ClipResnet, learned: Any, tokens: Sequence[int]) -> Any:
-    """[tokens, width]: the first token, half of those that were learned, the named ones, the other half, the rest."""
-    embedded = clip.embed_tokens(tokens)
-    named, rest = embedded[1 + LEARNED :][:NAMED], embedded[1 + LEARNED + NAMED :]
-    half = LEARNED // 2
-    return clip.torch.cat([embedded[:1], learned[:half], named, learned[half:], rest])
+    def _prompt(self, clip: ClipResnet, learned: Any, tokens: Sequence[int]) -> Any:
+        """[tokens, width]: the first token, half of the learned ones, the named ones, the other half, the rest."""
+        embedded = clip.embed_tokens(tokens)
+        named, rest = embedded[1 + LEARNED :][: self.named], embedded[1 + LEARNED + self.named :]
+        half = LEARNED // 2
+        return clip.torch.cat([embedded[:1], learned[:half], named, learned[half:], rest])

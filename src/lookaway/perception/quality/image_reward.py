@@ -12,11 +12,10 @@ from typing import Annotated, Any, ClassVar, Final
 from lookaway.core import Abstention, Compute, Floats, Frame, Reason, Rollout, Sampler, Timeline
 from lookaway.io.sampling import SpreadFrames
 from lookaway.perception.networks.batching import BatchExtractor, BatchPlan, batch_size
-from lookaway.perception.networks.clip_pictures import COLOURS
-from lookaway.perception.networks.fits import CentreCrop, Fit, Fitted, to_input
+from lookaway.perception.networks.fits import CLIP_COLOURS, CentreCrop, Fit, SeenColours, to_input
 from lookaway.perception.networks.pretrained import dtype_of, load_tensors, load_tokenizer, load_torch
 from lookaway.perception.networks.vit_tokens import COPIES
-from lookaway.perception.similarity.compared_frames import GeneratedSize, Picture
+from lookaway.perception.similarity.compared_frames import GeneratedSize
 from lookaway.perception.weights import Weights, published
 
 VISION: Final[dict[str, Any]] = {
@@ -40,9 +39,6 @@ TEXT: Final[dict[str, Any]] = {
 }
 HEAD: Final = {0: 1024, 2: 128, 4: 64, 6: 16, 7: 1}
 """Place and width of each layer of the head; dropout is between them, and nothing that bends."""
-MEAN, SPREAD = 0.16717362830052426, 1.0333394966054072
-"""Mean and standard deviation of rewards of the training data."""
-MAX_TOKENS: Final = 35
 RENAMED: Final = {
     "embeddings.class_embedding": "cls_token",
     "embeddings.position_embedding": "pos_embed",
@@ -78,7 +74,11 @@ class ImageRewards(BatchExtractor["_Network"]):
     frames: Annotated[Sampler, "which frames are sampled"] = SpreadFrames(5)
     fit: Annotated[Fit, "how a frame is brought to the network's input"] = CentreCrop(224, 224)
     reduced: Annotated[GeneratedSize | None, "size of frames before; `None` leaves them as they are"] = None
+    colours: SeenColours = CLIP_COLOURS
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
+    most_tokens: Annotated[int, "tokens of a prompt that are read"] = 35
+    mean: Annotated[float, "mean of the rewards of the training data"] = 0.16717362830052426
+    spread: Annotated[float, "standard deviation of them"] = 1.0333394966054072
 
     def declines(self, rollout: Rollout) -> Abstention | None:
         """A case without a prompt has nothing to fit."""
@@ -98,18 +98,19 @@ class ImageRewards(BatchExtractor["_Network"]):
         """How the frames of a rollout go through the network; its prompt is cut into tokens first."""
         prompt = prompt_of(rollout)
         length = len(network.tokenizer(prompt, truncation=False, verbose=False).input_ids)
-        read = network.tokenizer(prompt, truncation=True, max_length=MAX_TOKENS, return_tensors="pt").input_ids
+        read = network.tokenizer(prompt, truncation=True, max_length=self.most_tokens, return_tensors="pt").input_ids
         tokens = read.to(self.compute.device)
 
         def extract(frames: Sequence[Frame]) -> dict[str, Floats]:
             pictures = [self.reduced.reduce(frame.pixels) if self.reduced else frame.pixels for frame in frames]
             height, width = pictures[0].shape[:2]
             fitted = self.fit.fitted(width, height, VISION["patch_size"])
-            return {"rewards": network.rewards(pictures, fitted, tokens, self.compute)}
+            batch = to_input(network.torch, pictures, fitted, self.colours, self.compute)
+            return {"rewards": (network.rewards(batch, tokens) - self.mean) / self.spread}
 
         patches = (VISION["image_size"] / VISION["patch_size"]) ** 2 + 1
         at_once = batch_size(patches * VISION["hidden_size"] * 4 * COPIES, self.compute)
-        detail = {"tokens": length, "tokens_read_at_most": MAX_TOKENS, "video_frames": timeline.frame_count}
+        detail = {"tokens": length, "tokens_read_at_most": self.most_tokens, "video_frames": timeline.frame_count}
         return BatchPlan(at_once, extract, detail)
 
 
@@ -124,13 +125,12 @@ class _Network:
     modules: Any
     tokenizer: Any
 
-    def rewards(self, pictures: Sequence[Picture], fitted: Fitted, tokens: Any, compute: Compute) -> Floats:
+    def rewards(self, batch: Any, tokens: Any) -> Floats:
         with self.torch.inference_mode():
-            batch = to_input(self.torch, pictures, fitted, COLOURS, compute)
             seen = self.modules["visual_encoder"](pixel_values=batch).last_hidden_state
-            text = tokens.expand(len(pictures), -1)
+            text = tokens.expand(len(batch), -1)
             read = self.modules["text_encoder"](input_ids=text, encoder_hidden_states=seen).last_hidden_state
-            found: Floats = ((self.modules["mlp"](read[:, 0]).float() - MEAN) / SPREAD)[:, 0].cpu().numpy()
+            found: Floats = self.modules["mlp"](read[:, 0]).float()[:, 0].cpu().numpy()
         return found
 
 

@@ -10,8 +10,8 @@ from typing import Annotated, ClassVar
 from lookaway.core import Compute, Floats, Frame, Rollout, Sampler, Timeline
 from lookaway.io.sampling import UniformFrames
 from lookaway.perception.networks.batching import BatchExtractor, BatchPlan, batch_size
-from lookaway.perception.networks.fits import FROM_MINUS_ONE, to_input, unscaled
-from lookaway.perception.networks.musiq_network import PATCH, WIDTH, MusiqNetwork, load_musiq
+from lookaway.perception.networks.fits import FROM_MINUS_ONE, SeenColours, to_input, unscaled
+from lookaway.perception.networks.musiq_network import PATCH, WIDTH, MusiqConfig, MusiqNetwork, load_musiq
 from lookaway.perception.networks.vit_tokens import COPIES
 from lookaway.perception.similarity.compared_frames import Canvas, shown
 from lookaway.perception.weights import Weights, published
@@ -37,14 +37,16 @@ class MusiqQuality(BatchExtractor[MusiqNetwork]):
     weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "musiq-spaq"))
     frames: Annotated[Sampler, "which frames are sampled"] = UniformFrames(24)
     height: Annotated[int | None, "frame height at which quality is judged; `None` keeps the video's"] = None
+    colours: SeenColours = FROM_MINUS_ONE
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
+    config: Annotated[MusiqConfig, "what the network is besides its parameters"] = MusiqConfig()
     canvas: Annotated[Canvas | None, "size that frames are brought to after that; `None` leaves them as they are"] = (
         None
     )
 
     def network(self) -> MusiqNetwork:
         """The loaded network."""
-        return load_musiq(self.weights, self.compute)
+        return load_musiq(self.weights, self.config, self.compute)
 
     def batches(self, network: MusiqNetwork, rollout: Rollout, timeline: Timeline) -> BatchPlan:
         """How the frames of a rollout go through the network."""
@@ -57,7 +59,7 @@ class MusiqQuality(BatchExtractor[MusiqNetwork]):
 
         def extract(frames: Sequence[Frame]) -> dict[str, Floats]:
             pictures = shown([frame.pixels for frame in frames], self.canvas)
-            batch = to_input(network.torch, pictures, unscaled(pictures[0]), FROM_MINUS_ONE, self.compute)
+            batch = to_input(network.torch, pictures, unscaled(pictures[0]), self.colours, self.compute)
             return {"quality": network(batch).cpu().numpy()}
 
         return BatchPlan(at_once, extract, {"video_frames": timeline.frame_count})

@@ -29,8 +29,14 @@ class AlignmentLimits:
         float, "frame heights by which corners may be off the poses where there are fewer points than that"
     ] = 0.15
     tolerance: Annotated[float, "frame heights by which a matched point may be off"] = 0.008
+    trials: Annotated[int, "samples of matched points that are tried at most"] = 5000
+    confidence: Annotated[float, "probability of a good sample at which no more are tried"] = 0.999
     min_edge_correlation: Annotated[float, "least correlation of edges that are aligned"] = 0.25
+    edge_blurs: Annotated[tuple[int, ...], "pixels by which edges are blurred, one after the other"] = (9, 5)
+    edge_steps: Annotated[int, "steps of each search for the best correlation"] = 60
+    edge_gain: Annotated[float, "a step that gains less correlation is the last"] = 1e-4
     edges: Annotated[EdgeFilter, "what is aligned where too few points match"] = EdgeFilter(20.0)
+    depth: Annotated[float, "in median depths of the view, of the plane by which poses lay one over the other"] = 1.0
     depths: Annotated[
         tuple[float, ...], "in median depths of the view, at which a return from a place a little aside is compared"
     ] = (0.35, 0.45, 0.6, 0.8, 1.0, 1.4, 2.2, 5.0, 50.0)
@@ -75,7 +81,7 @@ def align(cv2: ModuleType, first: View, second: View, by_poses: Floats, limits: 
     height = second.size[1]
     rows, columns = mutual_matches(first.descriptors, second.descriptors, limits.ratio)
     points_1, points_2 = first.points[rows], second.points[columns]
-    found, inliers = _by_points(cv2, points_1, points_2, max(1.0, limits.tolerance * height), limits.min_inliers)
+    found, inliers = _by_points(cv2, points_1, points_2, max(1.0, limits.tolerance * height), limits)
     source = "points"
     if found is None or (
         inliers < limits.certain_inliers and _disagreement(found, by_poses, second.size) > limits.max_disagreement
@@ -94,9 +100,7 @@ def align(cv2: ModuleType, first: View, second: View, by_poses: Floats, limits: 
     )
 
 
-def pose_homography(
-    trajectory: Trajectory, second: int, first: int, size: tuple[int, int], depth: float = 1.0
-) -> Floats:
+def pose_homography(trajectory: Trajectory, second: int, first: int, size: tuple[int, int], depth: float) -> Floats:
     """[3, 3] from pixels of one frame to pixels of another by the poses, for a plane at so many median depths."""
     width, height = size
     corners = np.array([[0.25, 0.25], [0.75, 0.25], [0.75, 0.75], [0.25, 0.75]]) * [width, height]
@@ -147,20 +151,20 @@ def moved_points(homography: Floats, points: Floats) -> Floats:
 
 
 def _by_points(
-    cv2: ModuleType, points_1: Floats, points_2: Floats, tolerance: float, min_inliers: int
+    cv2: ModuleType, points_1: Floats, points_2: Floats, tolerance: float, limits: AlignmentLimits
 ) -> tuple[Floats | None, int]:
-    if len(points_1) < min_inliers:
+    if len(points_1) < limits.min_inliers:
         return None, 0
     found, agree = cv2.findHomography(
         points_2.astype(np.float32),
         points_1.astype(np.float32),
         cv2.USAC_MAGSAC,
         tolerance,
-        maxIters=5000,
-        confidence=0.999,
+        maxIters=limits.trials,
+        confidence=limits.confidence,
     )
     inliers = 0 if agree is None else int(agree.sum())
-    return (None, 0) if found is None or inliers < min_inliers else (found, inliers)
+    return (None, 0) if found is None or inliers < limits.min_inliers else (found, inliers)
 
 
 def _by_edges(
@@ -172,11 +176,10 @@ def _by_edges(
     after = edges(cv2, second, limits.edges)
     found = np.eye(2, 3, dtype=np.float32)
     correlation = 0.0
+    criteria = (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, limits.edge_steps, limits.edge_gain)
     try:
-        for blur in (9, 5):
-            correlation, found = cv2.findTransformECC(
-                after, before, found, cv2.MOTION_EUCLIDEAN, (3, 60, 1e-4), None, blur
-            )
+        for blur in limits.edge_blurs:
+            correlation, found = cv2.findTransformECC(after, before, found, cv2.MOTION_EUCLIDEAN, criteria, None, blur)
     except cv2.error:  # it does not converge
         return None
     centre = np.array([[1, 0, 0.5], [0, 1, 0.5], [0, 0, 1.0]])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Annotated
+from typing import Annotated, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lookaway.core import Floats, Mask, Pixels, Trajectory
+from lookaway.core import Floats, Mask, Pixels
 from lookaway.perception.revisit.alignment import Alignment, View, moved_points, warp
 from lookaway.perception.revisit.change_map import ChangeLimits, difference_map, keep_blobs, light_change
 
@@ -30,6 +30,14 @@ class ThingLimits:
         float, "part of the picture that two frames must have in common for a carried thing to be looked for"
     ] = 0.15
     height: Annotated[int, "frame height at which carried things are looked for"] = 128
+    on_the_way: Annotated[
+        tuple[float, float], "part of the picture that a frame between leaving and turning back shows, least and most"
+    ] = (0.3, 0.92)
+    same: Annotated[float, "part of the least difference of a change within which a carried thing is the same"] = 0.6
+    nearer: Annotated[float, "and part of the difference that there was where it stood"] = 0.5
+    min_share: Annotated[float, "part of what has gone that a carried thing shows at least"] = 0.25
+    other_way: Annotated[float, "weights that are farther from its own than this are other ways"] = 0.35
+    stands_out: Annotated[float, "times the median area of other ways that its own must have"] = 1.8
 
 
 def count_moved(alignment: Alignment, height: int, limits: ThingLimits) -> int:
@@ -75,10 +83,13 @@ def _at(mask: Mask, points: Floats) -> NDArray[np.bool_]:
 class Carried:
     """What left its place together with a turning camera."""
 
-    area: float = 0.0
+    area: float
     """Per cent of the picture."""
-    weight: float = 0.0
+    weight: float
     """How far it followed: 1 stays in the picture."""
+
+
+NOTHING_CARRIED: Final = Carried(0.0, 0.0)
 
 
 def find_carried(
@@ -104,30 +115,30 @@ def find_carried(
 
     placed, shown = along(0.0)
     if shown.mean() < limits.min_seen:
-        return Carried()
+        return NOTHING_CARRIED
     stops = light_change(cv2, placed, first, shown, changes)
     standing = difference_map(cv2, placed, first, stops, changes)
     least = changes.min_blob * shown.size
     gone = keep_blobs(cv2, (standing > changes.changed) & shown, least)
     if not gone.any():
-        return Carried()
+        return NOTHING_CARRIED
     areas = {}
     for weight in limits.weights:
         placed, shown = along(weight)
         apart = difference_map(cv2, placed, first, stops, changes)
-        is_found = gone & shown & (apart < 0.6 * changes.changed) & (apart < 0.5 * standing)
+        is_found = gone & shown & (apart < limits.same * changes.changed) & (apart < limits.nearer * standing)
         areas[weight] = float(keep_blobs(cv2, is_found, least).mean())
     weight, area = max(areas.items(), key=lambda item: item[1])
-    others = [areas[other] for other in limits.weights if abs(other - weight) > 0.35]
-    is_clear = area > 0.25 * gone.mean() and area >= 1.8 * float(np.median(others))
-    return Carried(100 * area, weight) if is_clear and area > 0 else Carried()
+    others = [areas[other] for other in limits.weights if abs(other - weight) > limits.other_way]
+    is_clear = area > limits.min_share * gone.mean() and area >= limits.stands_out * float(np.median(others))
+    return Carried(100 * area, weight) if is_clear and area > 0 else NOTHING_CARRIED
 
 
-def carried_frames(trajectory: Trajectory, shares: Floats, start: int) -> list[int]:
+def carried_frames(shares: Floats, start: int, limits: ThingLimits) -> list[int]:
     """Up to three frames on the way from a frame to where least of its view is seen; `shares` are its overlaps."""
-    away = int(shares.argmin())
+    (least, most), away = limits.on_the_way, int(shares.argmin())
     step = 1 if away > start else -1
-    way = [frame for frame in range(start + step, away, step) if 0.3 <= shares[frame] <= 0.92]
+    way = [frame for frame in range(start + step, away, step) if least <= shares[frame] <= most]
     if len(way) <= 3:
         return way
     return [way[len(way) * quarter // 4] for quarter in (1, 2, 3)]

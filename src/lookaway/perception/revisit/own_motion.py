@@ -91,7 +91,7 @@ def motion_within(
     view = views[frame]
     most = np.zeros(view.pixels.shape[:2], np.float32)
     for other in others:
-        by_poses = pose_homography(trajectory, frame, other, view.size)
+        by_poses = pose_homography(trajectory, frame, other, view.size, limits.alignment.depth)
         homography = align(cv2, views[other], view, by_poses, limits.alignment).homography
         placed, shown = warp(cv2, views[other].pixels, homography, view.size)
         if shown.any():

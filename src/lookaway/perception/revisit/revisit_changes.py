@@ -36,6 +36,7 @@ from lookaway.perception.revisit.aligned_views import AlignedViews, Controls, Vi
 from lookaway.perception.revisit.alignment import Alignment, View, align, pose_homography, swept_homographies, warp
 from lookaway.perception.revisit.change_map import ViewChanges, find_changes
 from lookaway.perception.revisit.hints import (
+    NOTHING_CARRIED,
     Carried,
     ThingLimits,
     carried_frames,
@@ -50,7 +51,7 @@ from lookaway.perception.revisit.own_motion import (
     motion_within,
     set_aside,
 )
-from lookaway.perception.similarity.frame_fidelity import ssim
+from lookaway.perception.similarity.frame_fidelity import SSIM, ssim
 
 PICTURE_GAP = 4
 OUTLINE = (255, 0, 96)
@@ -79,6 +80,7 @@ class RevisitChanges(ExtractorBase):
     seconds_per_frame: ClassVar[float] = 0.15
     usual_frames: ClassVar[int] = 20
     bytes_per_frame: ClassVar[float] = 15_000.0
+    constants: ClassVar[tuple[str, ...]] = SSIM
     arrays: ClassVar[Mapping[str, str]] = {
         "pairs": "int64 [pairs, 2]: first visit and return",
         "compared": "float64 [pairs]: per cent of the picture that was seen, left, seen again and compared",
@@ -127,7 +129,7 @@ class RevisitChanges(ExtractorBase):
         places = [(posed[first], posed[second]) for first, second in pairs.frames.tolist()]
         part, own_motion = self.limits.part, self.limits.own_motion
         moves = bool(trajectory.relative_centres(self.negligible_extent).any())
-        sides = [] if moves else _sides(trajectory, part.views)
+        sides = [] if moves else _sides(trajectory, part.views, self.things)
         controls = [choose_controls(trajectory, *pair, part) for pair in places]
         visits = [
             VisitFrames() if moves else choose_visit_frames(trajectory, *pair, part, own_motion) for pair in places
@@ -143,13 +145,13 @@ class RevisitChanges(ExtractorBase):
         return _Comparison(self, load_opencv(), trajectory, pairs, places, controls, visits, sides, moves, request)
 
 
-def _sides(trajectory: Trajectory, grid: ViewGrid) -> list[tuple[int, int]]:
+def _sides(trajectory: Trajectory, grid: ViewGrid, limits: ThingLimits) -> list[tuple[int, int]]:
     """Frames at both ends of a path, each with frames on the way to where its view is out of sight."""
     last = len(trajectory.frame_indices) - 1
     return [
         (end, frame)
         for end in (0, last)
-        for frame in carried_frames(trajectory, view_overlaps(trajectory, end, grid.whole), end)
+        for frame in carried_frames(view_overlaps(trajectory, end, grid.whole), end, limits)
     ]
 
 
@@ -246,7 +248,7 @@ class _Comparison:
     ) -> tuple[Alignment, ViewChanges, AlignedViews]:
         """Alignment, what changed, and the first visit laid over the return."""
         size = second.size
-        by_poses = pose_homography(self.trajectory, place_2, place_1, size)
+        by_poses = pose_homography(self.trajectory, place_2, place_1, size, self.limits.alignment.depth)
         alignment = align(self.cv2, first, second, by_poses, self.limits.alignment)
         pair = self._aligner.lay_over(place_1, place_2, alignment.homography, everywhere=everywhere)
         if pair.mask.mean() < self.limits.part.min_compared:
@@ -283,7 +285,7 @@ class _Comparison:
         found, (place, _) = self.controls[number], self.places[number]
         if found is None:
             return
-        by_poses = pose_homography(self.trajectory, found.ceiling, place, first.size)
+        by_poses = pose_homography(self.trajectory, found.ceiling, place, first.size, self.limits.alignment.depth)
         homography = align(self.cv2, first, self._view(found.ceiling), by_poses, self.limits.alignment).homography
         ceiling = self._aligner.ceiling(pair, place, found.ceiling, (alignment.homography, homography))
         if ceiling.mask.mean() >= self.limits.part.min_compared:
@@ -301,7 +303,7 @@ class _Comparison:
 
     def _carried(self) -> Carried:
         """The largest carried area; nothing is looked for where the camera moves, since parallax looks the same."""
-        found = [Carried()]
+        found = [NOTHING_CARRIED]
         for end, side in self.sides:
             first, second = (self._small(self.frames[place]) for place in (end, side))
             rotations = self.trajectory.rotations

@@ -27,8 +27,8 @@ from lookaway.core import (
     Trajectory,
     Unmeasurable,
 )
-from lookaway.perception.networks.fits import FROM_MINUS_ONE, Fitted, to_input, unscaled
-from lookaway.perception.networks.lpips_network import LpipsNetwork, Trunk, load_lpips
+from lookaway.perception.networks.fits import Colours, Fitted, SeenColours, to_input, unscaled
+from lookaway.perception.networks.lpips_network import LpipsNetwork, MinLength, Trunk, load_lpips
 from lookaway.perception.networks.vit_tokens import TokenRecipe, VitTokens
 from lookaway.perception.opencv import load_opencv
 from lookaway.perception.revisit.aligned_views import AlignedViews, ComparedPart, ViewAligner
@@ -82,6 +82,8 @@ class RevisitLpips(RevisitNetwork):
     trunk: Annotated[Trunk, "the network below: `alex` or `vgg`"] = "alex"
     weights: Annotated[Weights, "the trunk"] = field(default_factory=partial(published, "alexnet"))
     heads: Annotated[Weights, "trained on human judgements"] = field(default_factory=partial(published, "lpips-alex"))
+    colours: SeenColours = Colours()
+    min_length: MinLength = 1e-10
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
 
     def declines(self, rollout: Rollout) -> Abstention | None:
@@ -90,8 +92,8 @@ class RevisitLpips(RevisitNetwork):
 
     def load(self) -> _Loaded:
         """Load the network."""
-        network = load_lpips(self.trunk, self.weights, self.heads, self.compute)
-        return _Loaded(self, partial(_lpips, network, self.compute))
+        network = load_lpips(self.trunk, self.weights, self.heads, self.min_length, self.compute)
+        return _Loaded(self, partial(_lpips, network, self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +126,12 @@ class RevisitTokens(RevisitNetwork):
         return _Loaded(self, partial(_token_distance, self.embedding.network(), self.embedding))
 
 
-def _lpips(network: LpipsNetwork, compute: Compute, views: AlignedViews) -> float:
+def _lpips(network: LpipsNetwork, recipe: RevisitLpips, views: AlignedViews) -> float:
     torch = network.torch
     with torch.inference_mode():
         pictures = [views.first, views.second]
-        layers = network.features(to_input(torch, pictures, unscaled(views.first), FROM_MINUS_ONE, compute))
-        mask = torch.from_numpy(views.mask.astype(np.float32))[None].to(compute.device)
+        layers = network.features(to_input(torch, pictures, unscaled(views.first), recipe.colours, recipe.compute))
+        mask = torch.from_numpy(views.mask.astype(np.float32))[None].to(recipe.compute.device)
         return float(network.distances([layer[:1] for layer in layers], [layer[1:] for layer in layers], mask))
 
 

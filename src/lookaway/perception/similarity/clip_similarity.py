@@ -13,7 +13,7 @@ from lookaway.core import Abstention, ComparedFrames, Compute, Floats, Frame, Js
 from lookaway.io.sampling import BySegment
 from lookaway.perception.networks.batching import BatchExtractor, BatchPlan
 from lookaway.perception.networks.clip_pictures import ClipPictures, of_unit_length
-from lookaway.perception.networks.fits import CentreCrop, Fit, Fitted
+from lookaway.perception.networks.fits import CLIP_COLOURS, CentreCrop, Fit, Fitted, SeenColours
 from lookaway.perception.networks.pretrained import load_pretrained, load_tokenizer, load_torch
 from lookaway.perception.similarity.compared_frames import (
     GeneratedSize,
@@ -63,6 +63,7 @@ class ClipSimilarity(BatchExtractor[_Network]):
     weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "clip-vit-b-32-laion2b"))
     frames: Annotated[Sampler, "which frames are sampled"] = BySegment(8)
     fit: Annotated[Fit, "how a frame is brought to the network's input"] = CentreCrop(224, 224)
+    colours: SeenColours = CLIP_COLOURS
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
 
     def declines(self, rollout: Rollout) -> Abstention | None:
@@ -79,7 +80,7 @@ class ClipSimilarity(BatchExtractor[_Network]):
         def embed(batch: Any) -> Any:
             return model.get_image_features(pixel_values=batch, interpolate_pos_encoding=True).pooler_output
 
-        pictures = ClipPictures(load_torch(self.compute), embed, model.config.vision_config, self.compute)
+        pictures = ClipPictures(load_torch(self.compute), embed, model.config.vision_config, self.colours, self.compute)
         return _Network(pictures, model, load_tokenizer("CLIPTokenizer", self.weights))
 
     def batches(self, network: _Network, rollout: Rollout, timeline: Timeline) -> BatchPlan:
@@ -119,11 +120,12 @@ class ClipPairSimilarity(PairExtractor[ClipPictures]):
     compared: Annotated[ComparedFrames, "which frames are compared"] = ReferenceFrames()
     fit: Annotated[Fit, "how a frame is brought to the network's input"] = CentreCrop(224, 224)
     reduced: Annotated[GeneratedSize | None, "size of generated frames before; `None` leaves them as they are"] = None
+    colours: SeenColours = CLIP_COLOURS
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
 
     def network(self) -> ClipPictures:
         """The half of CLIP that sees."""
-        return ClipPictures.load(self.weights, self.compute)
+        return ClipPictures.load(self.weights, self.colours, self.compute)
 
     def batches(self, network: ClipPictures, rollout: Rollout, timeline: Timeline) -> BatchPlan:
         """How the pairs of a rollout go through the network."""

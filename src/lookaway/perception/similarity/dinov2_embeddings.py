@@ -52,6 +52,7 @@ class Dinov2Embeddings(TokenRecipe):
         return VitTokens(
             torch=load_torch(self.compute),
             model=model,
+            colours=self.colours,
             compute=self.compute,
             patch=model.config.patch_size,
             skipped=1,

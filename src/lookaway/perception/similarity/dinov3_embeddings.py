@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lookaway.core import ComparedFrames, Compute, Frame, Rollout, Timeline
 from lookaway.perception.networks.batching import BatchPlan
-from lookaway.perception.networks.fits import IMAGENET_MEAN, IMAGENET_STD, Fit, Squeezed
+from lookaway.perception.networks.fits import Colours, Fit, SeenColours, Squeezed
 from lookaway.perception.networks.pretrained import dtype_of, load_pretrained, load_torch
 from lookaway.perception.networks.vit_tokens import TokenRecipe, VitTokens
 from lookaway.perception.similarity.compared_frames import (
@@ -47,6 +47,7 @@ class Dinov3Embeddings(TokenRecipe):
         return VitTokens(
             torch=load_torch(self.compute),
             model=model,
+            colours=self.colours,
             compute=self.compute,
             patch=model.config.patch_size,
             skipped=1 + model.config.num_register_tokens,
@@ -68,6 +69,7 @@ class Dinov3Error(PairExtractor[VitTokens]):
     """
 
     name: ClassVar[str] = "dinov3_error"
+    constants: ClassVar[tuple[str, ...]] = (f"{__name__}:SIDE", f"{__name__}:WHITE")
     software: ClassVar[tuple[str, ...]] = ("torch", "transformers", "opencv-python-headless")
     seconds_per_frame: ClassVar[float] = 0.5
     bytes_per_frame: ClassVar[float] = 20.0
@@ -82,6 +84,7 @@ class Dinov3Error(PairExtractor[VitTokens]):
         Canvas | None, "size that they have before; `None` keeps that of the videos, which must agree"
     ] = None
     weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "dinov3-vitb16"))
+    colours: SeenColours = Colours()
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
     rescales_twice: Annotated[
         bool, "divides colours by 255 once more, as MIND's own code does, so that every frame is all but black"
@@ -89,7 +92,7 @@ class Dinov3Error(PairExtractor[VitTokens]):
 
     def network(self) -> VitTokens:
         """The loaded network."""
-        return Dinov3Embeddings(weights=self.weights, compute=self.compute).network()
+        return Dinov3Embeddings(weights=self.weights, colours=self.colours, compute=self.compute).network()
 
     def batches(self, network: VitTokens, rollout: Rollout, timeline: Timeline) -> BatchPlan:
         """How the pairs of a rollout go through the network."""
@@ -117,7 +120,7 @@ class Dinov3Error(PairExtractor[VitTokens]):
 
     def _tokens(self, network: VitTokens, batch: Any) -> Any:
         """[pictures, patches, channels] of unit length."""
-        mean, std = (batch.new_tensor(values).view(1, 3, 1, 1) for values in (IMAGENET_MEAN, IMAGENET_STD))
+        mean, std = (batch.new_tensor(values).view(1, 3, 1, 1) for values in (self.colours.mean, self.colours.std))
         shown = ((batch - mean) / std).to(dtype_of(network.torch, self.compute))
         patches = network.model(pixel_values=shown).last_hidden_state[:, network.skipped :]
         return network.torch.nn.functional.normalize(patches.float(), dim=2)

@@ -14,13 +14,13 @@ from lookaway.core import Abstention, Compute, Floats, Frame, Pixels, Rollout, S
 from lookaway.io.sampling import UniformFrames
 from lookaway.perception.networks.batching import BatchExtractor, BatchPlan, Embedder, batch_size
 from lookaway.perception.networks.efficientnet_network import CHANNELS, STRIDE, efficientnet_lite0, last_map
-from lookaway.perception.networks.fits import Colours, Fit, Fitted, Squeezed, to_input
+from lookaway.perception.networks.fits import Colours, Fit, Fitted, SeenColours, Squeezed, to_input
 from lookaway.perception.networks.pretrained import load_parameters, load_torch
 from lookaway.perception.weights import Weights, published
 
 BYTES_PER_PIXEL = 300
 """That one picture takes on its way through, roughly, in single precision."""
-COLOURS = Colours(mean=(127 / 255,) * 3, std=(128 / 255,) * 3)
+LITE = Colours(mean=(127 / 255,) * 3, std=(128 / 255,) * 3)
 """The Lite family was trained on bytes less 127, over 128."""
 
 
@@ -28,12 +28,13 @@ COLOURS = Colours(mean=(127 / 255,) * 3, std=(128 / 255,) * 3)
 class _Network:
     torch: ModuleType
     model: Any
+    colours: Colours
     compute: Compute
 
     def __call__(self, pictures: Sequence[Pixels], fitted: Fitted) -> Floats:
         with self.torch.inference_mode():
             # Each by itself, since pictures may have different sizes before they are fitted.
-            inputs = [to_input(self.torch, [picture], fitted, COLOURS, self.compute) for picture in pictures]
+            inputs = [to_input(self.torch, [picture], fitted, self.colours, self.compute) for picture in pictures]
             maps = last_map(self.torch, self.model, self.torch.cat(inputs))
             vectors: Floats = maps.mean((2, 3)).float().cpu().numpy()
             return vectors
@@ -60,6 +61,7 @@ class EfficientnetEmbeddings(BatchExtractor[_Network]):
     frames: Annotated[Sampler, "which frames are sampled"] = UniformFrames(24)
     fit: Annotated[Fit, "how a frame is brought to the network's input"] = Squeezed(interpolation="bicubic")
     side: Annotated[int, "side of the square that a region is squeezed into, where regions are embedded"] = 224
+    colours: SeenColours = LITE
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
 
     def lacks(self) -> Abstention | None:
@@ -70,7 +72,7 @@ class EfficientnetEmbeddings(BatchExtractor[_Network]):
         """The loaded network."""
         torch = load_torch(self.compute)
         model = load_parameters(torch, efficientnet_lite0(torch), self.weights, self.compute)
-        return _Network(torch, model, self.compute)
+        return _Network(torch, model, self.colours, self.compute)
 
     def batches(self, network: _Network, rollout: Rollout, timeline: Timeline) -> BatchPlan:
         """How the frames of a rollout go through the network."""

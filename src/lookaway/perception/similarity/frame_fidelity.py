@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -34,6 +34,9 @@ STEADY_MEAN, STEADY_CONTRAST = (0.01 * 255) ** 2, (0.03 * 255) ** 2
 """What keeps quotients finite where pictures are black or flat, as Wang et al. (2004) choose it for 8 bits."""
 MIDDLE = 127.5
 """Taken off every pixel before squares are averaged, where single precision would lose the small differences."""
+WHITE = 255.0
+SSIM: Final = tuple(f"{__name__}:{name}" for name in ("STEADY_MEAN", "STEADY_CONTRAST", "MIDDLE"))
+"""What the lock of whoever measures SSIM holds."""
 ROWS_AT_ONCE = 64
 """Strips of so many rows stay in the processor's cache."""
 
@@ -111,9 +114,6 @@ def mean_structural_similarity(
     return total / first.size
 
 
-WHITE = 255.0
-
-
 @dataclass(frozen=True, slots=True)
 class FrameFidelity(FrameExtractor):
     """Mean squared difference and SSIM of every compared frame and its partner.
@@ -127,6 +127,7 @@ class FrameFidelity(FrameExtractor):
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
     seconds_per_frame: ClassVar[float] = 0.02
     bytes_per_frame: ClassVar[float] = 32.0
+    constants: ClassVar[tuple[str, ...]] = (*SSIM, f"{__name__}:WHITE")
     arrays: ClassVar[Mapping[str, str]] = {
         "mse": "float64 [pairs]: mean squared difference of channels that go from 0 to 1",
         "ssim": "float64 [pairs]: mean structural similarity, 1 where frames are equal",

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from lookaway.core import Abstention, ComparedFrames, Compute, Frame, Rollout, Timeline, UnknownName
 from lookaway.perception.networks.batching import BatchPlan, batch_size
-from lookaway.perception.networks.fits import FROM_MINUS_ONE, to_input, unscaled
-from lookaway.perception.networks.lpips_network import TRUNKS, LpipsNetwork, Trunk, load_lpips
+from lookaway.perception.networks.fits import Colours, SeenColours, to_input, unscaled
+from lookaway.perception.networks.lpips_network import TRUNKS, LpipsNetwork, MinLength, Trunk, load_lpips
 from lookaway.perception.similarity.compared_frames import (
     PairExtractor,
     Picture,
@@ -50,6 +50,8 @@ class LpipsPairs(PairExtractor[LpipsNetwork]):
     trunk: Annotated[Trunk, "the network below: `alex` or `vgg`"] = "alex"
     weights: Annotated[Weights, "the trunk"] = field(default_factory=partial(published, "alexnet"))
     heads: Annotated[Weights, "trained on human judgements"] = field(default_factory=partial(published, "lpips-alex"))
+    colours: SeenColours = Colours()
+    min_length: MinLength = 1e-10
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
 
     def __post_init__(self) -> None:
@@ -62,7 +64,7 @@ class LpipsPairs(PairExtractor[LpipsNetwork]):
 
     def network(self) -> LpipsNetwork:
         """The loaded network."""
-        return load_lpips(self.trunk, self.weights, self.heads, self.compute)
+        return load_lpips(self.trunk, self.weights, self.heads, self.min_length, self.compute)
 
     def batches(self, network: LpipsNetwork, rollout: Rollout, timeline: Timeline) -> BatchPlan:
         """How the pairs of a rollout go through the network."""
@@ -71,7 +73,7 @@ class LpipsPairs(PairExtractor[LpipsNetwork]):
         at_once = min(batch_size(2 * outputs * COPIES, self.compute), pairs_at_once(timeline))
 
         def to_network(pictures: Sequence[Picture]) -> Any:
-            return to_input(network.torch, pictures, unscaled(pictures[0]), FROM_MINUS_ONE, self.compute)
+            return to_input(network.torch, pictures, unscaled(pictures[0]), self.colours, self.compute)
 
         def extract(frames: Sequence[Frame]) -> dict[str, NDArray[Any]]:
             firsts, seconds = zip(*(both_pictures(frame, self.canvas) for frame in frames), strict=True)

@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar
 from lookaway.core import Abstention, Compute, Floats, Frame, FrameRequest, Rollout, Sampler, Timeline, UnknownName
 from lookaway.io.sampling import UniformFrames
 from lookaway.perception.networks.batching import BatchExtractor, BatchPlan, StepDistances, batch_size, request_steps
-from lookaway.perception.networks.fits import FROM_MINUS_ONE, to_input, unscaled
-from lookaway.perception.networks.lpips_network import TRUNKS, LpipsNetwork, Trunk, load_lpips
+from lookaway.perception.networks.fits import Colours, SeenColours, to_input, unscaled
+from lookaway.perception.networks.lpips_network import TRUNKS, LpipsNetwork, MinLength, Trunk, load_lpips
 from lookaway.perception.weights import Weights, published
 
 COPIES = 4
@@ -40,6 +40,8 @@ class LpipsSteps(BatchExtractor[LpipsNetwork]):
     heads: Annotated[Weights, "trained on human judgements"] = field(default_factory=partial(published, "lpips-alex"))
     frames: Annotated[Sampler, "which frames are compared, each with the next"] = UniformFrames(32)
     height: Annotated[int | None, "frame height at which frames are compared; `None` keeps the video's"] = 256
+    colours: SeenColours = Colours()
+    min_length: MinLength = 1e-10
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
 
     def __post_init__(self) -> None:
@@ -52,7 +54,7 @@ class LpipsSteps(BatchExtractor[LpipsNetwork]):
 
     def network(self) -> LpipsNetwork:
         """The loaded network."""
-        return load_lpips(self.trunk, self.weights, self.heads, self.compute)
+        return load_lpips(self.trunk, self.weights, self.heads, self.min_length, self.compute)
 
     def request(self, timeline: Timeline, rollout: Rollout) -> FrameRequest:
         """The sampled frames, of which there must be two."""
@@ -65,7 +67,7 @@ class LpipsSteps(BatchExtractor[LpipsNetwork]):
 
         def describe(frames: Sequence[Frame]) -> list[Any]:
             pictures = [frame.pixels for frame in frames]
-            batch = to_input(network.torch, pictures, unscaled(pictures[0]), FROM_MINUS_ONE, self.compute)
+            batch = to_input(network.torch, pictures, unscaled(pictures[0]), self.colours, self.compute)
             return network.features(batch)
 
         def compare(before: Sequence[Any], after: Sequence[Any]) -> Floats:

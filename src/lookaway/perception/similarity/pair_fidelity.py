@@ -30,7 +30,7 @@ from lookaway.core import (
 from lookaway.core.extractor_base import FrameExtraction
 from lookaway.perception.opencv import load_opencv
 from lookaway.perception.similarity.compared_frames import Canvas, both_pictures
-from lookaway.perception.similarity.frame_fidelity import WHITE, ssim_of_means
+from lookaway.perception.similarity.frame_fidelity import SSIM, WHITE, ssim_of_means
 
 
 class RevisitExtractor(ExtractorBase):
@@ -138,6 +138,7 @@ class PairFidelity(RevisitExtractor):
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
     seconds_per_frame: ClassVar[float] = 0.05
     bytes_per_frame: ClassVar[float] = 32.0
+    constants: ClassVar[tuple[str, ...]] = (*SSIM, f"{ssim_of_means.__module__}:WHITE")
     arrays: ClassVar[Mapping[str, str]] = {
         "mse": "float64 [pairs]: mean squared difference of channels that go from 0 to 1",
         "ssim": "float64 [pairs]: mean structural similarity, 1 where frames are equal",

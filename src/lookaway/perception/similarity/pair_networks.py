@@ -24,8 +24,8 @@ from lookaway.core import (
     Timeline,
 )
 from lookaway.perception.networks.batching import BatchedExtraction
-from lookaway.perception.networks.fits import Fit, WholeFrame
-from lookaway.perception.networks.lpips_network import LpipsNetwork, Trunk
+from lookaway.perception.networks.fits import Colours, Fit, SeenColours, WholeFrame
+from lookaway.perception.networks.lpips_network import LpipsNetwork, MinLength, Trunk
 from lookaway.perception.networks.vit_tokens import VitTokens
 from lookaway.perception.similarity.compared_frames import Canvas
 from lookaway.perception.similarity.dinov2_embeddings import Dinov2Embeddings
@@ -54,6 +54,8 @@ class PairLpips(RevisitExtractor):
     trunk: Annotated[Trunk, "the network below: `alex` or `vgg`"] = "alex"
     weights: Annotated[Weights, "the trunk"] = field(default_factory=partial(published, "alexnet"))
     heads: Annotated[Weights, "trained on human judgements"] = field(default_factory=partial(published, "lpips-alex"))
+    colours: SeenColours = Colours()
+    min_length: MinLength = 1e-10
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
 
     def declines(self, rollout: Rollout) -> Abstention | None:
@@ -63,7 +65,13 @@ class PairLpips(RevisitExtractor):
     def load(self) -> _LoadedLpips:
         """Load the network."""
         lpips = LpipsPairs(
-            canvas=self.canvas, trunk=self.trunk, weights=self.weights, heads=self.heads, compute=self.compute
+            canvas=self.canvas,
+            trunk=self.trunk,
+            weights=self.weights,
+            heads=self.heads,
+            colours=self.colours,
+            min_length=self.min_length,
+            compute=self.compute,
         )
         return _LoadedLpips(self, lpips, lpips.network())
 
@@ -112,6 +120,7 @@ class PairTokens(RevisitExtractor):
     flow: Annotated[Extractor | None, "how the picture moves, where pairs are chosen by that"] = None
     fit: Annotated[Fit, "how a frame is brought to the network's input"] = WholeFrame()
     weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "dinov2-base"))
+    colours: SeenColours = Colours()
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
 
     def declines(self, rollout: Rollout) -> Abstention | None:
@@ -120,7 +129,7 @@ class PairTokens(RevisitExtractor):
 
     def load(self) -> _LoadedTokens:
         """Load the network."""
-        tokens = Dinov2Embeddings(fit=self.fit, weights=self.weights, compute=self.compute)
+        tokens = Dinov2Embeddings(fit=self.fit, weights=self.weights, colours=self.colours, compute=self.compute)
         return _LoadedTokens(self, tokens, tokens.network())
 
 

@@ -13,7 +13,7 @@ from lookaway.core import Compute, Floats, Frame, FrameRequest, Rollout, Sampler
 from lookaway.io.sampling import UniformFrames
 from lookaway.perception.networks.batching import BatchExtractor, BatchPlan, StepDistances, batch_size, request_steps
 from lookaway.perception.networks.conv_trunks import ConvTrunk, shapes_of, vgg
-from lookaway.perception.networks.fits import Colours, to_input, unscaled
+from lookaway.perception.networks.fits import Colours, SeenColours, to_input, unscaled
 from lookaway.perception.networks.pretrained import load_tensors, load_torch
 from lookaway.perception.weights import Weights, published
 
@@ -39,6 +39,7 @@ class VggStyle(BatchExtractor[ConvTrunk]):
     weights: Annotated[Weights, "the network"] = field(default_factory=partial(published, "vgg19"))
     frames: Annotated[Sampler, "which frames are compared, each with the next"] = UniformFrames(32)
     height: Annotated[int | None, "frame height at which style is compared; `None` keeps the video's"] = 224
+    colours: SeenColours = Colours()
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
 
     def network(self) -> ConvTrunk:
@@ -58,7 +59,7 @@ class VggStyle(BatchExtractor[ConvTrunk]):
 
         def grams(frames: Sequence[Frame]) -> list[Any]:
             pictures = [frame.pixels for frame in frames]
-            batch = to_input(network.torch, pictures, unscaled(pictures[0]), Colours(), self.compute)
+            batch = to_input(network.torch, pictures, unscaled(pictures[0]), self.colours, self.compute)
             return [_gram(features) for features in network(batch)]
 
         return BatchPlan(batch_size(bytes_per_frame, self.compute), StepDistances(network.torch, grams, _distances))

@@ -31,7 +31,7 @@ from lookaway.core import (
     Unmeasurable,
 )
 from lookaway.perception.opencv import load_opencv
-from lookaway.perception.similarity.frame_fidelity import ssim
+from lookaway.perception.similarity.frame_fidelity import SSIM, ssim
 from lookaway.perception.similarity.region_embeddings import scaled_mask
 
 Area: TypeAlias = tuple[slice, slice]
@@ -123,6 +123,7 @@ class WarpedSimilarity(ExtractorBase):
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
     seconds_per_frame: ClassVar[float] = 0.05
     bytes_per_frame: ClassVar[float] = 32.0
+    constants: ClassVar[tuple[str, ...]] = (*SSIM, f"{__name__}:ROUNDING_PIXELS")
     arrays: ClassVar[Mapping[str, str]] = {
         "ssim": "float64 [pairs]: mean over the pixels that count",
         "pixels": "int64 [pairs]: how many they are",
