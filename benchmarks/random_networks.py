@@ -10,6 +10,8 @@ else random weights score says nothing, so metrics that compare with another vid
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -61,6 +63,16 @@ NEARLY: Final = 1e-3
 """As much of a score as the encoding of equal frames takes."""
 
 
+@contextmanager
+def random_weights(folder: Path) -> Iterator[None]:
+    """Random networks in the place of the published ones."""
+    with pytest.MonkeyPatch.context() as patch:
+        empty_hub(folder, patch)
+        for weights in (tiny_dinov2(), tiny_buffalo(), tiny_sam2(), random_vgg19(), *random_lpips("alex")):
+            publish(weights, patch)
+        yield
+
+
 def is_won_by_any_network(card: MetricCard) -> bool:
     """Whether a frozen video has the best score there is, and clean clips, whose frames differ, have less."""
     low, high = card.range
@@ -79,10 +91,7 @@ def main() -> None:
     tried = folder / "tried"
     grid = Grid(families=FAMILIES, events=("none",), cameras=("yaw_left_60",), seeds=(0,), faults=(), severities=())
     form = ClipRecipe(family="", event="none", camera="", seed=0, width=336, height=192, fps=8, seconds=3.0)
-    with pytest.MonkeyPatch.context() as patch:
-        empty_hub(tried / "weights", patch)
-        for weights in (tiny_dinov2(), tiny_buffalo(), tiny_sam2(), random_vgg19(), *random_lpips("alex")):
-            publish(weights, patch)
+    with random_weights(tried / "weights"):
         for features, metrics in TRIED:
             plan = CalibrationPlan(
                 grid=grid, form=form, metrics=metrics, protocol="both", features=(features,), changes=(FROZEN,)

@@ -4,10 +4,10 @@
     python -m benchmarks.rekey_cards rekey ways.json [--names NAMES.json] [--cards FILE] [--scores FILE]
 
 `describe` binds every metric of every suite in all ways in which cards are made: with its own extractors, with tracked
-poses, with the ground truth, and with the oracle as judge; the table has the hashes of each. `rekey` does the same in
-this checkout and compares by suite, public name and way. A metric that has a corrected form now becomes that. NAMES is
-a JSON mapping from old to new public names. It is an error, and nothing is written, where a card has a hash that no
-way gives, or one that is known under no name any more.
+poses, with the ground truth, with random networks, and with the oracle as judge; the table has the hashes of each.
+`rekey` does the same in this checkout and compares by suite, public name and way. NAMES is a JSON mapping from old to
+new public names. It is an error, and nothing is written, where a card has a hash that no way gives, or one that is
+known under no name any more.
 
 Only for changes that move no number: what `benchmarks.same_numbers` finds equal.
 """
@@ -19,11 +19,13 @@ import gzip
 import itertools
 import json
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.random_networks import random_weights
 from lookaway.calibration.card import TRUE_EXTRACTORS, MetricCard, bound_chain, bound_protocol
 from lookaway.core import BoundMetric, JudgeModel, UserError, canonical_json, plugins
 from lookaway.engine.binding import Overrides, feature_names
@@ -37,15 +39,19 @@ GIVEN = {name: TRUE_EXTRACTORS[name] for name in ("reference_poses", "requested_
 TRUTH = {name: kind for name, kind in TRUE_EXTRACTORS.items() if name not in GIVEN}
 USED: tuple[Mapping[str, str], ...] = ({}, {"poses": "tracked_poses"}, TRUTH)
 JUDGES = (None, "oracle")
-CORRECTED = "corrected"
-"""What was the only form of a metric is now the corrected one, where there are two."""
 
 Hashes = dict[str, tuple[str, str]]
 """Of the chain and of the protocol, by way: suite, settings, extractors, judge, own name and public name."""
 
 
 def hashes() -> Hashes:
-    """Those of all metrics, in all ways."""
+    """Those of all metrics, in all ways; with random networks, too, which metrics are tried with on a frozen video."""
+    with tempfile.TemporaryDirectory() as folder, random_weights(Path(folder)):
+        found = {f"random {way}": each for way, each in _hashes().items()}
+    return {**_hashes(), **found}
+
+
+def _hashes() -> Hashes:
     found: Hashes = {}
     for suite, (number, settings) in itertools.product(SUITES, enumerate(SETTINGS)):
         for bound in plugins.load("suites", suite)().metrics(settings):
@@ -83,10 +89,7 @@ def renewals(
     found: dict[tuple[str, str], Renewed] = {}
     for place, (chain, _) in before.items():
         way, _, name = place.rpartition("|")
-        prefix, _, rest = name.partition(".")
-        candidates = (names.get(name), f"{prefix}.{CORRECTED}.{rest}", name)
-        new_name = next((new for new in candidates if new and f"{way}|{new}" in after), None)
-        if new_name is None:
+        if f"{way}|{(new_name := names.get(name, name))}" not in after:
             continue
         now = after[f"{way}|{new_name}"]
         renewed = Renewed(new_name, *now)

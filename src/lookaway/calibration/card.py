@@ -282,15 +282,14 @@ def _without_estimates(value: Any) -> Any:
         return value
     if value.keys() >= OF_WEIGHTS:
         return {"name": value["name"]}
-    return {
-        name: _pairs_of(entry) if name in TRUE_EXTRACTORS or name == JUDGE else _without_estimates(entry)
-        for name, entry in value.items()
-        if name not in MACHINE
-    }
+    return {name: _of_recipe(name, entry) for name, entry in value.items() if name not in MACHINE}
 
 
-def _pairs_of(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    return {PAIRS: recipe[PAIRS]} if PAIRS in recipe else {}
+def _of_recipe(name: str, entry: Any) -> Any:
+    is_estimate = isinstance(entry, Mapping) and (name in TRUE_EXTRACTORS or name == JUDGE)
+    if not is_estimate:
+        return _without_estimates(entry)
+    return {PAIRS: entry[PAIRS]} if PAIRS in entry else {}
 
 
 def bound_chain(bound: BoundMetric) -> tuple[str, str]:
