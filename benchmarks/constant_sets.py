@@ -143,21 +143,22 @@ class SetClip:
     stage: Stage | None = None
 
     def bounds(self) -> list[BoundMetric]:
-        """The metrics of both protocols."""
+        """The metrics of both protocols, and gates that decide about any."""
         dataset = self._staged.dataset(self.suite, self.options)
         bounds = bind_metrics(dataset, None, protocol=self.protocol, using=self.using)
-        return [bound for bound in bounds if bound.name.endswith(self.ends)]
+        return [bound for bound in bounds if bound.is_gate or bound.name.endswith(self.ends)]
 
     def lock(self, bounds: Sequence[BoundMetric]) -> str:
         """What the lock of a run holds, with the cases of the dataset."""
         return run_lock(self._staged.dataset(self.suite, self.options), bounds).sha256
 
     def measure(self, bounds: Sequence[BoundMetric]) -> str:
-        """One hash of all scores, and of those of frames and pairs, to six digits: batches of networks are of any size.
+        """One hash of all scores, and of those of frames and pairs, to four digits: what goes through a network together
+        moves more.
 
         Raises where a rollout was refused. Messages do not count.
         """
-        stage, names = self._staged, [bound.name for bound in bounds]
+        stage, names = self._staged, [bound.name for bound in bounds if not bound.is_gate]
         asked = any("judge" in str(bound.recipes) for bound in bounds)
         with tempfile.TemporaryDirectory() as folder:
             run = evaluate(
@@ -183,7 +184,7 @@ def _hash(run: Run) -> str:
     for row in rows:
         if row["status"] == "failure" or row["reason"] in LOUD:
             raise RuntimeError(row["message"])
-        numbers = [None if row[key] is None else float(f"{row[key]:.6g}") for key in ("value", "raw")]
+        numbers = [None if row[key] is None else float(f"{row[key]:.4g}") for key in ("value", "raw")]
         found.update(repr([*(row.get(key) for key in KEPT), *numbers]).encode())
     return found.hexdigest()
 
