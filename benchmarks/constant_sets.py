@@ -153,10 +153,9 @@ class SetClip:
         return run_lock(self._staged.dataset(self.suite, self.options), bounds).sha256
 
     def measure(self, bounds: Sequence[BoundMetric]) -> str:
-        """One hash of all scores, and of those of frames and pairs, to four digits: what goes through a network together
-        moves more.
+        """One hash of all scores, and of those of frames and pairs, to four digits; messages do not count.
 
-        Raises where a rollout was refused. Messages do not count.
+        Further digits depend on how many frames go through a network together. Raises where a rollout was refused.
         """
         stage, names = self._staged, [bound.name for bound in bounds if not bound.is_gate]
         asked = any("judge" in str(bound.recipes) for bound in bounds)
