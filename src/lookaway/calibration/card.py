@@ -274,8 +274,7 @@ def protocol_of(entries: Mapping[str, Any]) -> str:
 
 
 def _without_estimates(value: Any) -> Any:
-    """A description of recipes; of those that the ground truth can replace, only which frames they pair, and of
-    networks neither what they have learned nor where they run."""
+    """Recipes; of those that the truth can replace only which frames they pair, of networks neither weights nor place."""
     if isinstance(value, list):
         return [_without_estimates(entry) for entry in value]
     if not isinstance(value, Mapping):
@@ -286,10 +285,9 @@ def _without_estimates(value: Any) -> Any:
 
 
 def _of_recipe(name: str, entry: Any) -> Any:
-    is_estimate = isinstance(entry, Mapping) and (name in TRUE_EXTRACTORS or name == JUDGE)
-    if not is_estimate:
-        return _without_estimates(entry)
-    return {PAIRS: entry[PAIRS]} if PAIRS in entry else {}
+    if isinstance(entry, Mapping) and name in {*TRUE_EXTRACTORS, JUDGE}:
+        return {PAIRS: entry[PAIRS]} if PAIRS in entry else {}
+    return _without_estimates(entry)
 
 
 def bound_chain(bound: BoundMetric) -> tuple[str, str]:

@@ -76,7 +76,7 @@ class ImageRewards(BatchExtractor["_Network"]):
     reduced: Annotated[GeneratedSize | None, "size of frames before; `None` leaves them as they are"] = None
     colours: SeenColours = CLIP_COLOURS
     compute: Annotated[Compute, "where it runs, and how precisely"] = Compute()
-    most_tokens: Annotated[int, "tokens of a prompt that are read"] = 35
+    max_tokens: Annotated[int, "tokens of a prompt that are read"] = 35
     mean: Annotated[float, "mean of the rewards of the training data"] = 0.16717362830052426
     spread: Annotated[float, "standard deviation of them"] = 1.0333394966054072
 
@@ -98,7 +98,7 @@ class ImageRewards(BatchExtractor["_Network"]):
         """How the frames of a rollout go through the network; its prompt is cut into tokens first."""
         prompt = prompt_of(rollout)
         length = len(network.tokenizer(prompt, truncation=False, verbose=False).input_ids)
-        read = network.tokenizer(prompt, truncation=True, max_length=self.most_tokens, return_tensors="pt").input_ids
+        read = network.tokenizer(prompt, truncation=True, max_length=self.max_tokens, return_tensors="pt").input_ids
         tokens = read.to(self.compute.device)
 
         def extract(frames: Sequence[Frame]) -> dict[str, Floats]:
@@ -110,7 +110,7 @@ class ImageRewards(BatchExtractor["_Network"]):
 
         patches = (VISION["image_size"] / VISION["patch_size"]) ** 2 + 1
         at_once = batch_size(patches * VISION["hidden_size"] * 4 * COPIES, self.compute)
-        detail = {"tokens": length, "tokens_read_at_most": self.most_tokens, "video_frames": timeline.frame_count}
+        detail = {"tokens": length, "tokens_read_at_most": self.max_tokens, "video_frames": timeline.frame_count}
         return BatchPlan(at_once, extract, detail)
 
 

@@ -97,7 +97,7 @@ def facts(run: LoadedRun) -> list[tuple[str, str]]:
 
 
 def _cards(run: LoadedRun) -> str:
-    """Of how many metrics it is known what they see at this size and frame rate, or that a frozen video wins them."""
+    """How many metrics have a card for this size and frame rate, or one that says that a frozen video wins them."""
     asked, known = len(run.cards.found) + len(run.cards.missing), known_metrics(run.cards)
     return f"for {len(known)} of {amount(asked, 'metric')}" if known else without_any(run.cards)
 
