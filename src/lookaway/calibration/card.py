@@ -274,7 +274,7 @@ def protocol_of(entries: Mapping[str, Any]) -> str:
 
 
 def _without_estimates(value: Any) -> Any:
-    """Recipes; of those that the truth can replace only which frames they pair, of networks neither weights nor place."""
+    """Recipes; of those that the truth can replace only which frames they pair, of networks no weights and no place."""
     if isinstance(value, list):
         return [_without_estimates(entry) for entry in value]
     if not isinstance(value, Mapping):
