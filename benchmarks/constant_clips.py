@@ -21,8 +21,12 @@ from lookaway.core import (
     Extractor,
     Failure,
     Feature,
+    Features,
     Frame,
+    MetricBase,
+    Outcome,
     Rollout,
+    Score,
     Timeline,
     Trajectory,
     Unmeasurable,
@@ -31,9 +35,12 @@ from lookaway.core import (
 )
 from lookaway.engine.locking import metric_entries
 from lookaway.io.sampling import UniformFrames
+from lookaway.perception.faces.sface_faces import SfaceFaces
+from lookaway.perception.motion.transnet_cuts import TransnetCuts
 from lookaway.perception.poses.tracked_poses import TrackedPoses
 from lookaway.perception.poses.tracking.sightings import Sighting
 from lookaway.perception.quality.musiq_quality import MusiqQuality
+from lookaway.perception.similarity.efficientnet_embeddings import EfficientnetEmbeddings
 from lookaway.suites.gate import revisited_gate
 from lookaway.suites.revisit.own_metrics import own_metrics
 from lookaway.suites.revisit.published import POSES
@@ -176,6 +183,33 @@ def _quality() -> list[BoundMetric]:
     return [replace(imaging, recipes={"quality": MusiqQuality(frames=UniformFrames(1))})]
 
 
+@dataclass(frozen=True, slots=True)
+class _Perceived(MetricBase):
+    """Nothing but features, of which no suite has a metric."""
+
+    name = "perceived"
+
+    def measure(self, rollout: Rollout, features: Features) -> Outcome:
+        """Nothing."""
+        return Score(0.0)
+
+
+def _carried_networks() -> list[BoundMetric]:
+    """Extractors whose packages carry their weights."""
+    recipes: dict[str, Extractor] = {
+        "cuts": TransnetCuts(),
+        "faces": SfaceFaces(frames=UniformFrames(2)),
+        "vectors": EfficientnetEmbeddings(frames=UniformFrames(2)),
+    }
+    return [BoundMetric(name="perceived", metric=_Perceived(), recipes=recipes)]
+
+
+def _rated() -> list[BoundMetric]:
+    """Scores of features that a judge or a network gives."""
+    found = _suite_metrics("revisit", scores="sana,echo_ov")
+    return [bound for bound in found if set(bound.recipes) <= set(RATED)]
+
+
 def _gate() -> list[BoundMetric]:
     return [revisited_gate("revisited", POSES)]
 
@@ -315,6 +349,12 @@ def _rich_poses() -> Feature:
     return _in_the_room(TURNED)
 
 
+RATED: Mapping[str, Callable[[], Feature]] = {
+    "return_rating": lambda: Feature({"parts": np.array([[4, 3, 5, 2]]), "overall": np.array([70])}),
+    "quality": lambda: Feature({"quality": np.linspace(60, 40, 700)}),
+}
+
+
 def _large() -> Pictures:
     """Enough pixels for a path to be tracked."""
     return list(Room(5, width=384, height=216).frames(there_and_back("left_then_right", 9, degrees=25.0)))
@@ -420,6 +460,8 @@ CLIPS: tuple[Clip, ...] = (
     Clip(name="broken", bounds=_tracked, sightings=_broken(_straight(30, 0, 14), 7)),
     Clip(name="broken_walk", bounds=_tracked, sightings=_broken(poses(way=(0, 0, 1.5), frames=24), 12), seconds=8),
     Clip(name="tracked", bounds=_tracked, draw=_large, seconds=8),
+    Clip(name="carried_networks", bounds=_carried_networks, draw=_large, seconds=8),
+    Clip(name="rated", bounds=_rated, given=RATED),
     Clip(name="musiq", bounds=_quality, draw=_large, seconds=8),
 )
 """The first that a change moves is the last that is measured, so quick ones come first."""

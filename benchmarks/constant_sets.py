@@ -213,6 +213,7 @@ SETS = (
     SetClip(name="mind_networks", suite="mind", ends=("aesthetic", "dino_mse")),
     SetClip(name="wrbench", suite="wrbench", ends=("integrity", "spatial", "state", "reobserved")),
     SetClip(name="revisit_networks", suite="revisit", ends=("lpips", "dino", "lift"), protocol=None),
+    SetClip(name="truth", suite="revisit", ends=("light",), using={"poses": "true_poses"}, protocol=None),
     SetClip(name="revisit_pairs", suite="revisit", ends=FRAMES, options={"scores": "sana_like,echo_loop,l2r_far"}),
     SetClip(name="revisit_memory", suite="revisit", ends=("memory", "symmetry"), options=MEMORY),
     SetClip(name="revisit_loops", suite="revisit", ends=("lpips",), options={"scores": "wbench"}, seconds=20),

@@ -45,7 +45,7 @@ LAYERS = tuple(f"lookaway.{layer}" for layer in ("metrics", "perception", "judge
 MODULE, DEFAULT, FIELD = "module", "default", "field"
 SLOW = 20
 """Times the usual time after which a changed constant is taken for one that hangs, which is loud."""
-MOST_CLIPS = 5
+MOST_CLIPS = 3
 SAVED_AFTER = 5
 
 Symbol = tuple[str, str]

@@ -47,6 +47,7 @@ class QualityDrop(MetricBase):
     """
 
     name = "quality_drop"
+    constants = (f"{__name__}:FULL_SCALE",)
     raw_unit = "quality, 0 to 100"
     range = (None, None)
     higher_is_better = False

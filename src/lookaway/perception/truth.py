@@ -76,6 +76,7 @@ class TruePoses(TruthExtractor):
     """The executed path of the camera, from the truth of the simulated world."""
 
     name: ClassVar[str] = "true_poses"
+    constants: ClassVar[tuple[str, ...]] = (f"{WorldClip.__module__}:DEPTH_STRIDE",)
     bytes_per_frame: ClassVar[float] = 250.0
     arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS
 
@@ -89,6 +90,7 @@ class TrueRequestedPoses(TruthExtractor):
     """The path that the camera was asked to take, from the truth of the simulated world."""
 
     name: ClassVar[str] = "true_requested_poses"
+    constants: ClassVar[tuple[str, ...]] = (f"{WorldClip.__module__}:DEPTH_STRIDE",)
     bytes_per_frame: ClassVar[float] = 250.0
     arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS
     of_reference: ClassVar[bool] = True
@@ -105,6 +107,7 @@ class TrueReferencePoses(TruthExtractor):
     """The executed path of the camera of the reference, from the truth of the simulated world."""
 
     name: ClassVar[str] = "true_reference_poses"
+    constants: ClassVar[tuple[str, ...]] = (f"{WorldClip.__module__}:DEPTH_STRIDE",)
     bytes_per_frame: ClassVar[float] = 250.0
     arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS
     of_reference: ClassVar[bool] = True

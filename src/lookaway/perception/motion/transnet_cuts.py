@@ -13,7 +13,7 @@ import numpy as np
 from lookaway.core import Compute, Feature, Features, Floats, Frame, FrameRequest, Pixels, Rollout, Timeline
 from lookaway.perception.networks.batching import NetworkExtractor
 from lookaway.perception.networks.pretrained import load_parameters, load_torch
-from lookaway.perception.networks.transnet_network import HEIGHT, WIDTH, cut_probabilities, transnet
+from lookaway.perception.networks.transnet_network import HEIGHT, NUMBERS, WIDTH, cut_probabilities, transnet
 from lookaway.perception.opencv import load_opencv
 from lookaway.perception.weights import Weights, published
 
@@ -26,6 +26,7 @@ class TransnetCuts(NetworkExtractor):
     """How probable a cut is after each frame, by TransNet V2; what counts as a cut is for metrics to say."""
 
     name: ClassVar[str] = "transnet_cuts"
+    constants: ClassVar[tuple[str, ...]] = (f"{__name__}:WINDOW", f"{__name__}:MARGIN", *NUMBERS)
     of_video: ClassVar[bool] = True
     software: ClassVar[tuple[str, ...]] = ("torch", "opencv-python-headless")
     seconds_per_frame: ClassVar[float] = 0.03

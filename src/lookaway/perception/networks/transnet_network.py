@@ -13,6 +13,8 @@ REACH = 50
 """Frames before and after each that it is compared with."""
 COLOUR_STEPS = 8
 """Bins of each channel in a histogram."""
+NUMBERS = tuple(f"{__name__}:{name}" for name in ("WIDTH", "HEIGHT", "DILATIONS", "REACH", "COLOUR_STEPS"))
+"""What the lock of whoever uses the network holds."""
 
 
 def transnet(torch: ModuleType) -> Any:

@@ -54,6 +54,7 @@ class VipePoses(ExtractorBase):
     """
 
     name: ClassVar[str] = "vipe_poses"
+    constants: ClassVar[tuple[str, ...]] = (f"{__name__}:BEGINNING_CRF",)
     of_video: ClassVar[bool] = True
     seconds_per_frame: ClassVar[float] = 1.0
     bytes_per_frame: ClassVar[float] = 250.0

@@ -48,6 +48,7 @@ class EfficientnetEmbeddings(BatchExtractor[_Network]):
     """Mean of the last map of EfficientNet-Lite0, trained on ImageNet: one vector a frame."""
 
     name: ClassVar[str] = "efficientnet_lite0_embeddings"
+    constants: ClassVar[tuple[str, ...]] = (f"{efficientnet_lite0.__module__}:STRIDE",)
     of_video: ClassVar[bool] = True
     software: ClassVar[tuple[str, ...]] = ("torch",)
     seconds_per_frame: ClassVar[float] = 0.03
