@@ -9,7 +9,10 @@ import pytest
 from benchmarks.constant_clips import CLIPS
 from benchmarks.locked_constants import (
     FIELD,
+    FOUND,
     MODULE,
+    REASONS,
+    Check,
     Constant,
     changed,
     field_moves_lock,
@@ -18,6 +21,7 @@ from benchmarks.locked_constants import (
     value_of,
     variants,
 )
+from lookaway.io.files import read_json
 from lookaway.perception.revisit import revisit_changes
 from lookaway.perception.revisit.change_map import ChangeLimits
 
@@ -65,3 +69,16 @@ def test_what_moves_a_number_outside_the_lock_or_is_read_by_no_clip_is_a_problem
     }
     found = problems(rows, {"a:EXCUSED": "it is the size of a memory", "a:GONE": "it is gone"})
     assert [text.split(" ")[0] for text in found] == ["a:MOVES", "a:UNREAD", "a:GONE"]
+
+
+def test_every_constant_was_tried_at_the_value_that_it_has():
+    rows = read_json(FOUND)
+    constants = Check(clips=CLIPS, readers={}, usual={}, locks={}).constants()
+    assert len(constants) > 500
+    assert {constant.key: rows.get(constant.key, {}).get("value") for constant in constants} == {
+        constant.key: value_of(constant) for constant in constants
+    }, "run `make constants`, which measures what is new"
+
+
+def test_no_number_outside_of_the_lock_moves_a_score():
+    assert problems(read_json(FOUND), read_json(REASONS)) == []
