@@ -49,6 +49,8 @@ from tests.support import panorama
 from tests.support.room import Room, there_and_back
 
 Pictures = Sequence[NDArray[np.uint8]]
+REFUSED = ("wrong_weights", "missing_weights", "invalid_input", "invalid_record", "judge_failed")
+"""Reasons of an abstention that say what is wrong with what was given, so that nobody takes another number for it."""
 NOT_COMPARED = ("pictures", "offsets")
 """Arrays of bytes for people to look at."""
 FPS = 8
@@ -150,6 +152,8 @@ def _at_height(picture: NDArray[np.uint8], height: int | None) -> NDArray[np.uin
 
 def _add_feature(result: Any, feature: Feature | Unmeasurable) -> None:
     if isinstance(feature, Unmeasurable):
+        if feature.reason.value in REFUSED:
+            raise feature
         result.update(feature.reason.value.encode())
         return
     for name in sorted(feature.arrays.keys() - set(NOT_COMPARED)):

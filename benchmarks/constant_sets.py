@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.constant_clips import REFUSED
 from lookaway.core import BoundMetric, Dataset, JudgeModel, ProtocolName
 from lookaway.engine.binding import bind_metrics
 from lookaway.engine.evaluate import evaluate
@@ -28,6 +29,7 @@ from lookaway.judges.oracle import OracleServer
 from lookaway.judges.server import Connection, Secret
 from lookaway.judges.settings import JudgeSettings
 from lookaway.perception.quality import image_reward
+from lookaway.perception.weights.places import hub_home
 from lookaway.world.exports import export_world
 from lookaway.world.grid import Grid
 from tests.perception.test_image_reward import TEXT, VISION, shapes
@@ -98,8 +100,12 @@ def _people(root: Path) -> None:
 
 @contextmanager
 def _networks(root: Path) -> Iterator[None]:
+    carried = hub_home() / "lookaway"
     with pytest.MonkeyPatch.context() as patch:
         empty_hub(root / "home", patch)
+        (hub_home() / "lookaway").mkdir(parents=True)
+        for folder in carried.glob("*/"):  # those that packages carry
+            (hub_home() / "lookaway" / folder.name).symlink_to(folder)
         patch.setattr(image_reward, "VISION", {**VISION, "image_size": 224, "patch_size": 56})
         patch.setattr(image_reward, "TEXT", TEXT)
         iqa = networks.tiny_clip_iqa(patch)
@@ -181,15 +187,13 @@ def _hash(run: Run) -> str:
     found = hashlib.sha256()
     rows = [*run.items(), *(unit for bound in run.metrics for unit in run.units(bound.name))]
     for row in rows:
-        if row["status"] == "failure" or row["reason"] in LOUD:
+        if row["status"] == "failure" or row["reason"] in REFUSED:
             raise RuntimeError(row["message"])
         numbers = [None if row[key] is None else float(f"{row[key]:.4g}") for key in ("value", "raw")]
         found.update(repr([*(row.get(key) for key in KEPT), *numbers]).encode())
     return found.hexdigest()
 
 
-LOUD = ("wrong_weights", "missing_weights", "invalid_input", "invalid_record", "judge_failed")
-"""Reasons of an abstention that say what is wrong with what was given, so that nobody takes another number for it."""
 KEPT = ("case", "model", "metric", "unit", "status", "reason")
 FRAMES = ("psnr", "ssim", "mse")
 MEMORY = {"scores": "worldmark,iworld"}

@@ -313,8 +313,8 @@ def field_moves_lock(constant: Constant) -> bool:
     return bool(entries[0] != entries[1])
 
 
-def reads(clip: AnyClip) -> set[Symbol]:
-    """Names that the code which a clip executes reads, and the functions themselves."""
+def reads(clip: AnyClip) -> tuple[set[Symbol], str]:
+    """Names that the code which a clip executes reads, and the functions themselves; and what the clip gives."""
     codes = set()
 
     def note(frame: FrameType, event: str, argument: object) -> None:
@@ -324,7 +324,7 @@ def reads(clip: AnyClip) -> set[Symbol]:
     _forget()
     sys.setprofile(note)
     try:
-        clip.measure(clip.bounds())
+        given = clip.measure(clip.bounds())
     finally:
         sys.setprofile(None)
     by_file = {getattr(module, "__file__", None): name for name, module in list(sys.modules.items())}
@@ -334,7 +334,7 @@ def reads(clip: AnyClip) -> set[Symbol]:
         if module is not None and module.startswith(LAYERS):
             found.add((module, code.co_qualname))
             found |= {used for name in code.co_names if (used := meaning(module, name)) is not None}
-    return found
+    return found, given
 
 
 class _Loud(Exception):
@@ -369,12 +369,12 @@ class Check:
     @classmethod
     def of(cls, clips: Sequence[AnyClip]) -> Check:
         """With what the clips read and give as things stand."""
-        readers = {clip.name: reads(clip) for clip in clips}
-        usual, locks = {}, {}
+        readers, usual, locks = {}, {}, {}
         for clip in clips:
+            readers[clip.name], usual[clip.name] = reads(clip)
             bounds = clip.bounds()
-            usual[clip.name], locks[clip.name] = clip.measure(bounds), clip.lock(bounds)
-            if clip.measure(clip.bounds()) != usual[clip.name]:
+            locks[clip.name] = clip.lock(bounds)
+            if clip.measure(bounds) != usual[clip.name]:
                 raise AssertionError(f"the clip {clip.name} gives other numbers when it is measured again.")
         return cls(clips, readers, usual, locks)
 

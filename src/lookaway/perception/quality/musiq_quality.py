@@ -25,6 +25,7 @@ class MusiqQuality(BatchExtractor[MusiqNetwork]):
     """
 
     name: ClassVar[str] = "musiq_quality"
+    constants: ClassVar[tuple[str, ...]] = (f"{load_musiq.__module__}:PATCH",)
     of_video: ClassVar[bool] = True
     software: ClassVar[tuple[str, ...]] = ("torch", "opencv-python-headless")
     seconds_per_frame: ClassVar[float] = 1.0
