@@ -60,7 +60,7 @@ def ssim(
         found: Floats = cv2.GaussianBlur(picture, (window, window), sigma, borderType=cv2.BORDER_REFLECT_101)
         return found
 
-    return ssim_of_means(mean, first, second, precision=precision)
+    return ssim_of_means(mean, first, second, precision=precision, variance_scale=1.0)
 
 
 def ssim_of_means(
@@ -69,7 +69,7 @@ def ssim_of_means(
     second: NDArray[Any],
     *,
     precision: DTypeLike = np.float64,
-    variance_scale: float = 1.0,
+    variance_scale: float,
 ) -> Floats:
     """SSIM by any local mean; `variance_scale` is n / (n - 1) for the variances of a sample of n."""
     # SSIM is a function of the moments of sum and difference alone: four means instead of five, and where pictures are
@@ -127,7 +127,7 @@ class FrameFidelity(FrameExtractor):
     software: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
     seconds_per_frame: ClassVar[float] = 0.02
     bytes_per_frame: ClassVar[float] = 32.0
-    constants: ClassVar[tuple[str, ...]] = (*SSIM, f"{__name__}:WHITE")
+    constants: ClassVar[tuple[str, ...]] = (*SSIM, f"{__name__}:WHITE", f"{__name__}:ROWS_AT_ONCE")
     arrays: ClassVar[Mapping[str, str]] = {
         "mse": "float64 [pairs]: mean squared difference of channels that go from 0 to 1",
         "ssim": "float64 [pairs]: mean structural similarity, 1 where frames are equal",
