@@ -25,6 +25,10 @@ class MusiqConfig:
 
     heads: Annotated[int, "of attention"] = 6
     groups: Annotated[int, "of channels that are normed together"] = 32
+    stem_epsilon: Annotated[float, "added to the variance of a group before it divides, in the first convolution"] = (
+        1e-6
+    )
+    epsilon: Annotated[float, "the same in all others"] = 1e-4
 
 
 def load_musiq(weights: Weights, config: MusiqConfig, compute: Compute) -> MusiqNetwork:
@@ -109,20 +113,31 @@ class MusiqNetwork:
     def _embedded(self, patches: Any) -> Any:
         """[patches, width] of patches [patches, 3, side, side]."""
         functional = self.torch.nn.functional
-        stem = self._convolved(functional.pad(patches, (2, 3, 2, 3)), "conv_root", "gn_root", stride=2, eps=1e-6)
+        stem = self._convolved(
+            functional.pad(patches, (2, 3, 2, 3)),
+            "conv_root",
+            "gn_root",
+            stride=2,
+            padding=0,
+            epsilon=self.config.stem_epsilon,
+        )
         stem = functional.max_pool2d(functional.pad(stem.relu_(), (0, 1, 0, 1)), 3, stride=2)
-        inner = self._convolved(stem, "block1.conv1", "block1.gn1").relu_()
-        inner = self._convolved(inner, "block1.conv2", "block1.gn2", padding=1).relu_()
-        inner = self._convolved(inner, "block1.conv3", "block1.gn3")
-        found = (inner + self._convolved(stem, "block1.conv_proj", "block1.gn_proj")).relu_()
+        inner = self._inner(stem, "conv1", "gn1").relu_()
+        inner = self._inner(inner, "conv2", "gn2", padding=1).relu_()
+        inner = self._inner(inner, "conv3", "gn3")
+        found = (inner + self._inner(stem, "conv_proj", "gn_proj")).relu_()
         return self._linear(found.permute(0, 2, 3, 1).flatten(1), "embedding")
 
-    def _convolved(
-        self, values: Any, name: str, norm: str, *, stride: int = 1, padding: int = 0, eps: float = 1e-4
-    ) -> Any:
+    def _inner(self, values: Any, name: str, norm: str, padding: int = 0) -> Any:
+        names = f"block1.{name}", f"block1.{norm}"
+        return self._convolved(values, *names, stride=1, padding=padding, epsilon=self.config.epsilon)
+
+    def _convolved(self, values: Any, name: str, norm: str, *, stride: int, padding: int, epsilon: float) -> Any:
         functional, tensors = self.torch.nn.functional, self.tensors
         found = functional.conv2d(values, tensors[f"{name}.weight"], stride=stride, padding=padding)
-        return functional.group_norm(found, self.config.groups, tensors[f"{norm}.weight"], tensors[f"{norm}.bias"], eps)
+        return functional.group_norm(
+            found, self.config.groups, tensors[f"{norm}.weight"], tensors[f"{norm}.bias"], epsilon
+        )
 
     def _attended(self, stream: Any, block: str) -> Any:
         functional = self.torch.nn.functional
