@@ -49,7 +49,10 @@ from tests.support import panorama
 from tests.support.room import Room, there_and_back
 
 Pictures = Sequence[NDArray[np.uint8]]
-REFUSED = ("wrong_weights", "missing_weights", "invalid_input", "invalid_record", "judge_failed")
+REFUSED = {
+    *("missing_video", "empty_file", "not_a_video", "no_frames", "zero_size", "truncated", "undecodable", "too_large"),
+    *("invalid_input", "invalid_record", "missing_weights", "wrong_weights", "judge_failed"),
+}
 """Reasons of an abstention that say what is wrong with what was given, so that nobody takes another number for it."""
 NOT_COMPARED = ("pictures", "offsets")
 """Arrays of bytes for people to look at."""

@@ -186,6 +186,8 @@ class SetClip:
 def _hash(run: Run) -> str:
     found = hashlib.sha256()
     rows = [*run.items(), *(unit for bound in run.metrics for unit in run.units(bound.name))]
+    if all(row["status"] != "score" for row in rows):
+        raise RuntimeError("nothing is measured any more")
     for row in rows:
         if row["status"] == "failure" or row["reason"] in REFUSED:
             raise RuntimeError(row["message"])

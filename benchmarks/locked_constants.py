@@ -341,8 +341,8 @@ class _Loud(Exception):
     """A changed constant hangs."""
 
 
-def _result(clip: AnyClip, bounds: Sequence[BoundMetric], seconds: int) -> str | None:
-    """Hash of what a clip gives; `None` where it fails or hangs."""
+def _result(clip: AnyClip, seconds: int) -> tuple[str, str] | tuple[None, None]:
+    """What a clip gives, and its lock; nothing where it fails or hangs."""
 
     def stop(*_: object) -> None:
         raise _Loud
@@ -350,9 +350,10 @@ def _result(clip: AnyClip, bounds: Sequence[BoundMetric], seconds: int) -> str |
     signal.signal(signal.SIGALRM, stop)
     signal.alarm(seconds)
     try:
-        return clip.measure(bounds)
+        bounds = clip.bounds()
+        return clip.measure(bounds), clip.lock(bounds)
     except Exception:  # noqa: BLE001 - whatever a wrong constant leads to
-        return None
+        return None, None
     finally:
         signal.alarm(0)
 
@@ -398,13 +399,12 @@ class Check:
         for clip in reading:
             for value in variants(value_of(constant)):
                 with changed(constant, value):
-                    bounds = clip.bounds()
-                    result = _result(clip, bounds, SLOW * clip.seconds)
-                    if result is None or result == self.usual[clip.name]:
-                        continue
-                    if (is_locked := clip.lock(bounds) != self.locks[clip.name]) is False:
-                        return {**row, "moved_by": [clip.name, value], "locked": is_locked}
-                    row |= {"moved_by": [clip.name, value], "locked": is_locked}
+                    result, lock = _result(clip, SLOW * clip.seconds)
+                if result in (None, self.usual[clip.name]):
+                    continue
+                row |= {"moved_by": [clip.name, value], "locked": lock != self.locks[clip.name]}
+                if not row["locked"]:
+                    return row
         return row
 
 

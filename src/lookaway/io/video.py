@@ -16,7 +16,7 @@ from lookaway.core import Frame, FrameRequest, Json, Pixels, Reason, Timeline
 from lookaway.io.array_frames import ArrayFrames
 from lookaway.io.decoding import Decoder
 from lookaway.io.picture_folder import PictureFolder
-from lookaway.io.pictures import orientation, to_rgb
+from lookaway.io.pictures import ENLARGE, SHRINK, orientation, to_rgb
 
 KEPT_BYTES = 512 * 1024 * 1024
 """Cache of decoded pictures for later passes: about 900 of 480p."""
@@ -30,8 +30,8 @@ def decoder_identity() -> dict[str, Json]:
         **libraries,
         "colour": "as tagged, BT.601 limited range where untagged",
         "chroma": "interpolated for every pixel",
-        "shrink": "area",
-        "enlarge": "bicubic",
+        "shrink": SHRINK.name,
+        "enlarge": ENLARGE.name,
     }
 
 
