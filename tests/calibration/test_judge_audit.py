@@ -70,7 +70,7 @@ def asked(name: str, number: int, truth: bool, clean: bool) -> AuditQuestion:
     question = (
         TypedQuestion(name=name, prompts=(Prompt.named("trigger_object"),), answer=TriggerAnswer, material=material)
         if is_json
-        else YesNoQuestion(name=name, prompts=(Prompt.named("check_yes_no"),), material=material)
+        else YesNoQuestion(name=name, prompts=(Prompt.named("check_yes_no"),), material=material, max_doubt=1e-3)
     )
     return AuditQuestion(
         name=name,

@@ -59,7 +59,7 @@ def test_a_long_answer_gets_more_room_than_the_sampling_gives():
 
 
 def test_a_question_with_yes_or_no_asks_for_one_word_and_its_rivals():
-    request = YesNoQuestion(name="probe", prompts=(SYSTEM,)).request(SYSTEM, JUDGE, PICTURES, 0)
+    request = YesNoQuestion(name="probe", prompts=(SYSTEM,), max_doubt=1e-3).request(SYSTEM, JUDGE, PICTURES, 0)
     assert (request.max_tokens, request.token_choices, request.schema) == (1, 20, None)
 
 

@@ -157,7 +157,7 @@ def test_a_refusal_is_not_a_no():
     answer = words(LEANS_TO_NO)
     answer["choices"][0]["message"]["refusal"] = "I cannot look at people."
     with pytest.raises(Unmeasurable) as caught:
-        YesNoQuestion(name="probe", prompts=(Prompt.named("system"),)).read(read_reply(answer))
+        YesNoQuestion(name="probe", prompts=(Prompt.named("system"),), max_doubt=1e-3).read(read_reply(answer))
     assert caught.value.reason is Reason.JUDGE_REFUSED
 
 

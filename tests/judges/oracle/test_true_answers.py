@@ -112,7 +112,7 @@ def test_a_judge_introduces_itself_without_pictures() -> None:
 
 
 def test_a_question_about_a_video_is_not_answered_without_pictures() -> None:
-    question = YesNoQuestion(name="", prompts=(Prompt.named("probe_visible_state_action"),))
+    question = YesNoQuestion(name="", prompts=(Prompt.named("probe_visible_state_action"),), max_doubt=1e-3)
     with OracleServer(None) as server:
         got = put(server, completion_fields(question.request(SYSTEM, JudgeModel(model="asked"), (), 0)))
     assert (got.status, "has no pictures" in got.json["error"]["message"]) == (400, True)
