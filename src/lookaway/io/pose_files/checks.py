@@ -20,6 +20,8 @@ ROTATION_TOLERANCE = 1e-2
 RotationTolerance: TypeAlias = Annotated[float, "how far R R^T may be from the identity before poses count as failed"]
 LARGEST_NUMBER = 1e12
 """No scene or lens needs larger numbers, and their products stay finite."""
+READ_POSES: Final = (f"{__name__}:LARGEST_NUMBER",)
+"""What the lock of whoever reads poses holds."""
 DEPTH_STRIDE = 8
 """Every eighth pixel in both directions is enough for a median."""
 DepthStride: TypeAlias = Annotated[int, "every so many pixels of a depth map, in both directions, go into its median"]

@@ -23,6 +23,7 @@ from lookaway.core import (
 )
 from lookaway.io.arrays import ArrayArchive
 from lookaway.io.pose_files.checks import (
+    READ_POSES,
     ROTATION_TOLERANCE,
     RotationTolerance,
     as_camera_to_world,
@@ -47,6 +48,7 @@ class CommandedPoses(FramelessExtractor):
     """
 
     name: ClassVar[str] = "commanded_poses"
+    constants: ClassVar[tuple[str, ...]] = READ_POSES
     seconds_per_frame: ClassVar[float] = 0.0005
     bytes_per_frame: ClassVar[float] = 250.0
     arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS

@@ -23,7 +23,13 @@ from lookaway.core import (
     angles_degrees,
 )
 from lookaway.io.arrays import ArrayArchive
-from lookaway.io.pose_files.checks import ROTATION_TOLERANCE, RotationTolerance, as_camera_to_world, as_numbers
+from lookaway.io.pose_files.checks import (
+    READ_POSES,
+    ROTATION_TOLERANCE,
+    RotationTolerance,
+    as_camera_to_world,
+    as_numbers,
+)
 from lookaway.io.pose_files.source import PoseSource, assumed_depths, assumed_intrinsics
 from lookaway.perception.poses.commanded_poses import COMMANDED
 
@@ -42,6 +48,7 @@ class DeliveredPoses(FramelessExtractor):
     """
 
     name: ClassVar[str] = "delivered_poses"
+    constants: ClassVar[tuple[str, ...]] = READ_POSES
     seconds_per_frame: ClassVar[float] = 0.0005
     bytes_per_frame: ClassVar[float] = 250.0
     arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS

@@ -24,6 +24,7 @@ from lookaway.core import (
 )
 from lookaway.io.pose_files.checks import (
     DEPTH_STRIDE,
+    READ_POSES,
     ROTATION_TOLERANCE,
     Convention,
     DepthStride,
@@ -48,6 +49,7 @@ class NetworkPoses(NetworkExtractor):
     __slots__ = ()
     of_video: ClassVar[bool] = True
     bytes_per_frame: ClassVar[float] = 250.0
+    constants: ClassVar[tuple[str, ...]] = READ_POSES
     arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS
 
     environment: Environment

@@ -19,7 +19,7 @@ from lookaway.core import (
     Unmeasurable,
     UserError,
 )
-from lookaway.io.pose_files.checks import ROTATION_TOLERANCE, RotationTolerance
+from lookaway.io.pose_files.checks import READ_POSES, ROTATION_TOLERANCE, RotationTolerance
 from lookaway.io.pose_files.layouts import READERS, PoseLayout
 from lookaway.io.video import probe
 from lookaway.perception.poses.supplied_poses import SuppliedPoses
@@ -41,6 +41,7 @@ class ReferencePoses(FramelessExtractor):
     """
 
     name: ClassVar[str] = "reference_poses"
+    constants: ClassVar[tuple[str, ...]] = READ_POSES
     seconds_per_frame: ClassVar[float] = 0.0005
     bytes_per_frame: ClassVar[float] = 250.0
     arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS

@@ -27,7 +27,7 @@ from lookaway.core import (
 )
 from lookaway.io.arrays import read_array
 from lookaway.io.dataset_files import read_record
-from lookaway.io.pose_files.checks import ROTATION_TOLERANCE, RotationTolerance, as_camera_to_world
+from lookaway.io.pose_files.checks import READ_POSES, ROTATION_TOLERANCE, RotationTolerance, as_camera_to_world
 from lookaway.io.pose_files.source import PoseSource, assumed_depths, assumed_intrinsics
 
 TARGET: Final = "target_poses"
@@ -139,6 +139,7 @@ class RequestedPoses(FramelessExtractor):
     """
 
     name: ClassVar[str] = "requested_poses"
+    constants: ClassVar[tuple[str, ...]] = READ_POSES
     software: ClassVar[tuple[str, ...]] = ("scipy",)
     seconds_per_frame: ClassVar[float] = 0.0005
     bytes_per_frame: ClassVar[float] = 250.0

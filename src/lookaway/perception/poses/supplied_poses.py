@@ -23,6 +23,7 @@ from lookaway.core import (
 from lookaway.io.pose_files.checks import (
     AMBIGUOUS,
     DEPTH_STRIDE,
+    READ_POSES,
     ROTATION_TOLERANCE,
     Convention,
     DepthStride,
@@ -49,6 +50,7 @@ class SuppliedPoses(FramelessExtractor):
     """
 
     name: ClassVar[str] = "supplied_poses"
+    constants: ClassVar[tuple[str, ...]] = READ_POSES
     seconds_per_frame: ClassVar[float] = 0.0005
     bytes_per_frame: ClassVar[float] = 250.0
     arrays: ClassVar[Mapping[str, str]] = TRAJECTORY_ARRAYS

@@ -25,6 +25,7 @@ from lookaway.core.extractor_base import FramelessExtraction
 from lookaway.io.encoding import write_beginning
 from lookaway.io.pose_files.checks import (
     DEPTH_STRIDE,
+    READ_POSES,
     ROTATION_TOLERANCE,
     DepthStride,
     RotationTolerance,
@@ -54,7 +55,7 @@ class VipePoses(ExtractorBase):
     """
 
     name: ClassVar[str] = "vipe_poses"
-    constants: ClassVar[tuple[str, ...]] = (f"{__name__}:BEGINNING_CRF",)
+    constants: ClassVar[tuple[str, ...]] = (f"{__name__}:BEGINNING_CRF", *READ_POSES)
     of_video: ClassVar[bool] = True
     seconds_per_frame: ClassVar[float] = 1.0
     bytes_per_frame: ClassVar[float] = 250.0
