@@ -72,12 +72,11 @@ def test_what_moves_a_number_outside_the_lock_or_is_read_by_no_clip_is_a_problem
 
 
 def test_every_constant_was_tried_at_the_value_that_it_has():
-    rows = read_json(FOUND)
+    rows = {key.replace(".__init__", ""): row["value"] for key, row in read_json(FOUND).items()}
     constants = Check(clips=CLIPS, readers={}, usual={}, locks={}).constants()
     assert len(constants) > 500
-    assert {constant.key: rows.get(constant.key, {}).get("value") for constant in constants} == {
-        constant.key: value_of(constant) for constant in constants
-    }, "run `make constants`, which measures what is new"
+    values = {constant.key.replace(".__init__", ""): value_of(constant) for constant in constants}
+    assert values.items() <= rows.items(), "run `make constants`, which measures what is new"
 
 
 def test_no_number_outside_of_the_lock_moves_a_score():
