@@ -98,7 +98,7 @@ def test_eval_prints_the_table_that_show_prints_again(dataset, tmp_path):
     result = lookaway("eval", dataset, *METRICS, "-o", tmp_path / "run", "--no-progress")
     assert (result.code, result.err) == (0, "")
     header, *cells, few, without_card, published, footer = result.out.splitlines()
-    assert without_card == "note: no card: what a metric sees here is not known."
+    assert without_card == "note: no card for these extractors: mbencha.causal.camera_interaction."
     assert published == "as published; without the defects of the publication: --protocol corrected"
     assert header.split() == [
         "model",

@@ -393,6 +393,7 @@ def test_its_constants_are_in_the_lock(metric):
         "min_steps": 8,
         "published_groups": False,
         "needs_whole_reference": False,
+        "STILL_VARIANCE": 1e-12,
     }
     assert (metric.higher_is_better, metric.needs) == (False, ("poses", "reference_poses"))
 

@@ -85,12 +85,14 @@ def test_pictures_that_excite_nothing_are_not_apart_in_half_precision(hub):
     silent = {name: torch.full_like(tensor, -1e3) if "bias" in name else tensor for name, tensor in trunk.items()}
     weights = save_tensors("alexnet", silent), save_tensors("lpips-alex", heads)
     for precision in ("float32", "bfloat16", "float16"):
-        recipe = LpipsSteps("alex", *weights, EveryFrame(), HEIGHT, Compute(precision=precision))
+        recipe = LpipsSteps("alex", *weights, EveryFrame(), HEIGHT, compute=Compute(precision=precision))
         np.testing.assert_array_equal(perceive_frames(recipe, noise(2, HEIGHT, WIDTH))["distances"], [0])
 
 
 def test_half_precision_is_near(recipe):
-    half = LpipsSteps("alex", recipe.weights, recipe.heads, recipe.frames, HEIGHT, Compute(precision="bfloat16"))
+    half = LpipsSteps(
+        "alex", recipe.weights, recipe.heads, recipe.frames, HEIGHT, compute=Compute(precision="bfloat16")
+    )
     exact, near = (perceive_frames(each, noise(3, HEIGHT, WIDTH))["distances"] for each in (recipe, half))
     assert 0 < np.abs(exact - near).max() < 0.01
     assert near.dtype == np.float32
