@@ -97,7 +97,8 @@ def test_plan_leaves_out_what_the_run_holds(dataset, tmp_path):
 def test_eval_prints_the_table_that_show_prints_again(dataset, tmp_path):
     result = lookaway("eval", dataset, *METRICS, "-o", tmp_path / "run", "--no-progress")
     assert (result.code, result.err) == (0, "")
-    header, *cells, few, without_card, published, footer = result.out.splitlines()
+    header, *cells, few, won, without_card, published, footer = result.out.splitlines()
+    assert won == "note: mbencha.environment.rendering_lighting: a frozen video scores as well as a perfect memory."
     assert without_card == "note: no card for these extractors: mbencha.causal.camera_interaction."
     assert published == "as published; without the defects of the publication: --protocol corrected"
     assert header.split() == [
