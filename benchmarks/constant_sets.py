@@ -45,7 +45,6 @@ from tests.support.world import FORM
 KEY = "sk-of-the-oracle-0123456789"
 LAYOUTS = ("mbench-a", "mbench-t", "memobench", "mind", "wrbench")
 MODEL = "identity_colour-1.00"
-TRACKED = {"poses": "tracked_poses"}
 
 
 @dataclass(frozen=True, slots=True)
